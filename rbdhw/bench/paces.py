@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -22,14 +22,43 @@ from rbdhw.explore.search import prepare_build
 from rbdhw.pipeline import emit_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 
-SHARES = (0.05, 0.2)
-"""Shares of the device's DSP blocks with which builds are compared."""
 
-FAST: Sequence[Mapping[tuple[str, ...], int]] = ({}, {("id",): 1}, {("id",): 2}, {("id", "m"): 1})
-"""The functions of a core of their own and its interval, for each build; all others share a second core."""
+@dataclass(frozen=True)
+class Pacing:
+    """Builds that take at most the same share of the DSP blocks and have the same streams.
+
+    Parameters
+    ----------
+    share
+        The largest share of the device's DSP blocks.
+    streams, data_width
+        The pairs of streams, and the bits of TDATA of each.
+    fast
+        For each build after the single-interval one, the functions of a core of their own, and its copies,
+        which take a task in every cycle. All other functions share a second core.
+    """
+
+    share: float
+    streams: int
+    data_width: int
+    fast: Sequence[tuple[tuple[str, ...], int]]
+
+
+PACINGS = (
+    Pacing(0.05, 1, 512, [(("id",), 1), (("id", "m"), 1)]),
+    Pacing(0.05, 1, 1024, [(("id",), 1)]),
+    Pacing(0.2, 1, 512, [(("id",), 1)]),
+    Pacing(0.2, 3, 1024, [(("id",), 3)]),
+    Pacing(0.6, 1, 512, []),
+    Pacing(0.6, 8, 1024, [(("id",), 8)]),
+)
+"""The builds that are compared; each group starts with one core for all functions."""
 
 MIX = {"id": 10, "dfd": 1}
 """Tasks of functions in the mix that is measured."""
+
+COMPARED = ("id", "dfd")
+"""Functions whose rates are compared with those of the single-interval build."""
 
 PAIRS = (1, 2, 4)
 """The numbers of pairs of streams before a core that takes a task in every cycle."""
@@ -45,13 +74,21 @@ def planner(name: str) -> Planner:
     return Planner(prepare_build(robot_of(name), options), options)
 
 
-def pace_rows(name: str = "iiwa14", among: Sequence[float] = SHARES) -> Rows:
-    """Return the simulated rates of every function, and of :data:`MIX`, in millions of tasks a second."""
-    return [
-        {"share": share, "cores": _text(options)} | vars(plan.estimate) | _rates(plan, options)
-        for share in among
-        for plan, options in _builds(planner(name), share)
-    ]
+def pace_rows(name: str = "iiwa14", among: Sequence[Pacing] = PACINGS) -> Rows:
+    """Return the simulated rates of every function, and of :data:`MIX`, in millions of tasks a second.
+
+    ``times`` are the rates over those of the single-interval build of the same group.
+    """
+    rows: Rows = []
+    for pacing in among:
+        single: dict[str, float] = {}
+        for plan, options in _builds(planner(name), pacing):
+            rates = _rates(plan, options)
+            single = single or rates
+            own = {"share": pacing.share, "streams": pacing.streams, "data_width": pacing.data_width}
+            times = {function: rate / single[function] for function, rate in rates.items()}
+            rows.append({**own, "cores": _text(options), **vars(plan.estimate), **rates, "times": times})
+    return rows
 
 
 def pair_rows(name: str = "iiwa14", among: Sequence[int] = PAIRS) -> Rows:
@@ -64,15 +101,20 @@ def pair_rows(name: str = "iiwa14", among: Sequence[int] = PAIRS) -> Rows:
     return rows
 
 
-def _builds(own: Planner, share: float) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
-    """Yield the builds of :data:`FAST`, each with the shortest interval of the other functions that fits."""
-    for fast in FAST:
-        chosen = tuple(CoreRequest(*item) for item in fast.items())
-        rest = tuple(f for f in own.options.functions if not any(f in functions for functions in fast))
+def _builds(own: Planner, pacing: Pacing) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
+    """Yield the single-interval build and those with a fast core, each with the shortest interval that fits.
+
+    The interval is that of the core of all other functions.
+    """
+    names = own.options.functions
+    paired = replace(own.options, streams=pacing.streams, data_width=pacing.data_width)
+    for functions, copies in (((), 0), *pacing.fast):
+        chosen = (CoreRequest(functions, 1, None, copies),) if functions else ()
+        rest = tuple(name for name in names if name not in functions)
         for ii in count(1):
-            options = replace(own.options, cores=(*chosen, CoreRequest(rest, ii)))
+            options = replace(paired, cores=(*chosen, CoreRequest(rest, ii)))
             plan = own.plan_cores(options)
-            if plan.estimate.dsp_blocks <= share * plan.device.dsp_blocks:
+            if plan.estimate.dsp_blocks <= pacing.share * plan.device.dsp_blocks:
                 yield plan, options
                 break
 
@@ -80,12 +122,12 @@ def _builds(own: Planner, share: float) -> Iterator[tuple[AcceleratorPlan, Build
 def _text(options: BuildOptions) -> str:
     """Return the cores of a build as ``--cores`` takes them; the last has all other functions."""
     *fast, rest = options.cores
-    last = f"{'others' if fast else 'all'}:{rest.ii}"
-    return " ".join([*(f"{','.join(core.functions)}:{core.ii}" for core in fast), last])
+    first = [f"{','.join(own.functions)}:{own.ii}{f'*{own.copies}' * (own.copies > 1)}" for own in fast]
+    return " ".join([*first, f"{'others' if fast else 'all'}:{rest.ii}"])
 
 
 def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
-    """Return the rates of a build in Verilator, once all queues are full."""
+    """Return the rates of a build in Verilator, while all pairs of streams are busy."""
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         path = Path(folder) / "design"
         write(emit_design(plan, options), path)
@@ -95,9 +137,9 @@ def _rates(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
 
 
 def _pace(cycles: np.ndarray) -> float:
-    """Return the cycles between responses in the second half of a run."""
-    half = len(cycles) // 2
-    return float(cycles[-1] - cycles[half]) / (len(cycles) - 1 - half)
+    """Return the cycles between responses in the middle of a run, when all pairs of streams are busy."""
+    first, last = len(cycles) // 4, 3 * len(cycles) // 4
+    return float(cycles[last] - cycles[first]) / (last - first)
 
 
 def pair_layout(rows: Rows) -> Rows:
@@ -110,14 +152,16 @@ def pair_layout(rows: Rows) -> Rows:
 
 
 def pace_layout(rows: Rows) -> Rows:
-    """Return a line for each build: DSP blocks and millions of tasks a second."""
+    """Return a line for each build: its hardware, millions of tasks a second, and gains over one interval."""
     return [
         {
             "share of DSP blocks": f"{row['share']:.0%}",
+            "streams": f"{row['streams']} × {row['data_width']}",
             "cores": f"`{row['cores']}`",
-            "DSP blocks": row["dsp_blocks"],
-            "LUTs by estimate": row["luts"],
+            "DSP blocks": f"{row['dsp_blocks']:,}",
+            "LUTs by estimate": f"{row['luts']:,}",
         }
         | {name: f"{row[name]:.1f}" for name in (*DEFAULT_FUNCTIONS, "mix")}
+        | {f"{name}, times": f"{row['times'][name]:.2f}" for name in COMPARED}
         for row in rows
     ]

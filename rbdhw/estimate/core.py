@@ -158,7 +158,7 @@ def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) 
     return cells
 
 
-def _sums(program: Program, bound: Bound) -> Iterator[tuple[int, ...]]:
+def _sums(program: Program, bound: Bound) -> Iterator[Sequence[int]]:
     """Yield the sums, choices and scales that have an operator of their own, with their twins."""
     for value in bound.producer:
         group = bound.group(value)

@@ -71,7 +71,7 @@ def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
     kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
     found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
     for name, ops in kinds.items():
-        sizes = Counter(len(group) for group in twins.groups if graph.nodes[group[0]].op in ops)
+        sizes = Counter(group.turns for group in twins.groups if graph.nodes[group[0]].op in ops)
         total = sum(graph.count(op) for op in ops)
         alone = total - sum(size * count for size, count in sizes.items())
         turns = ii if name == "multipliers" else 1

@@ -41,10 +41,10 @@ def choose_sharing(robot: Robot, graph: Graph, options: BuildOptions, ii: int) -
         of_limbs = Sharing(find_twins(graph, limb_inputs(robot, limbs)), limbs=limbs)
         if not stages or options.share_limbs == "on":
             return of_limbs
-        of_stages = Sharing(find_twins(graph, stages), stages=stages)
+        of_stages = Sharing(find_twins(graph, stages, stages=True), stages=stages)
         return max(of_stages, of_limbs, key=lambda sharing: _saved_adders(graph, sharing.twins))
     if stages:
-        return Sharing(find_twins(graph, stages), stages=stages)
+        return Sharing(find_twins(graph, stages, stages=True), stages=stages)
     return Sharing(no_twins(graph))
 
 

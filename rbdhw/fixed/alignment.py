@@ -9,10 +9,15 @@ is this difference from the first of its twins.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rbdhw.graph.graph import Edge, Graph, Op
-from rbdhw.graph.twins import Twins
+from rbdhw.graph.sums import sum_roots, terms
+from rbdhw.graph.twins import Group, Twins
+
+SPREAD = 3
+"""The most bits by which twins may differ in magnitude. The smallest of them lose these bits, and with more
+than three the results err visibly more than without twins."""
 
 
 def exponents(graph: Graph, twins: Twins) -> list[int]:
@@ -22,12 +27,31 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
     factor is free and is chosen so that the sums which use the product are aligned. It is zero for nodes
     without twins.
     """
-    shifts = _Shifts(len(graph.nodes))
+    shifts, roots = _Shifts(len(graph.nodes)), sum_roots(graph)
     for i in twins.order:
         first = twins.leader.get(i, i)
         if first != i and i not in twins.states:
-            _relate(graph, twins, shifts, i, first)
+            _relate(graph, twins, shifts, i, first, roots)
     return [shifts.value(i) for i in range(len(graph.nodes))]
+
+
+def comparable(graph: Graph, twins: Twins, magnitudes: Sequence[float]) -> Twins:
+    """Return the twins whose magnitudes, aligned, differ by at most :data:`SPREAD` bits.
+
+    The format of a group holds the largest of its twins, so that the smallest lose these bits.
+    """
+    while True:
+        shifts = exponents(graph, twins)
+        kept = tuple(group for group in twins.groups if _spread(group, magnitudes, shifts) <= SPREAD)
+        if len(kept) == len(twins.groups):
+            return twins
+        twins = Twins(kept, twins.order, twins.states)
+
+
+def _spread(group: Group, magnitudes: Sequence[float], shifts: Sequence[int]) -> float:
+    """Return the bits between the largest and the smallest of twins, aligned; values of zero do not count."""
+    found = [math.log2(magnitudes[i]) + shifts[i] for i in group if magnitudes[i]]
+    return max(found, default=0.0) - min(found, default=0.0)
 
 
 def unify(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
@@ -40,7 +64,7 @@ def unify(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> l
     return found
 
 
-def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int) -> None:
+def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int, roots: frozenset[int]) -> None:
     node = graph.nodes[i]
     match node.op:
         case Op.SCALE:
@@ -51,16 +75,31 @@ def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int) -> 
             shifts.pin(i, -shifts.value(node.args[0].node))
         case Op.ADD | Op.SELECT | Op.ROUND:
             shifts.free(i)
-            for own, others in _pairs(graph, twins, i, first):
+            for own, others in _pairs(graph, twins, i, first, roots):
                 shifts.tie(i, own.node, others.shift - own.shift)
         case _:
             shifts.pin(i, 0)
 
 
-def _pairs(graph: Graph, twins: Twins, i: int, first: int) -> Iterator[tuple[Edge, Edge]]:
-    """Yield the arguments of a twin, except constants, with the corresponding ones of its group's first."""
-    left = list(graph.nodes[first].args)
-    for edge in graph.nodes[i].args:
+def _pairs(
+    graph: Graph, twins: Twins, i: int, first: int, roots: frozenset[int]
+) -> Iterator[tuple[Edge, Edge]]:
+    """Yield the arguments of a twin, except constants, with the corresponding ones of its group's first.
+
+    Sums whose terms are added in different orders may have no arguments that correspond. Their terms do.
+    """
+    found = list(_match(graph, twins, graph.nodes[i].args, graph.nodes[first].args))
+    if not found and graph.nodes[i].op is Op.ADD:
+        found = list(_match(graph, twins, terms(graph, i, roots), terms(graph, first, roots)))
+    yield from found
+
+
+def _match(
+    graph: Graph, twins: Twins, own: Iterable[Edge], others: Iterable[Edge]
+) -> Iterator[tuple[Edge, Edge]]:
+    """Yield edges, except those from constants, with others from twins."""
+    left = list(others)
+    for edge in own:
         known = twins.leader.get(edge.node, edge.node)
         same = [other for other in left if twins.leader.get(other.node, other.node) == known]
         if same and graph.nodes[edge.node].op is not Op.CONSTANT:

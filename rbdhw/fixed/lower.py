@@ -264,7 +264,7 @@ class _Lowering:
     def _point(self, edge: Edge) -> int:
         return self._operations[edge.node].format.binary_point - edge.shift
 
-    def _group(self, i: int) -> tuple[int, ...]:
+    def _group(self, i: int) -> Sequence[int]:
         """Return a node and its twins."""
         return self._twins.group_of.get(self._twins.leader.get(i, i), (i,))
 

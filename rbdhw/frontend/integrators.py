@@ -108,7 +108,8 @@ class Integrator:
         found = [(self._identity(1), _beside(stages[0].dynamics.slopes()))]
         for k, share in enumerate(SHARES):
             with stage(k + 2):
-                part, (by_velocity, by_acceleration) = share * self._task.h, found[-1]
+                part = share * self._task.h
+                by_velocity, by_acceleration = self._rates(*found[-1], k + 2)
                 moved = self._moved_rows(part, stages[k].velocity, self._times(part, by_velocity, "moved"))
                 change = self._times(part, by_acceleration, "pushed")
                 pushed = self._sum(self._identity(1), change, "pushed")
@@ -118,6 +119,21 @@ class Integrator:
         moved = self._moved_rows(sixth, velocity, self._times(sixth, by_velocity, "moved"))
         change = self._times(sixth, by_acceleration, "pushed")
         return (state, *_halves([*moved, *self._sum(self._identity(1), change, "pushed")]))
+
+    def _rates(self, by_velocity: Matrix, by_acceleration: Matrix, within: int) -> list[Matrix]:
+        """Return the derivatives of a stage's rates as the products of the next stage read them.
+
+        They are numbers of the next stage's state, ``within`` which they are multiplied.
+        """
+        found = []
+        for step, rows in (("moved", by_velocity), ("pushed", by_acceleration)):
+            own = []
+            for k, (row, i) in enumerate(zip(rows, self._bodies, strict=True)):
+                with region(step, i):
+                    names = (state_name(f"{step}[{k},{j}]", within) for j in range(len(row)))
+                    own.append([self._recorder.rounded(x, name) for x, name in zip(row, names, strict=True)])
+            found.append(own)
+        return found
 
     def _stages(self) -> list[_Stage]:
         """Return the stages, each evaluated at a state that follows from the one before."""

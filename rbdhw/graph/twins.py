@@ -2,19 +2,75 @@
 
 Limbs do not depend on each other. A stage depends on the one before it through its state alone, so the nodes
 of that state (:mod:`rbdhw.graph.stages`) are where one stage is cut from the next.
+
+Some limbs or stages may lack a node that the others have: the first stage of Runge-Kutta has no products of
+sensitivities. Their turn then stays empty.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self, overload
 
 from rbdhw.graph.graph import Graph
 
-Group = tuple[int, ...]
-"""Twins, one from each limb or stage, in their order."""
+
+@dataclass(frozen=True, order=True)
+class Group(Sequence[int]):
+    """Twins, at most one from each limb or stage, as a sequence.
+
+    Parameters
+    ----------
+    members
+        The twins, in the order of the limbs or stages.
+    places
+        The limb or stage of each, ascending; they count from 0.
+    turns
+        The number of limbs or stages that take turns.
+    """
+
+    members: tuple[int, ...]
+    places: tuple[int, ...]
+    turns: int
+
+    @classmethod
+    def whole(cls, *members: int) -> Self:
+        """Return a group with a twin from each limb or stage."""
+        return cls(members, tuple(range(len(members))), len(members))
+
+    @overload
+    def __getitem__(self, k: int) -> int: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, k: int | slice) -> int | tuple[int, ...]:
+        return self.members[k]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.members)
+
+    def with_members(self, members: Iterable[int]) -> Group:
+        """Return a group of other nodes from the same limbs or stages."""
+        return replace(self, members=tuple(members))
+
+    def delays(self, ii: int) -> tuple[int, ...]:
+        """Return by how many cycles each twin follows the first, up to whole intervals of ``ii``."""
+        return tuple((place - self.places[0]) * (ii // self.turns) for place in self.places)
+
+    @property
+    def taken(self) -> int:
+        """The turns of a shared unit that the group takes, of :attr:`turns`.
+
+        Two groups of neighbours among four fit in one unit, half an interval apart. Every other group takes
+        all turns, also those of missing members.
+        """
+        neighbours = len(self) == 2 and self.places[1] - self.places[0] == 1
+        return 2 if neighbours and self.turns == 4 else self.turns
 
 
 @dataclass(frozen=True)
@@ -80,7 +136,7 @@ def _order(graph: Graph, groups: dict[int, Group], states: frozenset[int]) -> tu
     order: list[int] = []
     while ready:
         first = heapq.heappop(ready)
-        own = groups.get(first, (first,))
+        own: Sequence[int] = groups.get(first, (first,))
         order.extend(own)
         for user in (user for i in own for user in users[i]):
             unit = leader.get(user, user)

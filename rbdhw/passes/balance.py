@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
 from rbdhw.graph.stages import is_state
-from rbdhw.passes.sums import sum_roots, terms
+from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
 Delay = Callable[[Op], float]

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Hashable
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op, mantissa
+from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.passes.prune import prune
-from rbdhw.passes.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
 Factor = tuple[str, Hashable]

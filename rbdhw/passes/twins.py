@@ -10,7 +10,9 @@ by all of its terms at once, whatever their order. If several nodes of a limb ha
 the users of the nodes, again and again (colour refinement of graphs), as long as all limbs are split alike.
 Twins are nodes of the same colour with different homes.
 
-To find the twins of stages, each stage is taken for a limb whose inputs are the numbers of its state.
+To find the twins of stages, each stage is taken for a limb whose inputs are the numbers of its state. A stage
+may lack numbers and operations of the others, so a colour may be that of some of the stages only. Constants
+of stages are equal, so they are part of the colours.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.graph.twins import Group, Twins, order_twins
-from rbdhw.passes.sums import sum_roots, terms
 
 Limb = Mapping[str, Hashable]
 """The inputs of one limb, or a stage's state, by name: the meaning of each, equal for corresponding ones."""
@@ -44,24 +46,19 @@ class _Home:
         return (self.limb + self.distance) % self.count
 
 
-def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
-    """Return the twins of each group of limbs."""
+def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]], *, stages: bool = False) -> Twins:
+    """Return the twins of each group of limbs, or of ``stages``, some of which may lack a twin."""
     homes: dict[str, _Home] = {}
     meanings: dict[str, Hashable] = {}
     for g, group in enumerate(limbs):
         for k, limb in enumerate(group):
             homes |= {name: _Home(g, k, len(group)) for name in limb}
             meanings |= {name: (g, meaning) for name, meaning in limb.items()}
-    colours = _Colours(graph, homes, meanings)
+    colours = _Colours(graph, homes, meanings, stages)
     colours.refine()
-    alike = [lists for lists in colours.classes() if _balance(lists)]
+    alike = colours.alike()
     states = frozenset(i for i, node in enumerate(graph.nodes) if node.op is Op.ROUND and node.name in homes)
     return order_twins(graph, sorted(_match(graph, alike)), states)
-
-
-def _balance(lists: Sequence[Sequence[int]]) -> bool:
-    """Return whether all limbs have the same number of nodes."""
-    return len({len(own) for own in lists}) == 1
 
 
 def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
@@ -74,11 +71,12 @@ def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group
     def arguments(i: int) -> tuple[list[int], int]:
         return sorted(leader.get(edge.node, -1) for edge in graph.nodes[i].args), i
 
-    for lists in sorted(alike, key=lambda lists: max(own[0] for own in lists)):
-        for group in zip(*(sorted(own, key=arguments) for own in lists), strict=True):
-            leader.update(dict.fromkeys(group, group[0]))
-            if len({graph.nodes[i].op for i in group}) == 1:
-                yield group
+    for lists in sorted(alike, key=lambda lists: max(own[0] for own in lists if own)):
+        places = tuple(limb for limb, own in enumerate(lists) if own)
+        for members in zip(*(sorted(own, key=arguments) for own in lists if own), strict=True):
+            leader.update(dict.fromkeys(members, members[0]))
+            if len({graph.nodes[i].op for i in members}) == 1:
+                yield Group(members, places, len(lists))
 
 
 class _Colours:
@@ -88,8 +86,11 @@ class _Colours:
     these additions.
     """
 
-    def __init__(self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable]) -> None:
+    def __init__(
+        self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable], stages: bool
+    ) -> None:
         self._nodes = graph.nodes
+        self._stages = stages
         self._numbers: dict[Hashable, int] = {}
         self._arguments, self._users = _flatten(graph)
         self.homes: list[_Home | None] = []
@@ -99,7 +100,8 @@ class _Colours:
             home = homes.get(node.name) if source else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            key = meaning if source else (node.op, *self._view(i, home))
+            same = (node.value,) if stages else ()
+            key = meaning if source else (node.op, *same, *self._view(i, home))
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:
@@ -111,23 +113,40 @@ class _Colours:
                 found.setdefault(key, [[] for _ in range(home.count)])[home.limb].append(i)
         return list(found.values())
 
+    def alike(self) -> list[list[list[int]]]:
+        """Return the nodes of each colour by limb, if all limbs have the same number of them.
+
+        Of stages two or more must have some. An input has a twin in every limb.
+        """
+        found = []
+        for lists in self.classes():
+            sizes = [len(own) for own in lists if own]
+            enough = len(sizes) > 1 and self._stages and not self._are_inputs(lists)
+            if len(set(sizes)) == 1 and (enough or len(sizes) == len(lists)):
+                found.append(lists)
+        return found
+
+    def _are_inputs(self, lists: Sequence[Sequence[int]]) -> bool:
+        return any(self._nodes[i].op is Op.INPUT for own in lists for i in own)
+
     def refine(self) -> None:
         """Split colours that several nodes of a limb have, as long as all limbs are split alike."""
-        waiting = [lists for lists in self.classes() if len(lists[0]) > 1 and _balance(lists)]
+        waiting = [lists for lists in self.alike() if max(map(len, lists)) > 1]
         split = True
         while split:
             split, again = False, []
             for lists in waiting:
                 parts = self._parts(lists)
-                if len(parts) == 1 or not all(map(_balance, parts.values())):
+                if len(parts) == 1 or not all(_split_alike(lists, part) for part in parts.values()):
                     again.append(lists)
                     continue
                 split = True
                 for key, part in parts.items():
-                    number = self._number((self.of[lists[0][0]], key))
-                    for i in (i for own in part for i in own):
+                    members = [i for own in part for i in own]
+                    number = self._number((self.of[members[0]], key))
+                    for i in members:
                         self.of[i] = number
-                    if len(part[0]) > 1:
+                    if max(map(len, part)) > 1:
                         again.append(part)
             waiting = again
 
@@ -174,6 +193,11 @@ class _Colours:
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
+
+
+def _split_alike(lists: Sequence[Sequence[int]], part: Sequence[Sequence[int]]) -> bool:
+    """Return whether a part of a colour has the same number of nodes in each limb that has the colour."""
+    return len({len(some) for own, some in zip(lists, part, strict=True) if own}) == 1
 
 
 def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:

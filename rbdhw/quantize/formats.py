@@ -17,7 +17,7 @@ from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.domain.strata import STRATA
 from rbdhw.fixed.absorption import remove_absorbed_terms
-from rbdhw.fixed.alignment import exponents, unify
+from rbdhw.fixed.alignment import comparable, exponents, unify
 from rbdhw.fixed.figures import FunctionErrors, Measured
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import Row
@@ -97,7 +97,8 @@ def choose_formats(
     Parameters
     ----------
     twins
-        The nodes of the graph that share hardware, and so share formats.
+        The nodes of the graph that may share hardware, and so share formats; those whose magnitudes differ
+        much do not.
     fuses_sums
         Whether the core rounds sums of products once.
     progress
@@ -108,6 +109,7 @@ def choose_formats(
     InputError
         If no width meets the budget.
     """
+    twins = comparable(observed.graph, twins, observed.magnitudes)
     choice, draws = _Choice(observed, options, twins, fuses_sums, progress), observed.draws
     search = FormatSearch(
         choice.planner,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Elaboratable, Module, Signal
@@ -79,7 +80,7 @@ class PipelineComponent(CorePorts):
         for flag in self.program.flags:
             m.d.comb += wires.tap(Tap(flag.value, 0)).eq(self.flag_raised(flag))
 
-    def _take_turns(self, m: Module, wires: Wires, group: tuple[int, ...], words: list[Any]) -> None:
+    def _take_turns(self, m: Module, wires: Wires, group: Sequence[int], words: list[Any]) -> None:
         """Let twins, the same word of several limbs, share one signal; the later words wait in registers."""
         turn = wires.tap(Tap(group[0], 0))
         m.d.comb += turn.eq(words[0])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rbdhw.fixed.program import Program
+from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit
 
@@ -51,39 +52,60 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:
     """Assign every step of a resource to a unit that is free in its slot, near other steps of its region.
 
-    Steps with different numbers of limbs have separate units. Twins have the same unit.
+    Steps with different numbers of limbs, or of turns taken, have separate units. Twins have the same unit.
     """
     units: list[Unit] = []
     groups = [group for group in problem.groups if problem.steps[group[0]].resource is resource]
-    for limbs in sorted({len(group) for group in groups}):
-        own = [group for group in groups if len(group) == limbs]
-        pool = _Pool(problem, problem.limit(problem.steps[own[0][0]]))
-        for group in sorted(own, key=lambda group: (problem.steps[group[0]].region, starts[group[0]])):
-            pool.place(group[0], {starts[i] % problem.ii: i for i in group})
+    for turns, taken in sorted({(group.turns, group.taken) for group in groups}):
+        own = [group for group in groups if (group.turns, group.taken) == (turns, taken)]
+        pool = _Pool(problem, problem.limit(problem.steps[own[0][0]]), problem.ii // turns)
+        own.sort(key=lambda group: (problem.steps[group[0]].region, starts[group[0]]))
+        for steps in _couples(own, starts, problem.ii) if taken < turns else map(tuple, own):
+            pool.place({starts[i] % problem.ii: i for i in steps})
         units += [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
     return units
 
 
-class _Pool:
-    """Units of one resource, to which steps are assigned region by region; few are examined for each step."""
+def _couples(groups: Sequence[Group], starts: Sequence[int], ii: int) -> Iterator[tuple[int, ...]]:
+    """Yield the steps of groups that take half of the turns: of two, half an interval apart, or of one."""
+    waiting: dict[int, list[Group]] = defaultdict(list)
+    for group in groups:
+        slot = starts[group[0]] % ii
+        other = waiting[(slot + ii // 2) % ii]
+        if other:
+            yield (*other.pop(0), *group)
+        else:
+            waiting[slot].append(group)
+    for left in waiting.values():
+        yield from map(tuple, left)
 
-    def __init__(self, problem: Problem, limit: int) -> None:
+
+class _Pool:
+    """Units of one resource, to which steps are assigned region by region; few are examined for each step.
+
+    The steps that are assigned together take all slots that are multiples of ``interval`` apart.
+    """
+
+    def __init__(self, problem: Problem, limit: int, interval: int) -> None:
         self.units: list[dict[int, int]] = []
+        self._taken: list[set[int]] = []
         self._problem = problem
         self._limit = limit
+        self._interval = interval
         self._read: list[Counter[int]] = []
         self._served: list[Counter[Region]] = []
         self._of_region: dict[Region, list[int]] = defaultdict(list)
         self._readers: dict[int, list[int]] = defaultdict(list)
         self._first_free: Counter[int] = Counter()
 
-    def place(self, first: int, slots: dict[int, int]) -> None:
-        """Assign steps by slot (the first step and its twins) to a free unit.
+    def place(self, slots: dict[int, int]) -> None:
+        """Assign steps by slot (the first step, its twins, and those between them) to a free unit.
 
         The unit that serves the step's region most is preferred, then the one that shares most operands with
         it. If no unit serves the region, a new unit is used, as long as the limit allows.
         """
-        step, slot = self._problem.steps[first], next(iter(slots))
+        step = self._problem.steps[next(iter(slots.values()))]
+        slot = next(iter(slots)) % self._interval
         best = self._best(self._of_region[step.region], step, slot)
         if best is None and len(self.units) < self._limit:
             best = self._add()
@@ -92,6 +114,7 @@ class _Pool:
         if best is None:
             best = self._lowest_free(slot)
         self.units[best].update(slots)
+        self._taken[best].add(slot)
         if step.region not in self._served[best]:
             self._of_region[step.region].append(best)
         self._served[best][step.region] += 1
@@ -106,17 +129,18 @@ class _Pool:
             shared = sum(self._read[unit][value] for value in step.operands)
             return self._served[unit][step.region], shared, -unit
 
-        return max((unit for unit in candidates if slot not in self.units[unit]), key=affinity, default=None)
+        return max((unit for unit in candidates if slot not in self._taken[unit]), key=affinity, default=None)
 
     def _add(self) -> int:
         self.units.append({})
+        self._taken.append(set())
         self._read.append(Counter())
         self._served.append(Counter())
         return len(self.units) - 1
 
     def _lowest_free(self, slot: int) -> int:
         """Return the first unit that is free in a slot; an occupied slot never becomes free again."""
-        while slot in self.units[self._first_free[slot]]:
+        while slot in self._taken[self._first_free[slot]]:
             self._first_free[slot] += 1
         return self._first_free[slot]
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 
+from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 from rbdhw.schedule.shortening import shorten
-from rbdhw.schedule.stages import find_frames, separate, within_frames
+from rbdhw.schedule.stages import find_frames, hold_back, last_cycle, separate, within_frames
 
 EARLIEST = Time(0, 0.0)
+
+ATTEMPTS = 4
+"""How often stages are scheduled again, with steps held back, as long as the result comes earlier."""
 
 
 def schedule(problem: Problem) -> Schedule:
@@ -22,7 +26,18 @@ def schedule(problem: Problem) -> Schedule:
     if not any(frames):
         return shorten(problem, list_schedule(problem))
     inside = within_frames(problem, frames)
-    return separate(problem, frames, shorten(inside, list_schedule(inside)))
+    known = shorten(inside, list_schedule(inside))
+    best = separate(problem, frames, known)
+    for _ in range(ATTEMPTS):
+        held, added = hold_back(problem, frames, known)
+        if not added:
+            break
+        known = Schedule(shorten(held, list_schedule(held)).starts[added:])
+        found = separate(problem, frames, known)
+        if last_cycle(problem, found) >= last_cycle(problem, best):
+            break
+        best = found
+    return best
 
 
 def list_schedule(problem: Problem) -> Schedule:
@@ -78,28 +93,34 @@ def _topological(users: list[list[int]]) -> list[int]:
 class _Placer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._used: Counter[tuple[Resource, int, int]] = Counter()
+        self._used: Counter[tuple[Resource, int, int, int]] = Counter()
         self._ready = dict.fromkeys(problem.available, EARLIEST)
         self.starts: dict[int, Time] = {}
 
-    def place(self, group: tuple[int, ...]) -> None:
+    def place(self, group: Group) -> None:
         """Start the steps of a group as early as operands, the rest of the cycle, and units allow."""
-        steps = [self._problem.steps[i] for i in group]
-        apart = self._problem.ii // len(group)
+        steps, delays = [self._problem.steps[i] for i in group], group.delays(self._problem.ii)
         start = EARLIEST
-        for k, step in enumerate(steps):
+        for step, later in zip(steps, delays, strict=True):
             for value in step.operands:
                 ready = self._ready[value]
-                start = max(start, Time(ready.cycle - k * apart, ready.offset))
+                start = max(start, Time(ready.cycle - later, ready.offset))
         start = max(self._in_cycle(step, start) for step in steps)
-        while not all(self._free(step, start.cycle + k * apart) for k, step in enumerate(steps)):
+        while not self._free(steps[0], start.cycle):
             start = Time(start.cycle + 1, 0.0)
-        for k, (i, step) in enumerate(zip(group, steps, strict=True)):
-            self._put(i, step, Time(start.cycle + k * apart, start.offset))
+        if steps[0].resource is not None:
+            self._used.update(self._slots(steps[0], start.cycle))
+        for i, step, later in zip(group, steps, delays, strict=True):
+            self._put(i, step, Time(start.cycle + later, start.offset))
+
+    def _slots(self, step: Step, cycle: int) -> list[tuple[Resource, int, int, int]]:
+        """Return the slots of units that a step and its twins take if the first starts in a cycle."""
+        assert step.resource is not None
+        ii, apart = self._problem.ii, self._problem.ii // step.limbs
+        pool = step.resource, step.limbs, step.taken
+        return [(*pool, (cycle + turn * apart) % ii) for turn in range(step.taken)]
 
     def _put(self, i: int, step: Step, start: Time) -> None:
-        if step.resource is not None:
-            self._used[step.resource, step.limbs, start.cycle % self._problem.ii] += 1
         self.starts[i] = start
         result = Time(start.cycle + step.latency, step.delay + (0.0 if step.latency else start.offset))
         for value in step.results:
@@ -112,5 +133,5 @@ class _Placer:
     def _free(self, step: Step, cycle: int) -> bool:
         if step.resource is None:
             return True
-        used = self._used[step.resource, step.limbs, cycle % self._problem.ii]
-        return used < self._problem.limit(step)
+        limit = self._problem.limit(step)
+        return all(self._used[slot] < limit for slot in self._slots(step, cycle))

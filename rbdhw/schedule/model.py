@@ -4,8 +4,9 @@ Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0
 every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
 
 *Twins* are values of n symmetric limbs, or of n stages of a method, that one piece of hardware computes in
-turn: the k-th always in the slot ``k * ii / n`` after that of the first. For that hardware, limbs and stages
-are like tasks that follow each other every ``ii / n`` cycles.
+turn: that of the k-th limb always in the slot ``k * ii / n`` after that of the first. For that hardware,
+limbs and stages are like tasks that follow each other every ``ii / n`` cycles. A limb or stage may lack a
+value that the others have; the hardware then computes nothing of use in its turn.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Step:
     registered
         Whether the step starts with its cycle, on operands from registers.
     limbs
-        The number of twins of each result, including itself.
+        The number of limbs or stages that take turns with each result; 1 without twins.
+    taken
+        The turns of a unit that the step and its twins take (:attr:`rbdhw.graph.twins.Group.taken`).
     """
 
     results: tuple[int, ...]
@@ -67,6 +70,7 @@ class Step:
     delay: float
     registered: bool = False
     limbs: int = 1
+    taken: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class Problem:
 
     ``available`` are the values that are ready at the start of cycle 0. ``limits`` is the number of units of
     each resource, and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in
-    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
+    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs
+    and of turns taken.
     ``registers`` is the number of pipeline registers of each product in units of a resource.
     """
 
@@ -86,13 +91,15 @@ class Problem:
     period: float
     limits: dict[Resource, int]
     twins: tuple[Group, ...] = ()
-    limb_limits: dict[tuple[Resource, int], int] = field(default_factory=dict)
+    limb_limits: dict[tuple[Resource, int, int], int] = field(default_factory=dict)
     registers: dict[Resource, int] = field(default_factory=dict)
 
     def limit(self, step: Step) -> int:
         """Return the number of units that serve steps like this one."""
         assert step.resource is not None
-        return self.limits[step.resource] if step.limbs == 1 else self.limb_limits[step.resource, step.limbs]
+        if step.limbs == 1:
+            return self.limits[step.resource]
+        return self.limb_limits[step.resource, step.limbs, step.taken]
 
     @cached_property
     def producer(self) -> dict[int, int]:
@@ -100,11 +107,13 @@ class Problem:
         return {value: i for i, step in enumerate(self.steps) for value in step.results}
 
     @cached_property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
+    def groups(self) -> tuple[Group, ...]:
         """Groups of steps that start in slots at fixed distances: twins, and single other steps."""
-        shared = dict.fromkeys(tuple(self.producer[value] for value in group) for group in self.twins)
+        shared = dict.fromkeys(
+            group.with_members(self.producer[value] for value in group) for group in self.twins
+        )
         single = (i for i, step in enumerate(self.steps) if step.limbs == 1)
-        return (*shared, *((i,) for i in single))
+        return (*shared, *map(Group.whole, single))
 
 
 @dataclass(frozen=True)
@@ -172,11 +181,11 @@ class Bound:
 
     def group(self, value: int) -> Group:
         """Return a value and its twins, in the order of the limbs."""
-        return self._group_of.get(value, (value,))
+        return self._group_of.get(value) or Group.whole(value)
 
     def interval(self, value: int) -> int:
         """Return the cycles from one value to the next of the hardware that computes it."""
-        return self.ii // len(self.group(value))
+        return self.ii // self.group(value).turns
 
     @cached_property
     def producer(self) -> dict[int, int]:

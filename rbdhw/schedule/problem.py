@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rbdhw.fixed.program import Kind, Operation, Program
 from rbdhw.fixed.reciprocal import ReciprocalSpec
@@ -23,8 +24,9 @@ def problem(
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses one that products of this width allow. Products
     that are too slow for the clock get pipeline registers. Products by constants that adders compute at lower
-    cost use no unit. Each resource gets the fewest units that can serve all its steps: their number over
-    ``ii``, rounded up. ``twins`` are values that can share hardware (:func:`rbdhw.schedule.twins.shareable`).
+    cost use no unit. Each resource gets the fewest units that can serve all its steps: the slots that
+    they take over ``ii``, rounded up. ``twins`` are values that can share hardware
+    (:func:`rbdhw.schedule.twins.shareable`).
 
     Raises
     ------
@@ -42,11 +44,15 @@ def problem(
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
-    count = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
-    limits = {resource: math.ceil(count[resource, 1] / ii) for resource in Resource}
-    shared = {pool: math.ceil(number / ii) for pool, number in count.items() if pool[1] > 1}
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
-    return Problem(steps, available, ii, clock.mhz, period, limits, tuple(twins), shared, registers)
+    found = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
+    filled: Counter[tuple[Resource, int, int]] = Counter()
+    for step in (steps[group[0]] for group in found.groups):
+        if step.resource is not None:
+            filled[step.resource, step.limbs, step.taken] += step.taken
+    limits = {resource: math.ceil(filled[resource, 1, 1] / ii) for resource in Resource}
+    shared = {pool: math.ceil(number / ii) for pool, number in filled.items() if pool[1] > 1}
+    return replace(found, limits=limits, limb_limits=shared)
 
 
 def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:

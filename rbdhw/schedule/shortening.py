@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
-from rbdhw.schedule.model import Problem, Resource, Schedule, Time
+from rbdhw.graph.twins import Group
+from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 
 PICOSECONDS = 1000
 """Picoseconds in a nanosecond."""
@@ -46,11 +47,15 @@ class Dependence(NamedTuple):
 
 
 class SharedUnits(NamedTuple):
-    """Units that serve groups of steps; each group occupies one in a slot of ``interval``."""
+    """Units that serve groups of steps.
+
+    Each group occupies one unit in slots of ``interval``: that of its first step, and ``later`` ones.
+    """
 
     resource: Resource
     limbs: int
     interval: int
+    later: tuple[int, ...]
     units: int
 
 
@@ -94,25 +99,20 @@ class Network:
         self.before: list[list[Dependence]] = [[] for _ in self.groups]
         self.after: list[list[Dependence]] = [[] for _ in self.groups]
         steps = [[problem.steps[i] for i in group] for group in self.groups]
-        self.apart = [problem.ii // len(group) for group in self.groups]
-        self.length = [
-            own[0].latency + (len(own) - 1) * apart for own, apart in zip(steps, self.apart, strict=True)
-        ]
+        self.delays = [group.delays(problem.ii) for group in self.groups]
+        self.length = [own[0].latency + delays[-1] for own, delays in zip(steps, self.delays, strict=True)]
         self.room = [
             0 if any(s.registered for s in own) else max(0, period - max(_picoseconds(s.setup) for s in own))
             for own in steps
         ]
-        self.pools = [
-            None
-            if s.resource is None
-            else SharedUnits(s.resource, s.limbs, problem.ii // s.limbs, problem.limit(s))
-            for s, *_ in steps
-        ]
+        self.pools = [None if s.resource is None else _pool(problem, s) for s, *_ in steps]
         self._connect()
 
     def _connect(self) -> None:
         place = {
-            i: (g, k * self.apart[g]) for g, group in enumerate(self.groups) for k, i in enumerate(group)
+            i: (g, later)
+            for g, group in enumerate(self.groups)
+            for i, later in zip(group, self.delays[g], strict=True)
         }
         producer = self.problem.producer
         for i, step in enumerate(self.problem.steps):
@@ -194,15 +194,16 @@ class StartSearch:
             if cycle is None:
                 cycle = self._free_unit(g)
             self._last_tried[g] = self._placed[g] = cycle
-            self._slot(g, cycle)[g] = None
+            for slot in self._occupied(g, cycle):
+                slot[g] = None
             self._propagate(g)
         return self._schedule() if self._evictions >= 0 else None
 
-    def _slot(self, g: int, cycle: int) -> dict[int, None]:
-        """Return the groups that occupy units in the slot in which a group would start."""
+    def _occupied(self, g: int, cycle: int) -> list[dict[int, None]]:
+        """Return the groups that occupy units in each slot of a group that would start in a cycle."""
         pool = self._network.pools[g]
         assert pool is not None
-        return self._slots[pool, cycle % pool.interval]
+        return [self._slots[pool, (cycle + later) % pool.interval] for later in pool.later]
 
     def _free_cycle(self, g: int) -> int | None:
         """Return the first cycle in time in which a group can start on a free unit, or None."""
@@ -210,19 +211,26 @@ class StartSearch:
         assert pool is not None
         first = self._early[g] // cycle
         last = min(self._late[g] // cycle, first + pool.interval - 1)
-        return next((c for c in range(first, last + 1) if len(self._slot(g, c)) < pool.units), None)
+        return next((c for c in range(first, last + 1) if not self._full(g, c)), None)
+
+    def _full(self, g: int, cycle: int) -> list[dict[int, None]]:
+        """Return the slots of a group in a cycle in which other groups occupy all units."""
+        pool = self._network.pools[g]
+        assert pool is not None
+        return [slot for slot in self._occupied(g, cycle) if len(slot) == pool.units]
 
     def _free_unit(self, g: int) -> int:
-        """Return a cycle in time for a group after evicting another group from it.
+        """Return a cycle in time for a group after evicting from it the groups that can wait longest.
 
         It is later than the last cycle tried, if possible.
         """
         first, last = self._early[g] // self._network.cycle, self._late[g] // self._network.cycle
         tried = self._last_tried.get(g, -1)
         cycle = tried + 1 if first <= tried < last else first
-        victim = max(self._slot(g, cycle), key=self._leeway)
-        self._evict(victim)
-        self._propagate(victim)
+        while full := self._full(g, cycle):
+            victim = max(full[0], key=self._leeway)
+            self._evict(victim)
+            self._propagate(victim)
         return cycle
 
     def _leeway(self, g: int) -> tuple[int, int]:
@@ -230,7 +238,8 @@ class StartSearch:
         return self._late[g] - self._placed[g] * self._network.cycle, g
 
     def _evict(self, g: int) -> None:
-        del self._slot(g, self._placed.pop(g))[g]
+        for slot in self._occupied(g, self._placed.pop(g)):
+            del slot[g]
         heapq.heappush(self._queue, (self._late[g], g))
         self._evictions -= 1
 
@@ -254,9 +263,19 @@ class StartSearch:
         starts: dict[int, Time] = {}
         for g, group in enumerate(self._network.groups):
             cycle, offset = divmod(self._early[g], self._network.cycle)
-            for k, i in enumerate(group):
-                starts[i] = Time(cycle + k * self._network.apart[g], offset / PICOSECONDS)
+            for i, later in zip(group, self._network.delays[g], strict=True):
+                starts[i] = Time(cycle + later, offset / PICOSECONDS)
         return Schedule(tuple(starts[i] for i in range(len(starts))))
+
+
+def _pool(problem: Problem, step: Step) -> SharedUnits:
+    """Return the units that serve steps like this one, the first of its group."""
+    assert step.resource is not None
+    apart = problem.ii // step.limbs
+    if step.taken == step.limbs:
+        return SharedUnits(step.resource, step.limbs, apart, (0,), problem.limit(step))
+    later = tuple(turn * apart for turn in range(step.taken))
+    return SharedUnits(step.resource, step.limbs, problem.ii, later, problem.limit(step))
 
 
 def _picoseconds(nanoseconds: float) -> int:
@@ -264,7 +283,7 @@ def _picoseconds(nanoseconds: float) -> int:
     return math.ceil(nanoseconds * PICOSECONDS - ROUNDING)
 
 
-def _topological(problem: Problem) -> list[tuple[int, ...]]:
+def _topological(problem: Problem) -> list[Group]:
     """Return the groups of steps in topological order."""
     group_of = {i: g for g, group in enumerate(problem.groups) for i in group}
     maker = {value: group_of[i] for i, step in enumerate(problem.steps) for value in step.results}

@@ -8,7 +8,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
-from rbdhw.fixed.alignment import exponents, unify
+from rbdhw.fixed.alignment import comparable, exponents, unify
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains
 from rbdhw.fixed.lower import lower
@@ -18,7 +18,7 @@ from rbdhw.frontend.functions import trace
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.graph.twins import Group, Twins, no_twins
 from rbdhw.passes.twins import find_twins
 from rbdhw.scalar import Region
 from rbdhw.schedule.twins import shareable
@@ -96,8 +96,40 @@ def test_without_twins_every_exponent_is_zero():
 
 
 def test_twins_have_the_largest_magnitude_of_their_group():
-    twins = Twins(((0, 2), (1, 3)), (0, 2, 1, 3))
+    twins = Twins((Group.whole(0, 2), Group.whole(1, 3)), (0, 2, 1, 3))
     assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
+
+
+def test_sums_in_another_order_are_aligned_by_their_terms():
+    """No argument of the two sums corresponds. One is in steps of its largest term, 32 times the others'."""
+    builder = GraphBuilder()
+    x, y, z = (builder.input(name, REGION) for name in ("x", "y", "z"))
+    sums = []
+    for edge, order in ((x, (0, 1, 2)), (y, (2, 1, 0))):
+        square = builder.multiply(edge, edge, REGION)
+        parts = [builder.multiply(edge, z, REGION), square, builder.multiply(square, z, REGION)]
+        parts[2] = builder.scale(parts[2], 32.0, REGION)
+        first, second, third = (parts[k] for k in order)
+        sums.append(builder.add(builder.add(first, second, REGION), third, REGION))
+    # further products, so that the sums are not part of others
+    ends = [builder.multiply(edge, z, REGION) for edge in sums]
+    graph = builder.finish([(f"id.tau[{k}]", edge) for k, edge in enumerate(ends)])
+    assert [edge.shift for edge in sums] == [5, 0]
+    assert of_group(graph, find_twins(graph, LIMBS), Op.ADD) == [0, -5]
+
+
+def test_twins_of_very_different_magnitudes_are_none():
+    """The magnitudes of the products are 8 and 9 times apart, without the power of two between them."""
+    graph, twins = scale_graph(1.1, 0.9)
+    for apart, left in ((8.0, 3), (9.0, 2)):
+        sizes = [0.0] * len(graph.nodes)
+        for group in twins.groups:
+            product = graph.nodes[group[0]].op is Op.SCALE
+            sizes[group[0]], sizes[group[1]] = (1.0, 2.0 * apart) if product else (1.0, 1.0)
+        kept = comparable(graph, twins, sizes)
+        assert len(kept.groups) == left
+        assert kept.order == twins.order
+        assert set(kept.groups) <= set(twins.groups)
 
 
 def lower_robot(limbs: int, trunk: bool, width: int = 18):

@@ -32,6 +32,13 @@ def test_a_stage_has_its_numbers():
     assert loads(dumps(graph)) == graph
 
 
+def test_derivatives_of_rates_are_numbers_of_the_next_stage():
+    """The first stage has none. In the second those of the velocities are known without the task."""
+    states = find_states(graph_of(model_of("toy").robot, "drk4"))
+    rates = [{number.partition("[")[0] for number in state.values() if "," in number} for state in states]
+    assert rates == [set(), {"pushed"}, {"moved", "pushed"}, {"moved", "pushed"}]
+
+
 @pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.PLANAR, JointKind.PRISMATIC])
 def test_all_stages_have_the_same_numbers(kind):
     robot = mechanism([JointKind.REVOLUTE, kind], (BASE, 0), seed=3)

@@ -8,10 +8,10 @@ from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
+from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.graph.text import dumps, loads
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
-from rbdhw.passes.sums import sum_roots, terms
 from tests.support.builds import model_of
 from tests.support.graphs import counts, exact, graphs, rationals
 

@@ -19,6 +19,7 @@ from rbdhw.config import BuildOptions
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
+from rbdhw.graph.twins import Group
 from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -79,17 +80,16 @@ class Formulation:
         for i, start in enumerate(known.starts):
             self.model.add_hint(self.cycles[i], start.cycle)
 
-    def _add_group(self, group: tuple[int, ...]) -> None:
+    def _add_group(self, group: Group) -> None:
         """Add the starts of a step and its twins: each within its cycle, twins at equal distances."""
-        apart = self.problem.ii // len(group)
         steps = [self.problem.steps[i] for i in group]
         room = self.period - max(picoseconds(step.setup) for step in steps)
         free = 0 if any(step.registered for step in steps) else room
         offset = self.model.new_int_var(0, free, f"offset_{group[0]}")
-        for k, i in enumerate(group):
+        for i, later in zip(group, group.delays(self.problem.ii), strict=True):
             self.cycles[i] = self.model.new_int_var(0, self.last, f"cycle_{i}")
             self.moments[i] = self.cycles[i] * self.cycle + offset
-            self.model.add(self.cycles[i] == self.cycles[group[0]] + k * apart)
+            self.model.add(self.cycles[i] == self.cycles[group[0]] + later)
 
     def _order(self) -> None:
         """Require that every step starts after its operands are ready."""

@@ -15,6 +15,7 @@ from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import load
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand
+from rbdhw.graph.twins import Group
 from rbdhw.passes.twins import find_twins
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
 from rbdhw.schedule.problem import problem
@@ -26,7 +27,7 @@ PROGRAM = program_of("hyq", 18)
 
 
 @cache
-def groups(ii: int) -> tuple[tuple[int, ...], ...]:
+def groups(ii: int) -> tuple[Group, ...]:
     """Return the operations of HyQ's legs that may share hardware."""
     robot = model_of("hyq").robot
     twins = find_twins(graph_of("hyq"), limb_inputs(robot, find_shared_limbs(robot, "on", ii)))

@@ -120,12 +120,13 @@ def test_rotations_of_three_axes(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
 
 
-def test_stages_in_turn(tmp_path: Path) -> None:
-    """Pairs of stages share hardware, between tasks of other functions."""
-    options = BuildOptions(functions=("fd", "drk4"), ii=2, width=24, samples=512, share_stages="on")
+@pytest.mark.parametrize(("ii", "groups"), [(2, [2, 2]), (4, [4])])
+def test_stages_in_turn(tmp_path: Path, ii: int, groups: list[int]) -> None:
+    """Stages share hardware, between tasks of other functions; the first has no products of sensitivities."""
+    options = BuildOptions(functions=("fd", "drk4"), ii=ii, width=24, samples=512, share_stages="on")
     design = generate(path("toy"), options)
     shared = design.manifest["stages"]
-    assert shared["groups"] == [["stage 1", "stage 2"], ["stage 3", "stage 4"]]
+    assert list(map(len, shared["groups"])) == groups
     assert shared["shared"]
     assert shared["costs"]["on"]["adders"] < shared["costs"]["off"]["adders"]
     assert_exact(design, tmp_path, 300)
@@ -148,6 +149,15 @@ def test_iiwa14(tmp_path: Path) -> None:
     design = generate(path("iiwa14"), options)
     assert design.manifest["stages"]["shared"]
     assert_exact(design, tmp_path, 2000)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+def test_sensitivities_of_the_iiwa14_in_turn(tmp_path: Path) -> None:
+    options = BuildOptions(functions=("id", "drk4"), ii=4, width=24, samples=1024, data_width=1024)
+    design = generate(path("iiwa14"), options)
+    assert design.manifest["stages"]["shared"]
+    assert_exact(design, tmp_path, 300)
 
 
 @pytest.mark.verify

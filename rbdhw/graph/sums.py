@@ -1,4 +1,4 @@
-"""Sums of many terms, for the passes that rearrange additions."""
+"""Sums of many terms, whatever the order of their additions."""
 
 from __future__ import annotations
 

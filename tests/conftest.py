@@ -16,6 +16,7 @@ from rbdhw.cores.chain import ChainCore
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
+from rbdhw.rtl import verilog
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim import verilator
 from rbdhw.sim.tools import FLAGS, Tools
@@ -70,12 +71,26 @@ def quick_netlists():
         yield
 
 
+@contextmanager
+def no_collection():
+    """Do not collect garbage in a ``with`` block, nor before it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def rare_collection():
-    """Collect garbage less often, and never the tests themselves: scanning would take a third of the time."""
+    """Collect garbage less often, and never the tests themselves: scanning would take a third of the time.
+
+    Many tests write Verilog; the objects that earlier tests left would be scanned before each.
+    """
     gc.collect()
     gc.freeze()
-    with seldom_collect():
+    with pytest.MonkeyPatch.context() as patch, seldom_collect():
+        patch.setattr(verilog, "pause_collection", no_collection)
         yield
 
 

@@ -188,12 +188,13 @@ class GraphBuilder:
 
     def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
         """Return ``a * b``."""
-        for edge, other in ((a, b), (b, a)):
-            known = self.constant_value(edge)
-            if known is not None:
-                return self.scale(other, known, region)
         a_node, a_negative, a_shift = a
         b_node, b_negative, b_shift = b
+        if a_node in self._constants or b_node in self._constants:
+            for edge, other in ((a, b), (b, a)):
+                known = self.constant_value(edge)
+                if known is not None:
+                    return self.scale(other, known, region)
         first, second = (a_node, b_node) if a_node <= b_node else (b_node, a_node)
         product = self._node(Op.MULTIPLY, (self._plain[first], self._plain[second]), 0.0, "", region)
         return edge_of((product.node, a_negative != b_negative, a_shift + b_shift))

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SELDOM = (100_000, 20, 20)
+SELDOM = (500_000, 20, 20)
 """The thresholds of the three generations while the collector runs less often."""
 
 

@@ -137,9 +137,10 @@ def test_a_job_is_on_a_unit_of_its_kind():
     assert refusal(with_step(place, unit=ARRAY.steps[a_step()].unit)).startswith("reciprocal on unit ")
 
 
-def test_results_take_their_time():
+@pytest.mark.parametrize("late", [-1, 1])
+def test_results_take_their_time(late):
     place = a_step()
-    assert re.search("a result in cycle ", refusal(with_step(place, ready=ARRAY.steps[place].ready - 1)))
+    assert re.search("a result in cycle ", refusal(with_step(place, ready=ARRAY.steps[place].ready + late)))
 
 
 def test_a_word_is_replaced_by_that_of_the_next_task():

@@ -35,6 +35,17 @@ def test_buffers_hold_the_tasks_in_flight():
     assert cells(ECP5, ii=1)["edge"] == cells(ECP5, ii=8)["edge"]
 
 
+def test_a_beat_that_waits_has_its_end(monkeypatch):
+    """Long answers wait in beats: each has a bit that tells whether it is the last."""
+    interface, asked = rail_design(data_width=64, bodies=40).interface, []
+    queue = type(ECP5).queue
+    monkeypatch.setattr(
+        type(ECP5), "queue", lambda own, bits, depth: asked.append(bits) or queue(own, bits, depth)
+    )
+    cells_of(interface, {"id": 64, "fd": 64}, 64, ECP5)
+    assert asked.count(interface.response_beat + 1) == len(LATENCY)
+
+
 def test_every_cycle_of_latency_takes_two_flip_flops_of_each_function():
     interface = rail_design(data_width=64, bodies=3).interface
     later = {function: cycles + 3 for function, cycles in LATENCY.items()}

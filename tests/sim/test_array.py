@@ -23,8 +23,9 @@ ALL = DEFAULT_FUNCTIONS
 
 def builds():
     """Return robot, base, functions, target, clock, interval, number format and tasks."""
-    yield "toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400
+    yield "toy", "fixed", ("id", "fd", "did"), "ecp5-85", None, 16, "fixed", 400
     long = [
+        ("toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400),
         ("iiwa14", "fixed", ("id",), "xcvu9p", None, 24, "fixed", 200),
         ("iiwa14", "fixed", ("id", "fd"), "xcvu9p", None, 24, "fixed", 200),
         ("toy", "fixed", ALL, "xc7a200t", None, 9, "float32", 2000),

@@ -20,7 +20,8 @@ from tests.support.disturbed import KINDS, answered, disturbed
     [
         (("id", "m", "difd"), "fixed", 64, 2),
         pytest.param(DEFAULT_FUNCTIONS, "float32", 128, 3, marks=pytest.mark.verify),
-        (("fd", "difd"), "float32", 32, 1),
+        (("difd",), "float32", 32, 4),
+        pytest.param(("fd", "difd"), "float32", 32, 1, marks=pytest.mark.verify),
     ],
 )
 def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):

@@ -26,14 +26,14 @@ OPTIONS = BuildOptions(DEFAULT_FUNCTIONS, width=18, data_width=128, samples=512)
 BUILDS: dict[str, BuildOptions] = {
     "kinds": replace(
         OPTIONS,
-        functions=("id", "fd", "minv", "difd"),
+        functions=("id", "fd", "minv", "did"),
         cores=(
             CoreRequest(("id",), 1),
             CoreRequest(("fd", "minv"), 5, copies=2),
-            CoreRequest(("difd",), 16, "array", copies=2),
+            CoreRequest(("did",), 16, "array", copies=2),
         ),
     ),
-    "copies": replace(OPTIONS, functions=("id", "fd", "did"), ii=6, copies=3, number="float32"),
+    "copies": replace(OPTIONS, functions=("id",), ii=6, copies=3, number="float32"),
 }
 
 LONG: dict[str, BuildOptions] = {

@@ -20,6 +20,7 @@ from rbdhw.sim.model import respond
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW, encode
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
+from tests.conftest import headings
 from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.mechanisms import mechanism
 
@@ -28,10 +29,11 @@ STEPS = ("step", "dstep", "rk4", "drk4")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an accelerator of the toy with all integrators, and others."""
+    """Return an accelerator of the toy with all integrators, without Verilog."""
     folder = tmp_path_factory.mktemp("steps") / "toy"
     options = BuildOptions(functions=("id", *STEPS), ii=4, width=24, samples=512)
-    write(generate(path("toy"), options), folder)
+    with headings():
+        write(generate(path("toy"), options), folder)
     return folder
 
 
@@ -46,8 +48,13 @@ def assert_exact(design: Design, folder: Path, tasks: int) -> None:
         assert own.error_median < 5e-3, function
 
 
-def test_mixed_with_other_functions(folder: Path) -> None:
-    report = simulate(folder, 300, seed=7, bulk=True)
+@pytest.mark.parametrize(
+    "functions", [("id", "step", "rk4"), pytest.param(("id", *STEPS), marks=pytest.mark.verify)]
+)
+def test_mixed_with_other_functions(tmp_path: Path, functions: tuple[str, ...]) -> None:
+    options = BuildOptions(functions=functions, ii=4, width=24, samples=512)
+    write(generate(path("toy"), options), tmp_path)
+    report = simulate(tmp_path, 300, seed=7, bulk=True)
     assert (report.tasks, report.mismatches) == (300, 0)
     assert all(own.error_median < 1e-3 for own in report.functions.values() if own.error_median is not None)
 

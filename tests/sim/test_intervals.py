@@ -20,32 +20,38 @@ from rbdhw.schedule.model import MULTIPLIERS
 from rbdhw.sim.simulate import simulate
 
 OPTIONS = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=1024)
+SHORT = ("id", "m", "dfd")
+"""The functions of the short run."""
 TASKS = 100
 
 
 @cache
-def build(robot: str) -> BuildSearch:
+def build(robot: str, functions: tuple[str, ...]) -> BuildSearch:
     """Return the build with the formats, which are the same at every interval."""
-    return BuildSearch(prepare_build(load_urdf(path(robot)), OPTIONS), OPTIONS)
+    options = replace(OPTIONS, functions=functions)
+    return BuildSearch(prepare_build(load_urdf(path(robot)), options), options)
 
 
 def intervals():
-    """Return robots and intervals: for the short run an arm of two joints, whose simulators are small."""
-    yield "toy", 3
-    yield pytest.param("toy", 24, marks=pytest.mark.verify)
+    """Return robots, intervals and functions: for the short run an arm of two joints."""
+    yield "toy", 3, SHORT
+    yield pytest.param("toy", 3, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
+    yield pytest.param("toy", 24, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
     for ii in (*range(1, 17), 24, 32, 64):
-        yield pytest.param("iiwa14", ii, marks=pytest.mark.verify)
+        yield pytest.param("iiwa14", ii, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("robot", "ii"), list(intervals()))
-def test_schedule_and_hardware_are_exact(tmp_path, robot, ii):
+@pytest.mark.parametrize(("robot", "ii", "functions"), list(intervals()))
+def test_schedule_and_hardware_are_exact(tmp_path, robot, ii, functions):
     """A plan exists only if the verifier has accepted its schedule."""
-    plan = build(robot).plan(Interval(ii, "tested"))
+    plan = build(robot, functions).plan(Interval(ii, "tested"))
     products = sum(len(unit.steps) for unit in plan.pipeline.units if unit.resource in MULTIPLIERS)
     assert plan.ii == ii
     assert plan.core.multipliers <= 1.1 * products / ii + 1
-    write(emit_design(accelerator_of(plan), replace(OPTIONS, ii=ii)), tmp_path / "design")
+    write(
+        emit_design(accelerator_of(plan), replace(OPTIONS, functions=functions, ii=ii)), tmp_path / "design"
+    )
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS

@@ -48,7 +48,7 @@ def cases():
         ii = 9 if core == "array" else {32: 12, 128: 3}.get(width, 1)
         case = (core, ii, number, width)
         if case in short:
-            yield *case, ("id", "minv", "dfd")
+            yield *case, ("id", "minv")
         yield pytest.param(*case, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
     yield pytest.param("array", 32, "fixed", 32, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
 

@@ -15,8 +15,8 @@ from tests.support.limbs import limbed
 def builds():
     """Return limbs, joints of each, whether they hang from a trunk, interval, forces, width and functions."""
     yield 2, 2, False, 2, "none", 18, ("fd", "did")
-    yield 2, 1, True, 4, "none", 18, ("id", "difd")
-    yield 4, 1, False, 8, "none", 27, ("id", "dfd")
+    yield 3, 1, True, 4, "none", 27, ("id", "did")
+    yield pytest.param(4, 1, False, 8, "none", 27, ("id", "dfd"), marks=pytest.mark.verify)
     more = [
         (limbs, 2, trunk, ii, "all", 18, DEFAULT_FUNCTIONS)
         for limbs, ii in ((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2), (4, 6))

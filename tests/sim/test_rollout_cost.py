@@ -24,8 +24,10 @@ from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
+COSTS = [pytest.param(("cost",), marks=pytest.mark.verify), ("samples", "cost")]
 
-@pytest.fixture(scope="module", params=[("cost",), ("samples", "cost")], ids="-".join)
+
+@pytest.fixture(scope="module", params=COSTS, ids="-".join)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an accelerator of the toy whose rollouts have costs."""
     folder = tmp_path_factory.mktemp("costs") / "toy"

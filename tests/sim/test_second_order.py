@@ -31,8 +31,8 @@ def assert_exact(design, folder, tasks):
 @pytest.mark.parametrize(
     "options",
     [
-        {"functions": ("id", "sid", "sfd"), "ii": 8, "width": 22},
-        {"functions": ("fd", "hid", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
+        {"functions": ("id", "sid"), "ii": 8, "width": 22},
+        {"functions": ("fd", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
     ],
     ids=["pipeline", "array"],
 )

@@ -301,8 +301,9 @@ def run_together(
 
     async def drive(ctx: Any) -> None:
         pairs = [(_Source(own, sent), _Sink(own)) for own, sent in zip(benches, packets, strict=True)]
+        reset = _Driver(simulation.component.reset)
         for cycle in range(cycles):
-            ctx.set(simulation.component.reset, cycle in benches[0].reset)
+            reset.set(ctx, cycle in benches[0].reset)
             offered = [source.offer(ctx, cycle) for source, _ in pairs]
             for (source, sink), one in zip(pairs, offered, strict=True):
                 sink.step(ctx, cycle)
@@ -333,6 +334,19 @@ def unloaded_latencies(
     return [end - first for end, first in zip(ends, firsts.values(), strict=True)]
 
 
+class _Driver:
+    """Drives a signal; the simulator would settle again after a value that is no other."""
+
+    def __init__(self, signal: Any) -> None:
+        self.signal = signal
+        self.value: int | None = None
+
+    def set(self, ctx: Any, value: int) -> None:
+        if value != self.value:
+            ctx.set(self.signal, value)
+            self.value = value
+
+
 class _Source:
     """Offers beats, and holds each until it is accepted."""
 
@@ -341,6 +355,9 @@ class _Source:
         self.packets = packets
         self.rng = random.Random(bench.seed)
         self.number, self.beat, self.holding = 0, 0, False
+        self.valid, self.data, self.last = (
+            _Driver(bench.request(name)) for name in ("tvalid", "tdata", "tlast")
+        )
 
     def offer(self, ctx: Any, cycle: int) -> bool:
         if cycle in self.bench.reset:
@@ -348,11 +365,11 @@ class _Source:
         start = self.bench.starts[self.number] if self.number < len(self.bench.starts) else 0
         wanted = self.holding or (self.rng.random() < self.bench.valid and cycle >= start)
         offered = wanted and self.number < len(self.packets) and cycle not in self.bench.reset
-        ctx.set(self.bench.request("tvalid"), offered)
+        self.valid.set(ctx, offered)
         if offered:
             packet = self.packets[self.number]
-            ctx.set(self.bench.request("tdata"), packet[self.beat])
-            ctx.set(self.bench.request("tlast"), self.beat == len(packet) - 1)
+            self.data.set(ctx, packet[self.beat])
+            self.last.set(ctx, self.beat == len(packet) - 1)
         return offered
 
     def step(self, ctx: Any, cycle: int, offered: bool) -> None:
@@ -372,6 +389,7 @@ class _Sink:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.rng = random.Random(bench.seed + 1)
+        self.ready = _Driver(bench.response("tready"))
         self.refused: Beat | None = None
         self.complete = 0
 
@@ -379,9 +397,9 @@ class _Sink:
         port = self.bench.response
         in_reset = cycle in self.bench.reset
         accepts = self.rng.random() < self.bench.ready and not in_reset and cycle not in self.bench.pause
-        ctx.set(port("tready"), accepts)
-        shown = (ctx.get(port("tdata")), bool(ctx.get(port("tlast"))))
+        self.ready.set(ctx, accepts)
         offered = ctx.get(port("tvalid"))
+        shown = (ctx.get(port("tdata")), bool(ctx.get(port("tlast")))) if offered else (0, False)
         assert self.refused is None or in_reset or (offered and shown == self.refused), "a beat was withdrawn"
         self.refused = shown if offered and not accepts and not in_reset else None
         if offered and accepts:

@@ -11,7 +11,9 @@ from pathlib import Path
 from rbdhw.runtime.cache import find_or_make
 from rbdhw.sim.tools import Tools, find_tools
 
-HEADERS = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h", "fstream", "iostream", "random")
+VERILATED = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h")
+STANDARD = ("algorithm", "filesystem", "fstream", "iostream", "memory", "random", "string", "vector")
+HEADERS = (*VERILATED, *STANDARD)
 OPTIMISATION = "-O0"
 """The compiled form is valid for one level of optimisation."""
 

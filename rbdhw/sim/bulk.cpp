@@ -1,4 +1,4 @@
-// The bulk bench: puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
+// The bulk bench, which does not depend on the design (bulk_model.cpp does): puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
 //
 //   accelerator FOLDER BUBBLES BACK_PRESSURE SEED PATIENCE SURPLUS
 //
@@ -24,21 +24,15 @@
 #include <utility>
 #include <vector>
 
-#include "Vtop.h"
-#include "verilated.h"
+#include "bulk.h"
 
 namespace {
 
+using bulk::Model;
+using bulk::Ports;
+
 constexpr int RESET_CYCLES = 4;
 constexpr std::int64_t LINGER_CYCLES = 64;  // to wait, after all responses, for one too many
-
-// The ports of each pair of streams. bulk.py writes those of designs with several pairs here.
-#define PAIRS(pair) pair(s_axis, m_axis)
-#define BYTES(in, out) sizeof(Vtop::in##_tdata),
-
-constexpr std::size_t SIZES[] = {PAIRS(BYTES)};
-constexpr std::size_t BEAT_BYTES = SIZES[0];  // TDATA is a power of two of 32-bit words: no padding
-constexpr std::size_t REQUEST_BYTES = BEAT_BYTES + 1;
 
 struct Traffic {
     double bubbles;        // probability, in a cycle, that a beat that could be sent is held back
@@ -55,44 +49,23 @@ struct Record {
 };
 
 struct Beat {
-    char data[BEAT_BYTES] = {};
+    std::vector<char> data;
     bool last = false;
 
-    bool operator!=(const Beat& other) const {
-        return last != other.last || std::memcmp(data, other.data, BEAT_BYTES) != 0;
-    }
+    bool operator!=(const Beat& other) const { return last != other.last || data != other.data; }
 };
 
-// The ports of one pair of streams.
-struct Ports {
-    void* request;
-    CData* request_valid;
-    CData* request_last;
-    const CData* request_ready;
-    const void* response;
-    const CData* response_valid;
-    const CData* response_last;
-    CData* response_ready;
+Beat offered(const Ports& ports) {
+    const char* data = static_cast<const char*>(ports.response);
+    return {std::vector<char>(data, data + ports.beat_bytes), *ports.response_last != 0};
+}
 
-    bool accepts() const { return *request_ready; }
-    bool offers() const { return *response_valid; }
-
-    Beat offered() const {
-        Beat beat;
-        std::memcpy(beat.data, response, BEAT_BYTES);
-        beat.last = *response_last;
-        return beat;
-    }
-
-    void send(const char* beat) {
-        *request_valid = 1;
-        std::memcpy(request, beat, BEAT_BYTES);
-        *request_last = beat[BEAT_BYTES] != 0;
-    }
-
-    void pause() { *request_valid = 0; }
-    void receive(bool ready) { *response_ready = ready; }
-};
+// Offer a record of a request beat.
+void send(const Ports& ports, const char* beat) {
+    *ports.request_valid = 1;
+    std::memcpy(ports.request, beat, ports.beat_bytes);
+    *ports.request_last = beat[ports.beat_bytes] != 0;
+}
 
 // Random decisions, the same on every machine.
 class Dice {
@@ -108,44 +81,31 @@ private:
 // The model with its clock. Outputs are those that the rising edge sees.
 class Accelerator {
 public:
-    Accelerator() : top(std::make_unique<Vtop>(&context)) {
-#define PORTS(in, out)                                                                   \
-    Ports{&top->in##_tdata,  &top->in##_tvalid,  &top->in##_tlast,  &top->in##_tready,   \
-          &top->out##_tdata, &top->out##_tvalid, &top->out##_tlast, &top->out##_tready},
-        pairs = {PAIRS(PORTS)};
-        for (Ports& own : pairs) {
-            own.pause();
-            own.receive(false);
+    Accelerator() : model(bulk::make_model()), pairs(model->pairs()) {
+        for (const Ports& own : pairs) {
+            *own.request_valid = 0;
+            *own.response_ready = 0;
         }
-        top->rst = 1;
+        model->set_reset(true);
         for (int cycle = 0; cycle < RESET_CYCLES; ++cycle) {
             settle();
             rise();
         }
-        top->rst = 0;
+        model->set_reset(false);
     }
 
-    ~Accelerator() { top->final(); }
-
-    void settle() {
-        top->clk = 0;
-        top->eval();
-    }
-
-    void rise() {
-        top->clk = 1;
-        top->eval();
-    }
-
-    std::vector<Ports> pairs;
+    void settle() { model->evaluate(false); }
+    void rise() { model->evaluate(true); }
 
 private:
-    VerilatedContext context;
-    std::unique_ptr<Vtop> top;
+    std::unique_ptr<Model> model;
+
+public:
+    const std::vector<Ports> pairs;
 };
 
 void append(std::vector<char>& bytes, const Beat& beat, std::int64_t cycle) {
-    bytes.insert(bytes.end(), beat.data, beat.data + BEAT_BYTES);
+    bytes.insert(bytes.end(), beat.data.begin(), beat.data.end());
     bytes.push_back(static_cast<char>(beat.last));
     const char* raw = reinterpret_cast<const char*>(&cycle);
     bytes.insert(bytes.end(), raw, raw + sizeof cycle);
@@ -158,19 +118,19 @@ public:
 
     // Whether a beat was taken.
     bool look(const Ports& ports, bool ready, std::int64_t cycle) {
-        if (!ports.offers()) {
+        if (!*ports.response_valid) {
             record.violations += waits;
             waits = false;
             return false;
         }
-        const Beat beat = ports.offered();
+        Beat beat = offered(ports);
         record.violations += waits && waiting != beat;
         waits = !ready;
-        waiting = beat;
         if (ready) {
             append(record.responses, beat, cycle);
             answered += beat.last;
         }
+        waiting = std::move(beat);
         return ready;
     }
 
@@ -182,20 +142,23 @@ private:
     bool waits = false;
 };
 
+// The bytes of a record of a request beat.
+std::size_t request_bytes(const Ports& ports) { return ports.beat_bytes + 1; }
+
 // The traffic of one pair of streams.
 class Pair {
 public:
-    Pair(Ports& own, std::vector<char> beats, const Traffic& by, std::uint64_t number)
+    Pair(const Ports& own, std::vector<char> beats, const Traffic& by, std::uint64_t number)
         : ports(own), requests(std::move(beats)), traffic(by), dice(by.seed + number) {
-        total = requests.size() / REQUEST_BYTES;
+        total = requests.size() / request_bytes(own);
         expected = total ? traffic.surplus : 0;
-        for (std::size_t i = 0; i < total; ++i) expected += requests[i * REQUEST_BYTES + BEAT_BYTES] != 0;
+        for (std::size_t i = 0; i < total; ++i) expected += request(i)[own.beat_bytes] != 0;
     }
 
     // Look at the ports before the rising edge; return whether a beat is transferred.
     bool look(std::int64_t cycle) {
         const bool taken = receiver.look(ports, ready, cycle);
-        went = offering && ports.accepts();
+        went = offering && *ports.request_ready;
         if (went) record.sent.push_back(cycle);
         return taken || went;
     }
@@ -204,14 +167,14 @@ public:
     void drive() {
         if (went) {
             offering = false;
-            ports.pause();
+            *ports.request_valid = 0;
         }
         if (!offering && record.sent.size() < total && !dice.hit(traffic.bubbles)) {
             offering = true;
-            ports.send(&requests[record.sent.size() * REQUEST_BYTES]);
+            send(ports, request(record.sent.size()));
         }
         ready = !dice.hit(traffic.back_pressure);
-        ports.receive(ready);
+        *ports.response_ready = ready;
     }
 
     bool done() const { return receiver.answered >= expected; }
@@ -219,7 +182,9 @@ public:
     Record record;
 
 private:
-    Ports& ports;
+    const char* request(std::size_t number) const { return &requests[number * request_bytes(ports)]; }
+
+    const Ports& ports;
     std::vector<char> requests;
     const Traffic& traffic;
     Dice dice;
@@ -246,11 +211,11 @@ void run(Accelerator& accelerator, std::vector<std::unique_ptr<Pair>>& pairs, st
     }
 }
 
-std::vector<char> load(const std::string& path) {
+std::vector<char> load(const std::string& path, std::size_t record) {
     if (!std::filesystem::exists(path)) return {};
     std::ifstream file(path, std::ios::binary);
     std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file || bytes.size() % REQUEST_BYTES) throw std::runtime_error(path + ": not whole request beats");
+    if (!file || bytes.size() % record) throw std::runtime_error(path + ": not whole request beats");
     return bytes;
 }
 
@@ -270,9 +235,9 @@ int main(int count, char** arguments) try {
                           std::stoll(arguments[5]), std::stoll(arguments[6])};
     Accelerator accelerator;
     std::vector<std::unique_ptr<Pair>> pairs;
-    for (Ports& ports : accelerator.pairs) {
+    for (const Ports& ports : accelerator.pairs) {
         const std::string number = std::to_string(pairs.size());
-        const std::vector<char> requests = load(folder + "requests_" + number);
+        const std::vector<char> requests = load(folder + "requests_" + number, request_bytes(ports));
         pairs.push_back(std::make_unique<Pair>(ports, requests, traffic, pairs.size()));
     }
     run(accelerator, pairs, traffic.patience);

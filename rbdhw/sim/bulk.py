@@ -22,7 +22,8 @@ from rbdhw.sim.packets import Beats
 from rbdhw.sim.tools import failure
 from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
 
-_SOURCE = "bulk.cpp"
+_MODEL, _HEADER = "bulk_model.cpp", "bulk.h"
+"""The part of the bench that depends on the design; the other is in :mod:`rbdhw.sim.library`."""
 
 _NUMBERED = re.compile(r"\bs_axis_(\d+)_tvalid\b")
 """A port of one of several pairs of streams."""
@@ -39,12 +40,13 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     InputError, SimulationError
         As :func:`rbdhw.sim.verilator.make_simulator`.
     """
-    source = files("rbdhw.sim").joinpath(_SOURCE).read_text(encoding="utf-8")
+    source, header = (files("rbdhw.sim").joinpath(name).read_text("utf-8") for name in (_MODEL, _HEADER))
     numbers = sorted(set(_NUMBERED.findall((directory / VERILOG).read_text(encoding="utf-8"))))
     if numbers:
         several = " ".join(f"pair(s_axis_{k}, m_axis_{k})" for k in numbers)
         source = source.replace(_ONE_PAIR, several)
-    return make_simulator(directory, cache, Harness({_SOURCE: source.encode()}))
+    harness = Harness({_MODEL: source.encode()}, headers={_HEADER: header.encode()})
+    return make_simulator(directory, cache, harness)
 
 
 def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) -> list[Exchange]:

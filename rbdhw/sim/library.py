@@ -1,8 +1,8 @@
-"""Verilator's own library, compiled once and linked into the simulator of every design.
+"""Verilator's own library and the bulk bench, compiled once and linked into the simulator of every design.
 
-The sources of this library and of VPI do not depend on the design, and compiling them takes longer than
-compiling a small design. The archive is kept in ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``), under the
-hash of its sources; deleting this folder is harmless.
+The sources of the library, of VPI and of the bench do not depend on the design, and compiling them takes
+longer than compiling a small design. The archive is kept in ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``),
+under the hash of its sources; deleting this folder is harmless.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from importlib.resources import files
 from pathlib import Path
 
 from rbdhw.runtime.cache import find_or_make
@@ -19,9 +20,17 @@ from rbdhw.sim.tools import FLAGS, Tools
 ARCHIVE = "libverilated.a"
 
 _OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o")
-_FLAGS = ("OPT_GLOBAL",)
+_BENCH = ("bulk.cpp", "bulk.h")
+_FLAGS = ("OPT_GLOBAL", "OPT_FAST")
 _ENVIRONMENT = ("CXXFLAGS", "CPPFLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
 _EMPTY = "module empty; endmodule\n"
+
+_RULES = f"""\
+{ARCHIVE}: {" ".join(_OBJECTS)} bulk.o
+\t$(AR) rcs $@ $^
+bulk.o: {" ".join(_BENCH)}
+\t$(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) -c -o $@ $<
+"""
 
 LINKING = [
     f"VK_GLOBAL_OBJS=$(filter-out {' '.join(_OBJECTS)},$(addsuffix .o,$(VM_GLOBAL_FAST) $(VM_GLOBAL_SLOW)))",
@@ -54,10 +63,17 @@ def _digest(tools: Tools, options: tuple[str, ...]) -> str:
     flags += [f"{name}={os.environ.get(name, '')}" for name in _ENVIRONMENT]
     texts = [platform.machine(), tools.compiler, *_OBJECTS, *options, *flags]
     digest = hashlib.sha256("\0".join(texts).encode() + compiler.stdout)
+    for name, content in bench_sources().items():
+        digest.update(b"\0".join([name.encode(), content, b""]))
     include = tools.root / "include"
     for source in sorted(path for path in include.rglob("*") if path.is_file()):
         digest.update(b"\0".join([str(source.relative_to(include)).encode(), source.read_bytes(), b""]))
     return digest.hexdigest()[:16]
+
+
+def bench_sources() -> dict[str, bytes]:
+    """Return the sources of the bulk bench that do not depend on the design."""
+    return {name: files("rbdhw.sim").joinpath(name).read_bytes() for name in _BENCH}
 
 
 def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> Path:
@@ -65,7 +81,8 @@ def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> 
     (work / "empty.v").write_text(_EMPTY, encoding="utf-8")
     model = ["--vpi", "--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v")]
     tools.run_verilator([*options, *model], logs / "verilator.log")
-    rule = f"{ARCHIVE}: {' '.join(_OBJECTS)}\n\t$(AR) rcs $@ $^\n"
-    (work / "library.mk").write_text(rule, encoding="utf-8")
+    for name, content in bench_sources().items():
+        (work / name).write_bytes(content)
+    (work / "library.mk").write_text(_RULES, encoding="utf-8")
     tools.run_make(work, ["-f", "Vtop.mk", "-f", "library.mk", ARCHIVE], logs / "make.log")
     return work / ARCHIVE

@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from rbdhw.design.replacement import BUILD_PREFIX, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE, replace_file
-from rbdhw.sim.library import ARCHIVE, LINKING, find_library
+from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
 from rbdhw.sim.tools import failure, find_tools
@@ -97,10 +97,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Harness:
-    """The parts of a simulator besides the Verilog: sources by name, and further options of Verilator."""
+    """The parts of a simulator besides the Verilog.
+
+    Sources and headers by name, and further options of Verilator.
+    """
 
     files: Mapping[str, bytes]
     options: tuple[str, ...] = ()
+    headers: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
@@ -145,7 +149,7 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
 
 def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
     """Write the sources besides the Verilog; return the options of Verilator."""
-    for name, content in harness.files.items():
+    for name, content in {**harness.files, **harness.headers}.items():
         (work / name).write_bytes(content)
     for name, text in models().items():
         (work / name).write_text(text, encoding="utf-8")
@@ -200,7 +204,8 @@ def _cocotb_harness() -> Harness:
 def _name(source: Path, harness: Harness) -> str:
     """Return a name that identifies all sources of a simulator."""
     texts = [version("verilator"), *_OPTIONS, *harness.options, *harness.files, *models().values()]
-    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values()]
+    bench = bench_sources().values()
+    parts = [source.read_bytes(), *(text.encode() for text in texts), *harness.files.values(), *bench]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

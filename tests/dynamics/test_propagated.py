@@ -86,7 +86,7 @@ def test_chains_that_are_too_long_for_the_inverse():
     assert choose(robot, ("id",), (), DELAY, {}).costs.keys() <= {"axes"}
     with pytest.raises(InputError, match=r"too many in a row for the inverse.*minv"):
         prepare(robot, ("fd", "minv"))
-    with pytest.raises(InputError, match="forward=propagated or forward=reduced"):
+    with pytest.raises(InputError, match="--core chain for a chain or --algorithm forward=propagated"):
         choose(robot, ("fd",), (), DELAY, {"forward": "inverse"})
     side_by_side = mechanism([JointKind.REVOLUTE] * 100, [-1] * 100, seed=1)
     assert not is_too_long(side_by_side)

@@ -276,14 +276,14 @@ class BuildSearch:
 
     def _formats(self, core: str, ii: int, sharing: Sharing) -> Formats:
         kind, options = KINDS[core], replace(self.options, ii=ii, core=core)
-        stage = f"choosing number formats of the {core}"
+        own, stage = self.prepared, f"choosing number formats of the {core}"
+        progress = within(stage, self.progress)
+        if own.chain is not None:
+            self.progress(stage)
+            return choose_chain_formats(own.model, own.chain, own.domain, options, progress)
+        observed = self.observed()
         self.progress(stage)
-        if (chain := self.prepared.chain) is not None:
-            own = self.prepared
-            return choose_chain_formats(own.model, chain, own.domain, options, within(stage, self.progress))
-        return choose_formats(
-            self.observed(), options, sharing.twins, kind.fuses_sums, within(stage, self.progress)
-        )
+        return choose_formats(observed, options, sharing.twins, kind.fuses_sums, progress)
 
     def sharing(self, core: str, ii: int) -> Sharing:
         """Return the limbs or stages that may share hardware of a core at an interval.

@@ -37,7 +37,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--cores", "id,fd:1:cpu"): "core: 'cpu' is unknown; expected one of pipeline, array, chain, auto",
     (
         "--cores",
-        "fd:1:chain",
+        "id:1:chain",
     ): "cores: a chain core stands alone; expected pipeline, array or auto; use",
     (
         "--core",

@@ -35,14 +35,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--cores", "id:1", "--ii", 2): "ii: has no effect with several cores; give ii in --cores",
     ("--cores", "id:1", "--copies", 2): "copies: has no effect with several cores; give copies in --cores",
     ("--cores", "id,fd:1:cpu"): "core: 'cpu' is unknown; expected one of pipeline, array, chain, auto",
-    (
-        "--cores",
-        "id:1:chain",
-    ): "cores: a chain core stands alone; expected pipeline, array or auto; use",
-    (
-        "--core",
-        "chain",
-    ): "core: the chain core computes fd only; expected --functions fd; use --core",
+    ("--cores", "id:1 fd:1:chain"): "cores: a chain core stands alone; expected pipeline, array or auto",
+    ("--core", "chain"): "core: the chain core computes fd only; expected --functions fd",
     (
         "--core",
         "chain",

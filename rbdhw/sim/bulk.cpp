@@ -1,4 +1,5 @@
-// The bulk bench, which does not depend on the design (bulk_model.cpp does): puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
+// The bulk bench: puts request beats into the accelerator and takes what comes out, as bench.py does, in C++.
+// It is compiled once for all designs; bulk_model.cpp has what depends on the design.
 //
 //   accelerator FOLDER BUBBLES BACK_PRESSURE SEED PATIENCE SURPLUS
 //

@@ -46,7 +46,7 @@ class ChainCore(Core):
         window = options.least_ii // sweeps.links
         step = schedule_pipeline(program.steps.program, device, replace(options, ii=window))
         order = [(sweep.name, sweep.inward) for sweep in sweeps.sweeps]
-        schedule = schedule_sweeps(step, sweeps.links, order, sweeps.function)
+        schedule = schedule_sweeps(step, sweeps.links, order, sweeps.function, bool(sweeps.result))
         verify_sweeps(program, schedule)
         return cls(program, device, schedule)
 

@@ -8,6 +8,7 @@ from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
 from rbdhw.schedule.stores import OUTPUT, TASK, stores
 from rbdhw.schedule.sweeps import ChainSchedule
+from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Target
 
 
@@ -25,8 +26,14 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
             selection += Cells(bits, bits)
         if store.reader == OUTPUT:  # a register that is shifted, and one that holds
             waiting += Cells(flip_flops=2 * bits)
+    if not steps.sweeps.result:  # a register that holds the results of the last step
+        waiting += Cells(
+            flip_flops=sum(word.format.width for own in program.outputs.values() for word in own)
+        )
     widths = {word.name: word.format.width for word in steps.program.inputs}
-    for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
+    for place, (sweep, time) in enumerate(zip(steps.sweeps.sweeps, schedule.sweeps, strict=True)):
+        if shared := task_words(program, schedule, place):
+            waiting += fabric.queue(shared.width, shared.depth)
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
         table = sum(widths[name] for name, own in sources.items() if isinstance(own, Constant))
         carried = sum(widths[name] for name, own in sources.items() if isinstance(own, Carried))

@@ -56,7 +56,9 @@ def beside(joined: JoinedSteps) -> Graph:
                 args = tuple(edge._replace(node=edge.node + stage * n) for edge in node.args)
                 nodes.append(node._replace(args=args))
     last = (joined.sweeps.links - 1) * n
-    return Graph(tuple(nodes), tuple((name, edge._replace(node=edge.node + last)) for name, edge in own.outputs))
+    return Graph(
+        tuple(nodes), tuple((name, edge._replace(node=edge.node + last)) for name, edge in own.outputs)
+    )
 
 
 def _read(joined: JoinedSteps, i: int, stage: int) -> Node:
@@ -82,9 +84,7 @@ def _together(joined: JoinedSteps, effects: Array) -> Array:
     """
     parts = effects.reshape(len(effects), joined.sweeps.links, -1)
     total: Array = parts.sum(axis=1)
-    shared = [
-        i for name, i in joined.graph.inputs.items() if isinstance(joined.sweeps.sources[name], Shared)
-    ]
+    shared = [i for name, i in joined.graph.inputs.items() if isinstance(joined.sweeps.sources[name], Shared)]
     total[:, shared] = parts[:, 0, shared]
     return total
 
@@ -135,8 +135,5 @@ class _StageChoice(FormatChoice):
 
 def task_words(steps: StepProgram) -> dict[str, Word]:
     """Return the words of the task by name, in order."""
-    shared = [
-        word for word in steps.program.inputs if isinstance(steps.sweeps.sources[word.name], Shared)
-    ]
+    shared = [word for word in steps.program.inputs if isinstance(steps.sweeps.sources[word.name], Shared)]
     return {word.name: replace(word, slot=slot) for slot, word in enumerate(shared)}
-

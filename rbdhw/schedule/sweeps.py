@@ -1,5 +1,7 @@
 """The schedule of sweeps along a chain: when the step of each link starts, for one task after the other.
 
+The stages of a method in time are steps of one sweep. They read the task's numbers from a memory.
+
 The step of a link is scheduled like a task of its own, every ``window`` cycles. Time is counted in such
 windows: in each, one link of some task enters each sweep. The links of a task enter a sweep a fixed number of
 windows apart, at least as many as a step takes to hand on its results. In between, links of other tasks
@@ -70,6 +72,7 @@ class ChainSchedule:
         The times of each sweep, in order.
     output
         The window in which the result of the first link is put out; the others follow, one in each window.
+        Results that the last step has leave together, where that of a last link would follow.
     function
         The function that the core computes.
     """
@@ -102,7 +105,7 @@ class ChainSchedule:
 
 
 def schedule_sweeps(
-    step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str
+    step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str, gathered: bool = True
 ) -> ChainSchedule:
     """Return the schedule of the sweeps, each as early as the one before it allows.
 
@@ -112,14 +115,19 @@ def schedule_sweeps(
         The schedule of a link's step.
     sweeps
         The name of each sweep, and whether it goes inward.
+    gathered
+        Whether each link has a number of the task, which is written in a window of its own, and a result.
+        Otherwise all steps read the same numbers, and the last one has the results.
     """
     times: list[SweepTime] = []
-    start = FIRST_WORDS + STORE
+    start = FIRST_WORDS + STORE if gathered else STORE
     for name, inward in sweeps:
         delay = math.ceil((step.latency[name] + 1) / step.ii)
         apart = next(k for k in range(delay, delay + links + 1) if math.gcd(k, links) == 1)
         times.append(SweepTime(start, apart, delay, inward))
         start = times[-1].last(links) + STORE
     last = times[-1]
-    output = max(last.ready(link, links) + STORE - link for link in range(links))
+    output = last.last(links) - links
+    if gathered:
+        output = max(last.ready(link, links) + STORE - link for link in range(links))
     return ChainSchedule(step, links, tuple(times), output, function)

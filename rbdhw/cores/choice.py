@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rbdhw.config import CORES, LOOP_CORE
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import Resources
@@ -55,7 +56,7 @@ def choose_core(
         If none can be built: the refusal of the first.
     """
     if not estimates:
-        raise next(iter(refused.values()))
+        raise next(refused[core] for core in (*CORES, LOOP_CORE) if core in refused)
     largest = {core: _largest(found, device) for core, found in estimates.items()}
     core = min(largest, key=lambda core: largest[core][0])
     reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]

@@ -25,7 +25,6 @@ from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.explore.sharing import Sharing, choose_sharing
 from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.steps import JoinedSteps, join_steps
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.solvability import check_solvable
@@ -37,7 +36,7 @@ from rbdhw.protocol import any_takes
 from rbdhw.quantize.chain import choose_chain_formats
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
-from rbdhw.quantize.stage_loop import choose_stage_formats, observe_stages
+from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
@@ -293,9 +292,9 @@ class BuildSearch:
         own, stage = self.prepared, f"choosing number formats of the {core}"
         progress = within(stage, self.progress)
         if core == LOOP_CORE:
-            stages, observed = self._stages()
+            stages = self._stages()
             self.progress(stage)
-            return choose_stage_formats(observed, stages, options, progress)
+            return choose_stage_formats(stages, options, progress)
         if own.chain is not None:
             self.progress(stage)
             return choose_chain_formats(own.model, own.chain, own.domain, options, progress)
@@ -323,22 +322,22 @@ class BuildSearch:
     def _observe(self) -> Observed:
         self.progress("observing random tasks")
         own = self.prepared
-        return observe(own.model, own.graph, own.domain, self.options, trials=self._trials())
+        return observe(own.model, own.graph, own.domain, self.options, None, self._trials())
 
     def _trials(self) -> Trials:
         """Return the tasks in which errors are measured."""
         own, tasks = self.prepared, 4 * self.options.samples
         return self.cache.get(("trials",), lambda: draw_trials(own.model, own.domain, self.options, tasks))
 
-    def _stages(self) -> tuple[JoinedSteps, Observed]:
-        """Return the stages of the build's function as steps, and the observations of them."""
-        return self.cache.get(("stages",), self._record_stages)
+    def _stages(self) -> ObservedStages:
+        """Return the stages of the build's function as steps, with the observations of them."""
+        return self.cache.get(("stages",), self._observe_stages)
 
-    def _record_stages(self) -> tuple[JoinedSteps, Observed]:
+    def _observe_stages(self) -> ObservedStages:
         self.progress("observing the stages of random tasks")
         own, (function,) = self.prepared, self.options.functions
-        stages = join_steps(record_loop(own.model, function, self.device.delays))
-        return stages, observe_stages(own.model, stages, own.domain, self.options, self._trials())
+        sweeps = record_loop(own.model, function, self.device.delays)
+        return observe_stages(own.model, sweeps, own.domain, self.options, self._trials())
 
     def _accelerator(self, program: Program) -> AcceleratorModel:
         return accelerator_model(self.prepared.model, self.prepared.domain, [program], self.options)

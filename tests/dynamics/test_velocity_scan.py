@@ -16,7 +16,6 @@ from rbdhw.robot.model import JointKind
 from tests.support.graph_results import prepared
 from tests.support.mechanisms import mechanism
 
-
 SEGMENT = 4
 
 

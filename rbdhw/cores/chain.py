@@ -45,8 +45,7 @@ class ChainCore(Core):
         sweeps = program.steps.sweeps
         window = options.least_ii // sweeps.links
         step = schedule_pipeline(program.steps.program, device, replace(options, ii=window))
-        order = [(sweep.name, sweep.inward) for sweep in sweeps.sweeps]
-        schedule = schedule_sweeps(step, sweeps.links, order, sweeps.function)
+        schedule = schedule_sweeps(step, sweeps)
         verify_sweeps(program, schedule)
         return cls(program, device, schedule)
 

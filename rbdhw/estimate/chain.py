@@ -6,7 +6,7 @@ from rbdhw.estimate.core import core_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
-from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.stores import OUTPUT, TASK, lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.target import Target
 
@@ -25,15 +25,20 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
             selection += Cells(bits, bits)
         if store.reader == OUTPUT:  # a register that is shifted, and one that holds
             waiting += Cells(flip_flops=2 * bits)
+    for lookup in lookups(program, schedule):
+        address = lookup.depth.bit_length() - 1
+        waiting += fabric.queue(lookup.width, lookup.depth) + fabric.table(address + 1, links)
+        selection += Cells(2.0 * address, address)
     widths = {word.name: word.format.width for word in steps.program.inputs}
     for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
         table = sum(widths[name] for name, own in sources.items() if isinstance(own, Constant))
         carried = sum(widths[name] for name, own in sources.items() if isinstance(own, Carried))
+        direct = 0 if steps.sweeps.branches(sweep) else carried
         if table:
             waiting += fabric.table(table, links)
         selection += Cells(carried)
-        waiting += Cells(flip_flops=carried * (time.step - time.delay))
+        waiting += Cells(flip_flops=direct * (time.step - time.delay))
     parts["waiting"] += waiting
     parts["selection"] += selection
     return parts

@@ -17,7 +17,7 @@ from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core import PipelineComponent
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.stream import registers
-from rbdhw.schedule.stores import OUTPUT, TASK, Store, stores
+from rbdhw.schedule.stores import OUTPUT, TASK, Lookup, Store, lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.target import Primitive
 
@@ -132,21 +132,44 @@ class _Windows:
         ahead
             The place of the link that enters in the next window.
         """
-        m, places = self._m, self._schedule.links
-        memory = Memory(shape=store.width, depth=store.depth, init=[])
-        m.submodules[store.name] = memory
+        slope = (store.last - store.first) // (self._schedule.links - 1)
+        return self._remember(store, value, store.first + ahead * slope)
+
+    def look_up(self, lookup: Lookup, value: Any, step: int, ahead: Any) -> tuple[list[Any], Any]:
+        """Return the words that another link wrote for the link that enters, and whether there is one.
+
+        Parameters
+        ----------
+        value
+            What is written in the first cycle of every window.
+        step
+            The windows from one link of a task to the next.
+        ahead
+            The place of the link that enters in the next window.
+        """
+        links = self._schedule.links
+        bits = lookup.depth.bit_length() - 1
+        following = pow(step, -1, links)  # places from the link of this window to that of the next one
+        rows = [lookup.ages[(k + following) % links] << 1 | (lookup.ages[k] > 0) for k in range(links)]
+        row = self.table(f"{lookup.name}_ages", rows, bits + 1, ahead)
+        return self._remember(lookup, value, row[1:]), row[0]
+
+    def _remember(self, memory_of: Store | Lookup, value: Any, age: Any) -> list[Any]:
+        """Return the words that were written so many windows before the next one."""
+        m = self._m
+        memory = Memory(shape=memory_of.width, depth=memory_of.depth, init=[])
+        m.submodules[memory_of.name] = memory
         write, read = memory.write_port(), memory.read_port(domain="sync")
-        address = Signal(range(store.depth), name=f"{store.name}_address")
-        slope = (store.last - store.first) // (places - 1)
+        address = Signal(range(memory_of.depth), name=f"{memory_of.name}_address")
         m.d.comb += [
-            address.eq(self.time + 1 - store.first - ahead * slope),
+            address.eq(self.time + 1 - age),
             write.addr.eq(self.time),
             write.data.eq(value),
             write.en.eq(self.first),
             read.addr.eq(address),
             read.en.eq(self.last),
         ]
-        return split_sum(m, read.data, [word.format.width for word in store.words])
+        return split_sum(m, read.data, [word.format.width for word in memory_of.words])
 
 
 class _Chain:
@@ -178,6 +201,8 @@ class _Chain:
             ahead = self._places[store.reader][1]
             found = self._windows.store(store, handed, ahead)
             inputs |= {word.name: part for word, part in zip(store.words, found, strict=True)}
+        for lookup in lookups(self._core.chain, self._schedule):
+            inputs |= self._looked_up(lookup)
         for sweep in self._sweeps.sweeps:
             inputs |= self._constants(sweep) | self._carried(sweep)
         ordered = sorted(self._words.values(), key=lambda word: word.slot)
@@ -246,16 +271,30 @@ class _Chain:
 
     def _carried(self, sweep: Sweep) -> dict[str, Any]:
         """Return what the step before hands on, or the constants with which a sweep begins."""
-        found = {}
+        found: dict[str, Any] = {}
+        if self._sweeps.branches(sweep):
+            return found
         time, place = self._times[sweep.name], self._places[sweep.name][0]
         for name in self._names(sweep, Carried):
-            source = self._sweeps.sources[name]
-            assert isinstance(source, Carried)
             handed = self._windows.delay(name, self._handed[f"{sweep.name}.{name}"], time.step - time.delay)
-            chosen = self._words[name].format
-            first = constant_integer(chosen, source.first)
-            found[name] = Mux(place == 0, Const(first, unsigned(chosen.width)), handed)
+            found[name] = Mux(place == 0, self._first(name), handed)
         return found
+
+    def _looked_up(self, lookup: Lookup) -> dict[str, Any]:
+        """Return what another link hands on, or the constants for a link that has none before it."""
+        handed = Cat(self._handed[f"{lookup.sweep}.{word.name}"] for word in lookup.words)
+        ahead, step = self._places[lookup.sweep][1], self._times[lookup.sweep].step
+        words, known = self._windows.look_up(lookup, handed, step, ahead)
+        return {
+            word.name: Mux(known, found, self._first(word.name))
+            for word, found in zip(lookup.words, words, strict=True)
+        }
+
+    def _first(self, name: str) -> Const:
+        """Return the constant that an input has if no link hands on to it."""
+        source, chosen = self._sweeps.sources[name], self._words[name].format
+        assert isinstance(source, Carried)
+        return Const(constant_integer(chosen, source.first), unsigned(chosen.width))
 
     def _names(self, sweep: Sweep, kind: type) -> list[str]:
         """Return the inputs of a sweep with one kind of source."""

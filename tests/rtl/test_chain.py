@@ -10,7 +10,7 @@ from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.robot.model import Robot
 from rbdhw.target import target
 from tests.support.builds import random_words
-from tests.support.chains import chain, options_of, program_of
+from tests.support.chains import TREES, chain, options_of, program_of, tree
 from tests.support.mechanisms import with_random_drives
 from tests.support.rtl_cores import Request, expected, responses
 
@@ -32,6 +32,23 @@ def spoiled(program: ChainProgram) -> dict[str, np.ndarray]:
         word = velocities[task // 2 % len(velocities)]
         words[word.name][task] = word.format.highest
     return words
+
+
+@pytest.mark.parametrize(
+    ("branches", "kinds", "window", "skip"),
+    [
+        ("two arms", "turning", 1, 0),
+        ("two roots", "mixed", 2, 1),
+        pytest.param("a hand", "sliding", 3, 0, marks=pytest.mark.verify),
+    ],
+)
+def test_robots_that_branch(branches: str, kinds: str, window: int, skip: int) -> None:
+    own = core(tree(TREES[branches], kinds), window)
+    words = spoiled(own.program)
+    asked = [Request("fd")] * TASKS
+    wanted = expected(own.program, words, asked)
+    assert {overflow for _, overflow in wanted} == {False, True}
+    assert responses(own.component(None), words, skip, asked) == wanted
 
 
 @pytest.mark.parametrize(

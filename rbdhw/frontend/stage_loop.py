@@ -1,4 +1,4 @@
-"""The stages of the Runge-Kutta method as steps of a sweep: one graph, through which each task goes four times."""
+"""The stages of the Runge-Kutta method as steps of a sweep: one graph, which each task passes in turns."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
 
 
 def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph, Mapping[str, Source]]:
-    """Return the graph of a stage, in which equal numbers are computed once, and the sources of its inputs."""
+    """Return the graph of a stage, with equal numbers computed once, and the sources of its inputs."""
     recorder = Recorder()
     stage = record_stage(
         recorder, model.robot, function, model.loaded_bodies, model.choice.algorithms, steady
@@ -84,14 +84,19 @@ def _steady(graph: Graph, sources: Mapping[str, Source]) -> frozenset[str]:
     return frozenset(
         own.output.removeprefix(f"{SWEEP}.")
         for name, own in read.items()
-        if outputs[own.output] == Edge(graph.inputs[name]) or _constant(graph, outputs[own.output]) == own.first
+        if outputs[own.output] == Edge(graph.inputs[name])
+        or _constant(graph, outputs[own.output]) == own.first
     )
 
 
 def _constant(graph: Graph, edge: Edge) -> float | None:
     """Return the value of a constant edge, or None for any other."""
     node = graph.nodes[edge.node]
-    return math.ldexp(-node.value if edge.negative else node.value, edge.shift) if node.op is Op.CONSTANT else None
+    return (
+        math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+        if node.op is Op.CONSTANT
+        else None
+    )
 
 
 def _without_unread(graph: Graph, sources: Mapping[str, Source]) -> Graph:

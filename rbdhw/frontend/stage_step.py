@@ -137,15 +137,15 @@ class StageStep(Integrator):
     def _rows(self, before: Sequence[Matrix], slopes: Slopes, velocity: Vector) -> list[Matrix]:
         """Return the derivatives after this stage, of the configuration and of the velocity."""
         moved, pushed = before
-        by_velocity = self._rates("moved", pushed)
-        by_acceleration = self._rates("pushed", self._rate_rows(slopes, moved, pushed))
+        by_velocity = self._used_rates("moved", pushed)
+        by_acceleration = self._used_rates("pushed", self._rate_rows(slopes, moved, pushed))
         change = self._times(self._time, by_acceleration, "pushed")
         return [
             self._moved_rows(self._time, velocity, self._times(self._time, by_velocity, "moved")),
             self._sum(self._identity(1), change, "pushed"),
         ]
 
-    def _rates(self, step: str, rows: Matrix) -> Matrix:
+    def _used_rates(self, step: str, rows: Matrix) -> Matrix:
         """Return the derivatives of the rates with which this stage moves the state."""
         found = []
         for i, row in enumerate(rows):

@@ -169,9 +169,7 @@ class FormatChoice:
             f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__)
             for f in self._options.functions
         }
-        reasons = {
-            f: f"{row[1]} tasks, where {self.reason(found.widths, row)}" for f, row in worst.items()
-        }
+        reasons = {f: f"{row[1]} tasks, where {self.reason(found.widths, row)}" for f, row in worst.items()}
         return Formats(program, groups, found.errors, tuple(self._tries), found.tried, reasons)
 
     def lower(self, widths: Widths) -> Program:

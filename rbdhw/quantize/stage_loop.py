@@ -7,7 +7,7 @@ a rounding error at it has the effect of one in every stage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from rbdhw.domain.bounds import Domain
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.step_program import ChainProgram, StepProgram
-from rbdhw.fixed.steps import JoinedSteps, lower_steps, unroll_program
+from rbdhw.fixed.steps import JoinedSteps, join_steps, lower_steps, unroll_program
 from rbdhw.fixed.widths import Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Edge, Graph, Node, Op
-from rbdhw.graph.sweeps import Carried, Constant, Shared, Source
+from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweeps
 from rbdhw.graph.twins import no_twins
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.chain import raise_to_noise
@@ -32,17 +32,25 @@ from rbdhw.runtime.garbage_collector import seldom_collect
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class ObservedStages:
+    """The stages of a function as steps, and the observations of all of them at the nodes of one."""
+
+    joined: JoinedSteps
+    observed: Observed
+
+
 @seldom_collect()
 def observe_stages(
-    model: Model, joined: JoinedSteps, domain: Domain, options: BuildOptions, trials: Trials
-) -> Observed:
-    """Observe the stages of a task on random tasks, as one graph of a stage."""
-    stages = joined.sweeps.links
+    model: Model, sweeps: Sweeps, domain: Domain, options: BuildOptions, trials: Trials
+) -> ObservedStages:
+    """Observe the stages of random tasks."""
+    joined, stages = join_steps(sweeps), sweeps.links
     seen = observe(model, beside(joined), domain, options, trials=trials)
     magnitudes = np.reshape(seen.magnitudes, (stages, -1)).max(axis=0).tolist()
     noise, relative = (_together(joined, effects) for effects in (seen.effects.noise, seen.effects.relative))
     effects = Gains(seen.effects.rows, noise, relative)
-    return replace(seen, graph=joined.graph, magnitudes=magnitudes, effects=effects)
+    return ObservedStages(joined, replace(seen, graph=joined.graph, magnitudes=magnitudes, effects=effects))
 
 
 def beside(joined: JoinedSteps) -> Graph:
@@ -56,7 +64,9 @@ def beside(joined: JoinedSteps) -> Graph:
                 args = tuple(edge._replace(node=edge.node + stage * n) for edge in node.args)
                 nodes.append(node._replace(args=args))
     last = (joined.sweeps.links - 1) * n
-    return Graph(tuple(nodes), tuple((name, edge._replace(node=edge.node + last)) for name, edge in own.outputs))
+    return Graph(
+        tuple(nodes), tuple((name, edge._replace(node=edge.node + last)) for name, edge in own.outputs)
+    )
 
 
 def _read(joined: JoinedSteps, i: int, stage: int) -> Node:
@@ -82,15 +92,13 @@ def _together(joined: JoinedSteps, effects: Array) -> Array:
     """
     parts = effects.reshape(len(effects), joined.sweeps.links, -1)
     total: Array = parts.sum(axis=1)
-    shared = [
-        i for name, i in joined.graph.inputs.items() if isinstance(joined.sweeps.sources[name], Shared)
-    ]
+    shared = [i for name, i in joined.graph.inputs.items() if isinstance(joined.sweeps.sources[name], Shared)]
     total[:, shared] = parts[:, 0, shared]
     return total
 
 
 def choose_stage_formats(
-    observed: Observed, joined: JoinedSteps, options: BuildOptions, progress: Progress = silent
+    stages: ObservedStages, options: BuildOptions, progress: Progress = silent
 ) -> Formats:
     """Choose number formats of stages: the most accurate for a width, or the cheapest within the budget.
 
@@ -99,7 +107,7 @@ def choose_stage_formats(
     InputError
         If no width meets the budget.
     """
-    choice = _StageChoice(observed, joined, options, progress)
+    choice = _StageChoice(stages, options, progress)
     found = choice.search()
     return choice.formats(found, found.program)
 
@@ -107,11 +115,9 @@ def choose_stage_formats(
 class _StageChoice(FormatChoice):
     """What a search for number formats of a stage calls; its programs are those of all stages."""
 
-    def __init__(
-        self, observed: Observed, joined: JoinedSteps, options: BuildOptions, progress: Progress
-    ) -> None:
-        super().__init__(observed, options, no_twins(joined.graph), False, progress)
-        self._joined = joined
+    def __init__(self, stages: ObservedStages, options: BuildOptions, progress: Progress) -> None:
+        super().__init__(stages.observed, options, no_twins(stages.joined.graph), False, progress)
+        self._joined = stages.joined
 
     def lower(self, widths: Widths) -> ChainProgram:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
@@ -135,8 +141,5 @@ class _StageChoice(FormatChoice):
 
 def task_words(steps: StepProgram) -> dict[str, Word]:
     """Return the words of the task by name, in order."""
-    shared = [
-        word for word in steps.program.inputs if isinstance(steps.sweeps.sources[word.name], Shared)
-    ]
+    shared = [word for word in steps.program.inputs if isinstance(steps.sweeps.sources[word.name], Shared)]
     return {word.name: replace(word, slot=slot) for slot, word in enumerate(shared)}
-

@@ -1,4 +1,7 @@
-"""The chain core: the hardware of one link's step, through which all links of a chain pass in turn."""
+"""The chain core: the hardware of one link's step, through which all links of a chain pass in turn.
+
+The loop core has the same hardware around the step of a stage, through which all stages pass.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core import PipelineComponent
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.stream import registers
+from rbdhw.rtl.task_words import read_task_words
 from rbdhw.schedule.stores import OUTPUT, TASK, Lookup, Store, lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
+from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Primitive
 
 
@@ -204,7 +209,9 @@ class _Chain:
         for lookup in lookups(self._core.chain, self._schedule):
             inputs |= self._looked_up(lookup)
         for sweep in self._sweeps.sweeps:
-            inputs |= self._constants(sweep) | self._carried(sweep)
+            inputs |= self._constants(sweep) | self._carried(sweep) | self._shared(sweep)
+        if not self._sweeps.result:
+            self._put_out_last()
         ordered = sorted(self._words.values(), key=lambda word: word.slot)
         self._m.d.comb += self._step.payload.eq(Cat(inputs[word.name] for word in ordered))
 
@@ -296,6 +303,21 @@ class _Chain:
         assert isinstance(source, Carried)
         return Const(constant_integer(chosen, source.first), unsigned(chosen.width))
 
+    def _shared(self, sweep: Sweep) -> dict[str, Any]:
+        """Return the numbers of the task that every step of a sweep reads."""
+        own = task_words(self._core.chain, self._schedule, self._sweeps.sweeps.index(sweep))
+        if own is None:
+            return {}
+        return read_task_words(
+            self._m,
+            f"{sweep.name}_task_words",
+            own,
+            self._payload,
+            starts=self._core.phase_zero,
+            reads=self._windows.last,
+            ahead=self._places[sweep.name][1],
+        )
+
     def _names(self, sweep: Sweep, kind: type) -> list[str]:
         """Return the inputs of a sweep with one kind of source."""
         return [name for name in sweep.step.inputs if isinstance(self._sweeps.sources[name], kind)]
@@ -349,6 +371,19 @@ class _Chain:
             self._m.d.sync += gathered.eq(Cat(gathered[store.width :], read))
             with self._m.If(windows.count == schedule.output % self._links):
                 self._m.d.sync += [whole.eq(gathered), flag.eq(overflow)]
+        self._m.d.comb += [
+            getattr(self._core, f"result_{schedule.function}").eq(whole),
+            getattr(self._core, f"overflow_{schedule.function}").eq(flag),
+        ]
+
+    def _put_out_last(self) -> None:
+        """Put out the results of the last step in the window in which they are ready."""
+        program, schedule = self._core.chain.steps.program, self._schedule
+        names = [word.name for word in program.outputs[self._sweeps.sweeps[-1].name]]
+        results = Cat(self._handed[name] for name in names if self._sweeps.is_result(name))
+        whole, flag, overflow = registers("whole", len(results)), Signal(), self._overflow()
+        with self._m.If(self._windows.first & (self._windows.count == schedule.output % self._links)):
+            self._m.d.sync += [whole.eq(results), flag.eq(overflow)]
         self._m.d.comb += [
             getattr(self._core, f"result_{schedule.function}").eq(whole),
             getattr(self._core, f"overflow_{schedule.function}").eq(flag),

@@ -69,6 +69,8 @@ def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
                 yield _store(
                     earlier.name, sweep.name, words, reads, [ready.ready(link, links) for link in order]
                 )
+    if not steps.sweeps.result:
+        return
     last = steps.sweeps.sweeps[-1]
     (result,) = (word for word in steps.program.outputs[last.name] if steps.taker(word) is None)
     written = [schedule.sweeps[-1].ready(link, links) for link in range(links)]

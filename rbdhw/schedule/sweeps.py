@@ -1,5 +1,7 @@
 """The schedule of sweeps along a chain: when the step of each link starts, for one task after the other.
 
+The stages of a method in time are steps of one sweep. They read the task's numbers from a memory.
+
 The step of a link is scheduled like a task of its own, every ``window`` cycles. Time is counted in such
 windows: in each, one link of some task enters each sweep. The links of a task enter a sweep a fixed number of
 windows apart, at least as many as a step takes to hand on its results. In between, links of other tasks
@@ -71,6 +73,7 @@ class ChainSchedule:
         The times of each sweep, in order.
     output
         The window in which the result of the first link is put out; the others follow, one in each window.
+        Results that the last step has leave together, where that of a last link would follow.
     function
         The function that the core computes.
     """
@@ -110,11 +113,12 @@ def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
     step
         The schedule of a link's step.
     sweeps
-        The sweeps.
+        The sweeps. If each link has a result, it has a number of the task, too, which is written in a window
+        of its own. Otherwise all steps read the same numbers, and the last one has the results.
     """
     times: list[SweepTime] = []
-    links = sweeps.links
-    start = FIRST_WORDS + STORE
+    links, gathered = sweeps.links, bool(sweeps.result)
+    start = FIRST_WORDS + STORE if gathered else STORE
     for sweep in sweeps.sweeps:
         delay = math.ceil((step.latency[sweep.name] + 1) / step.ii)
         least = delay + STORE if sweeps.branches(sweep) else delay
@@ -122,5 +126,7 @@ def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
         times.append(SweepTime(start, apart, delay, sweep.inward))
         start = times[-1].last(links) + STORE
     last = times[-1]
-    output = max(last.ready(link, links) + STORE - link for link in range(links))
+    output = last.last(links) - links
+    if gathered:
+        output = max(last.ready(link, links) + STORE - link for link in range(links))
     return ChainSchedule(step, links, tuple(times), output, sweeps.function)

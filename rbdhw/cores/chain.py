@@ -14,7 +14,9 @@ from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.twins import Group
-from rbdhw.rtl.chain import ChainComponent
+from rbdhw.interface import FunctionWords, Interface
+from rbdhw.rtl.serial_chain import SerialChain, serial_latency
+from rbdhw.rtl.serial_edge import serial_packet_latency
 from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
 from rbdhw.schedule.verify_sweeps import verify_sweeps
 from rbdhw.target import Primitive, Target
@@ -77,6 +79,15 @@ class ChainCore(Core):
         """DSP blocks of the whole core."""
         return self.step.dsp_blocks
 
+    @property
+    def latency(self) -> dict[str, int]:
+        """The cycles from a task's start, from which on its links are read, to its last result."""
+        return {self.schedule.function: serial_latency(self.schedule)}
+
+    def packet_latency(self, interface: Interface, function: FunctionWords, _cores: int = 1) -> int:
+        """Return the :func:`~rbdhw.rtl.serial_edge.serial_packet_latency` of a function."""
+        return serial_packet_latency(interface, function, self.latency[function.name])
+
     def cells(self) -> dict[str, Cells]:
         """Return the cells of each part of the core, before they are weighted."""
         return chain_cells(self.program, self.schedule, self.device)
@@ -97,6 +108,6 @@ class ChainCore(Core):
             }
         }
 
-    def component(self, primitive: Primitive | None) -> ChainComponent:
+    def component(self, primitive: Primitive | None) -> SerialChain:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
-        return ChainComponent(program=self.program, schedule=self.schedule, primitive=primitive)
+        return SerialChain(program=self.program, schedule=self.schedule, primitive=primitive)

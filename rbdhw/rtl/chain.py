@@ -49,16 +49,21 @@ class ChainComponent(CorePorts):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.step = step = PipelineComponent(
-            program=self.chain.steps.program, bound=self.schedule.step, primitive=self.primitive
-        )
-        windows = _Windows(m, self.schedule, step.phase_zero)
+        step, windows = add_step(m, self)
         m.d.comb += self.phase_zero.eq(step.phase_zero & (windows.count == 0))
-        _Chain(self, m, step, windows).build()
+        Chain(self, m, step, windows).build()
         return m
 
 
-class _Windows:
+def add_step(m: Module, core: Any) -> tuple[PipelineComponent, Windows]:
+    """Add the hardware of a link's step to a chain core, and the counters of its windows."""
+    m.submodules.step = step = PipelineComponent(
+        program=core.chain.steps.program, bound=core.schedule.step, primitive=core.primitive
+    )
+    return step, Windows(m, core.schedule, step.phase_zero)
+
+
+class Windows:
     """Counters of windows.
 
     Members
@@ -149,10 +154,13 @@ class _Windows:
         return split_sum(m, read.data, [word.format.width for word in store.words])
 
 
-class _Chain:
-    """What stands around the hardware of a step: the task's numbers, what steps hand on, and the results."""
+class Chain:
+    """What stands around the hardware of a step: the task's numbers, what steps hand on, and the results.
 
-    def __init__(self, core: ChainComponent, m: Module, step: PipelineComponent, windows: _Windows) -> None:
+    All words of a task come in one cycle, and so do its results.
+    """
+
+    def __init__(self, core: Any, m: Module, step: PipelineComponent, windows: Windows) -> None:
         self._core, self._m, self._step, self._windows = core, m, step, windows
         self._schedule, self._sweeps = core.schedule, core.chain.steps.sweeps
         self._links = self._sweeps.links
@@ -266,8 +274,8 @@ class _Chain:
 
     # What leaves
 
-    def _overflow(self) -> Any:
-        """Return whether a value of the task overflowed, in the window of the last result.
+    def _overflow(self, window: int) -> Any:
+        """Return whether a value of the task overflowed, in the first cycle of this window after its start.
 
         The flag goes through all sweeps with the links.
         """
@@ -285,7 +293,7 @@ class _Chain:
                 flag.eq(windows.delay(f"{name}_overflow_handed", total, time.step - time.delay)),
             ]
             before, ready = total, time.last(self._links)
-        return windows.delay("overflow_done", before, self._schedule.output + self._links - ready)
+        return windows.delay("overflow_done", before, window - ready)
 
     def _settled(self, sweep: str) -> Any:
         """Return a step's overflow in the first cycle of the window in which its results are ready."""
@@ -300,12 +308,9 @@ class _Chain:
 
     def _put_out(self, store: Store) -> None:
         """Put the results of all links side by side, when the last one has arrived."""
-        windows, schedule = self._windows, self._schedule
-        (result,) = store.words
-        _, ahead = windows.link(OUTPUT, schedule.output, 1)
-        (read,) = windows.store(store, self._handed[result.name], ahead)
+        windows, schedule, read = self._windows, self._schedule, self._next_result(store)
         gathered, whole = (registers(name, store.width * self._links) for name in ("gathered", "whole"))
-        flag, overflow = Signal(), self._overflow()
+        flag, overflow = Signal(), self._overflow(schedule.output + self._links)
         with self._m.If(windows.first):
             self._m.d.sync += gathered.eq(Cat(gathered[store.width :], read))
             with self._m.If(windows.count == schedule.output % self._links):
@@ -314,6 +319,13 @@ class _Chain:
             getattr(self._core, f"result_{schedule.function}").eq(whole),
             getattr(self._core, f"overflow_{schedule.function}").eq(flag),
         ]
+
+    def _next_result(self, store: Store) -> Any:
+        """Return the results of the task: that of one link in each window."""
+        (result,) = store.words
+        _, ahead = self._windows.link(OUTPUT, self._schedule.output, 1)
+        (read,) = self._windows.store(store, self._handed[result.name], ahead)
+        return read
 
 
 def _pack(numbers: Sequence[int], widths: Sequence[int]) -> int:

@@ -145,13 +145,9 @@ class ColumnReader(wiring.Component):
         entries |= {own.name: own.links for own in column.readers}
         of_link = _table(m, "links", entries, self.link)
         value, number = (Signal(Shape(column.width, signed=True), name=name) for name in ("value", "number"))
-        with m.Switch(of_link["kind"]):
-            for kind, (of_field, of_word) in enumerate(column.kinds):
-                with m.Case(kind):
-                    m.d.comb += [
-                        value.eq(field[:of_field].as_signed()),
-                        number.eq(field[:of_word].as_signed()),
-                    ]
+        for kind, (of_field, of_word) in enumerate(column.kinds):
+            with m.If(of_link["kind"] == kind):
+                m.d.comb += [value.eq(field[:of_field].as_signed()), number.eq(field[:of_word].as_signed())]
         below, above = value < of_link["lowest"], value > of_link["highest"]
         m.d.sync += self.outside.eq(below | above)
         for own in column.readers:

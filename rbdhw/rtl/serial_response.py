@@ -17,6 +17,7 @@ from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.packer import Packer
 from rbdhw.rtl.serial_layout import Packing, packing
 from rbdhw.rtl.serial_request import RECORD
+from rbdhw.rtl.shifter import shift_down
 
 
 def answered(shape: Packing) -> int:
@@ -153,7 +154,7 @@ class SerialResponse(wiring.Component):
         taken = self.o.valid & self.o.ready
         ends = taken & last
         of_line = index[: (self.packing.beats_of_line - 1).bit_length()]
-        beat = lines.r_data.word_select(of_line, self.packing.beat)
+        beat = shift_down(m, "beat", lines.r_data, of_line, self.packing.beat, self.packing.beat)
         header = self._header(m, record, outside.r_data & computed, overflow.r_data & computed)
         m.d.comb += [
             self.o.valid.eq(records.r_rdy & (~computed | (overflow.r_rdy & lines.r_rdy))),
@@ -162,7 +163,7 @@ class SerialResponse(wiring.Component):
             records.r_en.eq(ends),
             outside.r_en.eq(ends & computed),
             overflow.r_en.eq(ends & computed),
-            lines.r_en.eq(taken & computed & (last | of_line.all())),
+            lines.r_en.eq(taken & computed & (last | (of_line == self.packing.beats_of_line - 1))),
             places.give.eq(ends & computed),
         ]
         with m.If(taken):

@@ -20,8 +20,10 @@ from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
-from rbdhw.interface import Interface
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.edge import CoreComponent
+from rbdhw.rtl.lane import waiting_places
+from rbdhw.rtl.shell import packet_latency
 from rbdhw.target import Primitive, Target
 
 
@@ -122,6 +124,11 @@ class Core(ABC):
     def latency(self) -> dict[str, int]:
         """For each function, the cycles from a task's words at the core's input to its results."""
         return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
+
+    def packet_latency(self, interface: Interface, function: FunctionWords, cores: int = 1) -> int:
+        """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function, in an accelerator of ``cores``."""
+        waiting = waiting_places(cores, self.schedule.ii, interface.streams)
+        return packet_latency(interface, function, self.latency[function.name], waiting)
 
     @property
     def port(self) -> Port:

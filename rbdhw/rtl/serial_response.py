@@ -77,9 +77,7 @@ class SerialResponse(wiring.Component):
         The beats of the responses, not from registers.
     """
 
-    def __init__(
-        self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int
-    ) -> None:
+    def __init__(self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int) -> None:
         self.interface = interface
         self.function = function
         self.depth = depth

@@ -6,7 +6,7 @@ from rbdhw.estimate.core import core_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
-from rbdhw.schedule.stores import OUTPUT, TASK, lookups, stores
+from rbdhw.schedule.stores import lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Target
@@ -21,11 +21,6 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
         address = store.depth.bit_length() - 1
         waiting += fabric.queue(store.width, store.depth)
         selection += Cells(2.0 * address, 2.0 * address)
-        bits = store.width * links
-        if store.writer == TASK:  # a register that is loaded and shifted
-            selection += Cells(bits, bits)
-        if store.reader == OUTPUT:  # a register that is shifted, and one that holds
-            waiting += Cells(flip_flops=2 * bits)
     for lookup in lookups(program, schedule):
         address = lookup.depth.bit_length() - 1
         waiting += fabric.queue(lookup.width, lookup.depth) + fabric.table(address + 1, links)

@@ -226,7 +226,8 @@ def packing(interface: Interface, function: FunctionWords) -> Packing:
     fields = set(interface.response_fields(function, extended=False))
     if len(widths) != 1 or len(fields) != 1:
         raise ValueError(f"function {function.name}: results of {sorted(widths)} bits; expected one width")
-    return Packing(interface.response_beat, interface.response_field, *widths, *fields, len(function.outputs))
+    (width,), (field,) = widths, fields
+    return Packing(interface.response_beat, interface.response_field, width, field, len(function.outputs))
 
 
 def distinct(values: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Responses of a core that gives one result in each window: results fill lines, which wait until they leave."""
+"""Responses of a core that gives one result in each window: results fill lines, which wait to leave."""
 
 from __future__ import annotations
 

@@ -31,15 +31,18 @@ FACTORS = {"turn": 3, "slide": 5, "v": 7, "tau": 11}
 Bounds = tuple[int, int] | None
 
 
+VELOCITY, FORCE = Format(9, 4), Format(12, 3)
+
+
 @dataclass(frozen=True)
 class Link:
     """The words of a link; without bounds ``q`` is an angle that wraps."""
 
     q: Format
     q_bounds: Bounds = None
-    v: Format = Format(9, 4)
+    v: Format = VELOCITY
     v_bounds: Bounds = (-100, 90)
-    tau: Format = Format(12, 3)
+    tau: Format = FORCE
     tau_bounds: Bounds = (-2048, 2047)
 
     @property

@@ -46,15 +46,16 @@ def serial_edge_cells(
 
 def _reader(column: Column, fabric: Fabric) -> Cells:
     """Return the cells that find the number of a link among the beats, and compare it with its bounds."""
-    place = (len(column.beats) * column.beat // column.unit - 1).bit_length()
+    whole = (len(column.beats) * column.beat // column.unit - 1).bit_length()
+    place = (column.beat // column.unit - 1).bit_length() + (column.banks - 1).bit_length()
     low = place // 2
     coarse = column.width + column.unit * ((1 << low) - 1)
     chosen = _shifter(coarse, column.unit << low, place - low) + _shifter(column.width, column.unit, low)
     numbers = sum(own.width for own in column.readers)
     link = (len(column.words) - 1).bit_length()
     cells = Cells(
-        luts=chosen * fabric.select[2] + 2.0 * column.width * fabric.compare + numbers / 2.0 + place,
-        flip_flops=2 * place + low + coarse + column.width + numbers + 1 + 2 * link,
+        luts=chosen * fabric.select[2] + 2.0 * column.width * fabric.compare + numbers / 2.0 + whole,
+        flip_flops=whole + place + low + coarse + column.width + numbers + 1 + 2 * link,
     )
     entries = (column.lowest, column.highest, *(own.links for own in column.readers))
     table = sum(max(map(abs, values)).bit_length() + 1 for values in entries if distinct(values))

@@ -19,6 +19,7 @@ from tests.support.chains import MODERATE, chain, options_of, tree
 from tests.support.designs import assert_same
 
 
+@pytest.mark.verify
 def test_links_of_both_kinds(tmp_path: Path) -> None:
     """Two cores, with pauses on both streams; the C, the manifest and the folder agree with the hardware."""
     robot, options = chain(4, "mixed"), replace(options_of(4, 2), copies=2, data_width=64)

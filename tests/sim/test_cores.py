@@ -34,6 +34,7 @@ BUILDS: dict[str, BuildOptions] = {
         ),
     ),
     "copies": replace(OPTIONS, functions=("id",), ii=6, copies=3, number="float32"),
+    "chain": replace(OPTIONS, functions=("fd",), ii=32, copies=2, core="chain"),
 }
 
 LONG: dict[str, BuildOptions] = {
@@ -116,7 +117,7 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
     manifest: Manifest = read(folder).description
     options = (BUILDS | LONG)[folder.parent.name.rstrip("0123456789")]
     assert manifest.parts is not None
-    asked = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
+    asked = options.cores or (CoreRequest(options.functions, options.least_ii, options.core, options.copies),)
     for part, request in zip(manifest.parts, asked, strict=True):
         assert set(part.functions) == set(request.functions)
         assert (part.ii, part.copies, part.core) == (request.ii, request.copies, request.core or "pipeline")
@@ -176,7 +177,7 @@ def test_random_cores_of_robots_are_bit_exact(tmp_path: Path, robot: str, base: 
 
 
 def test_cores_that_do_not_fit_are_refused() -> None:
-    options = replace(OPTIONS, functions=("dfd",), ii=1, copies=40, fit=0.05)
+    options = replace(OPTIONS, functions=("id",), ii=1, copies=40, fit=0.02)
     with pytest.raises(InputError, match=r"^fit: the cores take .*; use --copies \d+$"):
         generate(path("toy"), options)
     cores = (CoreRequest(("id",), 1, copies=60), CoreRequest(("fd",), 1))

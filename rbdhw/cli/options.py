@@ -189,8 +189,11 @@ ShareLimbs = Annotated[
     str, _hardware(help="Whether symmetric limbs share the hardware of one: auto, on or off.")
 ]
 ShareStages = Annotated[
-    str, _hardware(help="Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), "
-        "loop (a task passes it four times) or off.")
+    str,
+    _hardware(
+        help="Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), "
+        "loop (a task passes it four times) or off."
+    ),
 ]
 ParametersBy = Annotated[
     str,

@@ -82,7 +82,11 @@ def test_the_hardware_is_bit_exact(folder: Path) -> None:
     assert all(own.tasks > 100 for own in report.functions.values())
 
 
-@pytest.mark.parametrize("folder", ["kinds", pytest.param("float", marks=pytest.mark.verify)], indirect=True)
+@pytest.mark.parametrize(
+    "folder",
+    ["chain", *(pytest.param(name, marks=pytest.mark.verify) for name in ("kinds", "float"))],
+    indirect=True,
+)
 def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> None:
     """The first task also waits for the turn of the merger."""
     manifest = read(folder).description

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rbdhw.errors import InputError
-from rbdhw.protocol import ROLLOUT, staged
+from rbdhw.protocol import FUNCTIONS, ROLLOUT, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 
@@ -33,16 +34,19 @@ DEFAULT_MAX_ERROR = 1e-3
 
 
 SHARING = ("auto", "on", "off")
-"""Whether symmetric limbs share hardware: if that is cheaper, always, or never."""
+"""Whether symmetric limbs or stages share hardware: if that is cheaper, always, or never."""
 
 CORES = ("pipeline", "array")
 """The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
 CHAIN_CORE = "chain"
-"""A core for the forward dynamics of long chains: the hardware of one link, through which all links pass."""
+"""A core for the forward dynamics of robots of many links: the hardware of one, through which all pass."""
 
 CHAIN_FUNCTION = "fd"
 """The function of a chain core."""
+
+LOOP, LOOP_CORE = "loop", "loop"
+"""A way to share one stage's hardware, and its core: each stage of a task enters it in a cycle of its own."""
 
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
@@ -153,7 +157,7 @@ class BuildOptions:
     mounting
         The base, gravity and root of the robot in the world.
     share_limbs, share_stages
-        Each one of :data:`SHARING`.
+        Each one of :data:`SHARING`; stages can also :data:`LOOP` through the hardware of one.
     core
         One of :data:`CORES`, :data:`CHAIN_CORE`, or :data:`CHEAPER_CORE`. None uses the first of
         :data:`CORES`.
@@ -247,6 +251,8 @@ class BuildOptions:
         """Return the refusal of a core that cannot be built for one task every ``ii`` cycles, or None."""
         if core == CHAIN_CORE:
             return self._chain_refusal()
+        if core == LOOP_CORE:
+            return self._loop_refusal(ii)
         if core != "array":
             return None
         if self.width is None or self.width > WIDEST_ARRAY:
@@ -255,7 +261,7 @@ class BuildOptions:
         if ii < LEAST_ARRAY_II:
             return InputError("ii", f"{ii} is too few for the array core", f"{LEAST_ARRAY_II} or more")
         for name, share in self._sharing:
-            if share == "on":
+            if share in ("on", LOOP):
                 return InputError(name, "the array core shares all hardware anyway", "auto or off")
         return None
 
@@ -274,13 +280,29 @@ class BuildOptions:
                 return InputError(name, "the links of a chain core share all hardware anyway", "auto or off")
         return None
 
+    def _loop_refusal(self, ii: int) -> InputError | None:
+        """Return the refusal of a loop core by options that do not depend on the robot, or None."""
+        if len(self.functions) > 1 or not staged(self.functions):
+            reason = "stages loop in a core of their own"
+            return InputError("share-stages", reason, "one function, in stages", "give it a core in --cores")
+        stages = FUNCTIONS[self.functions[0]].stages
+        if ii % stages:
+            reason = f"the {stages} stages cannot loop at an ii of {ii}"
+            remedy = f"use --ii {math.ceil(ii / stages) * stages}"
+            return InputError("share-stages", reason, f"a multiple of {stages}", remedy)
+        if self.share_limbs == "on":
+            return InputError("share-limbs", "limbs do not share the hardware of a loop", "auto or off")
+        if self.share_stages not in ("auto", LOOP):
+            return InputError("share-stages", "stages do not loop", f"auto or {LOOP}")
+        return None
+
     @property
     def array_needs(self) -> tuple[str, ...]:
         """The options that an array core needs at any interval and that this build lacks."""
         needs = []
         if self.width is None or self.width > WIDEST_ARRAY:
             needs.append(f"--width {WIDEST_ARRAY}")
-        needs += [f"--{name} auto" for name, share in self._sharing if share == "on"]
+        needs += [f"--{name} auto" for name, share in self._sharing if share in ("on", LOOP)]
         return tuple(needs)
 
     @property

@@ -12,6 +12,8 @@ from rbdhw.config import (
     DATA_WIDTHS,
     HORIZONS,
     LEAST_ARRAY_II,
+    LOOP,
+    LOOP_CORE,
     NUMBERS,
     PARAMETER_SETS,
     SHARING,
@@ -204,12 +206,16 @@ def _check_time_step(options: BuildOptions) -> None:
 
 def _check_sharing(options: BuildOptions) -> None:
     for name, share in (("share-limbs", options.share_limbs), ("share-stages", options.share_stages)):
-        if share not in SHARING:
-            raise unknown(name, share, SHARING)
-    if options.share_stages == "on" and not staged(options.functions):
+        known = (*SHARING, LOOP) if name == "share-stages" else SHARING
+        if share not in known:
+            raise unknown(name, share, known)
+    if options.share_stages in ("on", LOOP) and not staged(options.functions):
         reason = "no function of the build works in stages"
         names = " or ".join(functions_with(lambda own: own.stages > 1))
         raise InputError("share-stages", reason, "auto or off", f"add {names} to --functions")
+    if options.share_stages == LOOP and options.mix:
+        reason = "a mix chooses cores, in which stages may not loop"
+        raise InputError("share-stages", reason, "auto, on or off with --mix")
     if options.share_limbs == options.share_stages == "on":
         reason = "limbs and stages cannot both share hardware"
         raise InputError("share-stages", reason, "auto or off with --share-limbs on")
@@ -221,5 +227,7 @@ def _check_core(options: BuildOptions) -> None:
         raise unknown("core", options.asked_core, known)
     least = options.least_ii if options.pacing is None else LEAST_ARRAY_II
     refusal = options.refusal(options.asked_core, least)
+    if refusal is None and options.share_stages == LOOP and not options.cores:
+        refusal = options.refusal(LOOP_CORE, least)
     if refusal is not None:
         raise refusal

@@ -20,7 +20,7 @@ FORMATS = (
     "fixed.reciprocal",
 )
 
-CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stores")
+CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stores", "schedule.task_words")
 """The data of a chain core."""
 
 ROLLOUTS = ("fixed.cost", "fixed.feedback", "fixed.state_error", "fixed.rollout")
@@ -126,6 +126,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.preparation",
         "rtl.rollout",
         "rtl.rollout_entry",
+        "rtl.column_reader",
+        "rtl.serial_layout",
+        "rtl.serial_request",
+        "rtl.serial_response",
     ),
     "design": (
         "errors",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.config import CORES
+from rbdhw.config import CORES, LOOP_CORE
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import Resources
@@ -20,7 +20,7 @@ class CoreChoice:
     Parameters
     ----------
     core
-        One of :data:`rbdhw.config.CORES`.
+        One of :data:`rbdhw.cores.KINDS`.
     why
         The reason for the choice.
     estimates
@@ -39,7 +39,7 @@ class CoreChoice:
 def choose_core(
     estimates: Mapping[str, Resources], refused: Mapping[str, InputError], device: Target
 ) -> CoreChoice:
-    """Choose the core whose largest share of the device's resources is smallest; the pipeline at a tie.
+    """Choose the core whose largest share of the device's resources is smallest; the first one at a tie.
 
     A core that fits the device, or any share of it, is therefore preferred to one that does not.
 
@@ -56,8 +56,8 @@ def choose_core(
         If none can be built: the refusal of the first.
     """
     if not estimates:
-        raise next(refused[core] for core in CORES if core in refused)
-    largest = {core: _largest(estimates[core], device) for core in CORES if core in estimates}
+        raise next(refused[core] for core in (*CORES, LOOP_CORE) if core in refused)
+    largest = {core: _largest(found, device) for core, found in estimates.items()}
     core = min(largest, key=lambda core: largest[core][0])
     reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]
     reasons += [f"no {other} ({why})" for other, why in refused.items()]

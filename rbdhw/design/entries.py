@@ -134,6 +134,14 @@ class LinksEntry(Closed):
     sweeps: list[SweepEntry]
 
 
+class LoopEntry(Closed):
+    """How the stages of a task pass through the hardware of one."""
+
+    stages: int
+    window: int = Field(description="Cycles in which the hardware takes a stage of some task.")
+    cycles_per_stage: int = Field(description="Cycles from one stage of a task to the next.")
+
+
 class OperandMemories(Closed):
     """The operand memories of an array."""
 

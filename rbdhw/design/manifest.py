@@ -22,6 +22,7 @@ from rbdhw.design.entries import (
     FunctionEntry,
     IntervalEntry,
     LinksEntry,
+    LoopEntry,
     MixEntry,
     OperandMemories,
     RegionEntry,
@@ -56,11 +57,12 @@ class PartEntry(Units):
 
     functions: list[str]
     copies: int
-    core: Literal["pipeline", "array", "chain"]
+    core: Literal["pipeline", "array", "chain", "loop"]
     wide_products: WideProducts
     pipeline_registers: Count
     operand_memories: OperandMemories | None = None
     links: LinksEntry | None = None
+    loop: LoopEntry | None = None
     regions: list[RegionEntry]
     formats: FormatsEntry
     limbs: SharingEntry | None = None
@@ -78,7 +80,7 @@ class Manifest(Units):
     functions: dict[str, FunctionEntry]
     clock_mhz: float
     target: str
-    core: Literal["pipeline", "array", "chain", "mixed"]
+    core: Literal["pipeline", "array", "chain", "loop", "mixed"]
     wide_products: WideProducts | None = Field(default=None, description=_ONE_CORE)
     pipeline_registers: Count | None = Field(
         default=None, description=f"Pipeline registers by kind of unit. {_ONE_CORE}"
@@ -87,6 +89,7 @@ class Manifest(Units):
         default=None, description="Only the array core has this entry."
     )
     links: LinksEntry | None = Field(default=None, description="Only the chain core has this entry.")
+    loop: LoopEntry | None = Field(default=None, description="Only the loop core has this entry.")
     regions: list[RegionEntry] | None = Field(default=None, description=_ONE_CORE)
     error: dict[str, ErrorEntry]
     formats: FormatsEntry | None = Field(default=None, description=_ONE_CORE)

@@ -102,7 +102,7 @@ def _rows(build: BuildSearch, intervals: Iterable[int]) -> tuple[list[dict[str, 
             try:
                 rows.append(_row(build, core, ii))
             except InputError as error:
-                if build.options.core != CHEAPER_CORE or core == CORES[0]:
+                if core in (CORES[0], build.options.core):
                     raise
                 refused.append({"ii": ii, "core": core, "why": str(error)})
     return rows, refused

@@ -24,7 +24,7 @@ COUNTS = NAMES | {"multipliers": "multipliers"}
 Draw = Callable[[Any, dict[str, Any]], None]
 """Draws the results of an exploration on a figure."""
 
-MARKS = {"pipeline": "o-", "array": "s--", "chain": "^-."}
+MARKS = {"pipeline": "o-", "array": "s--", "chain": "^-.", "loop": "d:"}
 """The marker and line style of each core."""
 
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import CHAIN_CORE, CHEAPER_CORE, CORES, BuildOptions, reason
+from rbdhw.config import ASKED_FOR, CHAIN_CORE, CHEAPER_CORE, CORES, LOOP, LOOP_CORE, BuildOptions, reason
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
@@ -28,13 +28,15 @@ from rbdhw.fixed.program import Program
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.solvability import check_solvable
+from rbdhw.frontend.stage_loop import record_loop
 from rbdhw.graph.sweeps import unroll
 from rbdhw.graph.twins import no_twins
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.chain import choose_chain_formats
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
-from rbdhw.quantize.observation import Observed, add_inverse_bounds, observe
+from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
+from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
@@ -164,7 +166,7 @@ class BuildSearch:
         """Refuse an interval in which not every link of a chain has the same number of cycles."""
         if ii % self.unit:
             near = max(1, round(ii / self.unit)) * self.unit
-            reason = f"{ii} is no multiple of the chain's {self.unit} links"
+            reason = f"{ii} is no multiple of the robot's {self.unit} links"
             raise InputError("ii", reason, "as many cycles for each link", f"use --ii {near}")
 
     def interval(self) -> Interval:
@@ -197,8 +199,15 @@ class BuildSearch:
 
     def cores(self, ii: int) -> tuple[str, ...]:
         """Return the cores that support an interval, among those that the options allow."""
+        return tuple(core for core in self._asked if self._is_possible(KINDS[core], ii))
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        """The cores that the options allow: with a pipeline also one in which the stages of a task loop."""
+        if self.options.share_stages == LOOP:
+            return (LOOP_CORE,)
         asked = CORES if self.options.core == CHEAPER_CORE else (self.options.asked_core,)
-        return tuple(core for core in asked if self._is_possible(KINDS[core], ii))
+        return (*asked, LOOP_CORE) if CORES[0] in asked else asked
 
     def _is_possible(self, kind: type[Core], ii: int) -> bool:
         """Return whether a kind of core supports an interval, and what must share hardware can."""
@@ -220,15 +229,19 @@ class BuildSearch:
         return self.cache.get(("choice", ii, self.options.core, *self._key()), lambda: self._choose(ii))
 
     def _choose(self, ii: int) -> CoreChoice:
-        if self.options.core != CHEAPER_CORE:
+        possible = self.cores(ii)
+        if self.options.share_stages == LOOP:
+            return CoreChoice(LOOP_CORE, ASKED_FOR, {})
+        if self.options.core != CHEAPER_CORE and LOOP_CORE not in possible:
             return CoreChoice(self.options.asked_core, reason(self.options.core), {})
-        for core in CORES:
-            refusal = self.options.refusal(core, ii)
-            if refusal is not None:
-                only = next(other for other in CORES if other != core)
-                return CoreChoice(only, f"no {core} ({refusal})", {})
-        estimates, refused = {}, {}
-        for core in self.cores(ii):
+        asked = [core for core in self._asked if core != LOOP_CORE]
+        refused = {core: own for core in asked if (own := self.options.refusal(core, ii)) is not None}
+        if refused and len(possible) == 1:
+            return CoreChoice(
+                possible[0], ", ".join(f"no {core} ({why})" for core, why in refused.items()), {}
+            )
+        estimates = {}
+        for core in possible:
             try:
                 estimates[core] = self.schedule(core, ii).estimate
             except InputError as error:
@@ -278,6 +291,10 @@ class BuildSearch:
         kind, options = KINDS[core], replace(self.options, ii=ii, core=core)
         own, stage = self.prepared, f"choosing number formats of the {core}"
         progress = within(stage, self.progress)
+        if core == LOOP_CORE:
+            stages = self._stages()
+            self.progress(stage)
+            return choose_stage_formats(stages, options, progress)
         if own.chain is not None:
             self.progress(stage)
             return choose_chain_formats(own.model, own.chain, own.domain, options, progress)
@@ -304,7 +321,23 @@ class BuildSearch:
 
     def _observe(self) -> Observed:
         self.progress("observing random tasks")
-        return observe(self.prepared.model, self.prepared.graph, self.prepared.domain, self.options)
+        own = self.prepared
+        return observe(own.model, own.graph, own.domain, self.options, None, self._trials())
+
+    def _trials(self) -> Trials:
+        """Return the tasks in which errors are measured."""
+        own, tasks = self.prepared, 4 * self.options.samples
+        return self.cache.get(("trials",), lambda: draw_trials(own.model, own.domain, self.options, tasks))
+
+    def _stages(self) -> ObservedStages:
+        """Return the stages of the build's function as steps, with the observations of them."""
+        return self.cache.get(("stages",), self._observe_stages)
+
+    def _observe_stages(self) -> ObservedStages:
+        self.progress("observing the stages of random tasks")
+        own, (function,) = self.prepared, self.options.functions
+        sweeps = record_loop(own.model, function, self.device.delays)
+        return observe_stages(own.model, sweeps, own.domain, self.options, self._trials())
 
     def _accelerator(self, program: Program) -> AcceleratorModel:
         return accelerator_model(self.prepared.model, self.prepared.domain, [program], self.options)

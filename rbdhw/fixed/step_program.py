@@ -20,14 +20,14 @@ class StepProgram:
     """The program of a link's step in every sweep; each sweep is a function of it.
 
     The words of a sweep's results are named after the inputs that take them, after a dot: ``motion.`` and
-    the input's name. The result of the chain is named ``release.a[0]``, as the output.
+    the input's name. Results of the function are named as the outputs: ``release.a[0]``, ``rk4.x_next[0]``.
     """
 
     sweeps: Sweeps
     program: Program
 
     def taker(self, word: Word) -> str | None:
-        """Return the name of the input that takes a result of a step; None for the result of the chain."""
+        """Return the name of the input that takes a result of a step; None for a result of the function."""
         name = word.name.partition(".")[2]
         return name if name in self.sweeps.sources else None
 

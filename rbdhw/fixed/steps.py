@@ -1,4 +1,4 @@
-"""Lower the steps of a chain to a bit-exact program, and repeat it for all links.
+"""Lower the steps of a chain, or the stages of a method, to a bit-exact program, and repeat it for all.
 
 All links have the same formats, because one hardware computes their steps. What a step hands on is converted
 to the format of the input that takes it.
@@ -17,13 +17,13 @@ from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, 
 from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder
-from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Sweep, Sweeps
+from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Shared, Sweep, Sweeps
 from rbdhw.scalar import Region
 
 
 @dataclass(frozen=True)
 class JoinedSteps:
-    """The steps of all sweeps in one graph without outputs.
+    """The steps of all sweeps in one graph. Its outputs are the results, if those of the last step are.
 
     Parameters
     ----------
@@ -55,7 +55,12 @@ def join_steps(sweeps: Sweeps) -> JoinedSteps:
         for node in sweep.step.nodes:
             edges.append(build.copy(node, tuple(edge.applied(edges[edge.node]) for edge in node.args)))
         places.append(tuple(edges))
-    return JoinedSteps(sweeps, build.finish([]), tuple(places))
+    results = [
+        (name, edge.applied(edges[edge.node]))
+        for name, edge in sweep.step.outputs
+        if not sweeps.result and sweeps.is_result(name)
+    ]
+    return JoinedSteps(sweeps, build.finish(results), tuple(places))
 
 
 def lower_steps(
@@ -68,13 +73,13 @@ def lower_steps(
     magnitudes
         The largest magnitude of each node of the joined graph, over all links.
     ranges
-        The range of the task's numbers by the inputs that read them.
+        The range of the task's numbers by the inputs that read them, and the units of results.
     widths
         The widths of the nodes.
     """
     sweeps = joined.sweeps
-    domain = {name: ranges.get(name) or _range(joined, magnitudes, name) for name in sweeps.sources}
-    plain = lower(joined.graph, magnitudes, domain, widths)
+    own_ranges = {name: ranges.get(name) or _range(joined, magnitudes, name) for name in sweeps.sources}
+    plain = lower(joined.graph, magnitudes, {**ranges, **own_ranges}, widths)
     operations = [
         replace(own, format=FLAG_FORMAT) if _chooses(sweeps, own) else own for own in plain.operations
     ]
@@ -94,9 +99,11 @@ def lower_steps(
             if name == sweeps.result:
                 own = Format(source.width, source.binary_point - edge.shift)
                 words.append(_convert(operations, intervals, edge, own, name))
-        outputs[sweep.name] = tuple(words)
+        outputs[sweep.name] = (*words, *plain.outputs.get(sweeps.function, ()))
     inputs = tuple(
-        replace(word, format=operations[word.value].format, lowest=None, highest=None)
+        word
+        if isinstance(sweeps.sources[word.name], Shared)
+        else replace(word, format=operations[word.value].format, lowest=None, highest=None)
         for word in plain.inputs
     )
     return StepProgram(sweeps, replace(plain, operations=tuple(operations), inputs=inputs, outputs=outputs))
@@ -125,8 +132,8 @@ def _range(joined: JoinedSteps, magnitudes: Sequence[float], name: str) -> Input
             largest = max(MARGIN * _size(joined, magnitudes, output), abs(first))
         case Kept(output):
             largest = MARGIN * _size(joined, magnitudes, output)
-        case Given(array):
-            raise KeyError(f"no range of {array}")
+        case _:
+            raise KeyError(f"no range of {name}")
     return InputRange(-largest, largest, "1")
 
 
@@ -151,7 +158,7 @@ def _convert(
     return Word(name, "1", len(operations) - 1, chosen)
 
 
-def unroll_program(steps: StepProgram, words: Mapping[str, Word], unit: Sequence[str]) -> ChainProgram:
+def unroll_program(steps: StepProgram, words: Mapping[str, Word], unit: Sequence[str] = ()) -> ChainProgram:
     """Return the program of all steps, in the order of the sweeps.
 
     Parameters
@@ -160,7 +167,7 @@ def unroll_program(steps: StepProgram, words: Mapping[str, Word], unit: Sequence
         The words of the task by name, whose values are not yet known. Their binary points are those of the
         inputs that read them, and they are no wider.
     unit
-        The unit of the result of each link.
+        The unit of the result of each link, if each has one.
     """
     return _Unrolling(steps, words).program(unit)
 
@@ -176,7 +183,7 @@ class _Unrolling:
 
     def program(self, unit: Sequence[str]) -> ChainProgram:
         sweeps, program = self._steps.sweeps, self._steps.program
-        results = {}
+        results: dict[int, Word] = {}
         parts = {sweep.name: sorted(program.operations_of(sweep.name)) for sweep in sweeps.sweeps}
         for sweep, link in sweeps.steps():
             places: dict[int, int] = {}
@@ -188,23 +195,25 @@ class _Unrolling:
                     places[i] = self._constant(own.constant, own.format, own.region)
                 else:
                     operands = tuple(replace(x, value=places[x.value]) for x in own.operands)
-                    region = replace(own.region, joint=link)
+                    region = sweeps.region(own.region, link)
                     places[i] = self._append(replace(own, operands=operands, region=region), i)
             for word in program.outputs[sweep.name]:
                 taker = self._steps.taker(word)
-                if taker is None:
+                if taker is not None:
+                    self._handed[taker, link] = places[word.value]
+                elif sweeps.result:
                     results[link] = replace(
                         word, name=sweeps.result_name(link), unit=unit[link], value=places[word.value]
                     )
-                else:
-                    self._handed[taker, link] = places[word.value]
-        self._check_last_steps(results)
+                elif link == sweeps.links - 1:
+                    results[len(results)] = replace(word, value=places[word.value])
+        self._check_all_steps(results)
         inputs = tuple(self._inputs[name] for name in self._words if name in self._inputs)
         return ChainProgram(
             tuple(self._operations),
             inputs,
             (),
-            {sweeps.function: tuple(results[link] for link in range(sweeps.links))},
+            {sweeps.function: tuple(results[k] for k in range(len(results)))},
             program.trigonometry,
             program.reciprocal,
             program.port_widths,
@@ -212,23 +221,30 @@ class _Unrolling:
             tuple(self._origins),
         )
 
-    def _check_last_steps(self, results: dict[int, Word]) -> None:
-        """Let a result depend on what the last step of each sweep hands on, though nothing takes it.
+    def _check_all_steps(self, results: dict[int, Word]) -> None:
+        """Let a result depend on every value of the steps that may overflow, though nothing takes it.
 
         The hardware computes it, too, and its overflow flags the task. The result never chooses it.
         """
-        sweeps = self._steps.sweeps
-        link, word = results.popitem()
-        value, region = word.value, Region("chain_end")
+        needed: set[int] = set()
+        self._add_needed(needed, [word.value for word in results.values()])
+        k, word = results.popitem()
+        value, region = word.value, Region("steps_end")
         always = self._constant(1, FLAG_FORMAT, region)
-        for sweep in sweeps.sweeps:
-            last = sweep.order(sweeps.links)[-1]
-            for name in sweep.step.inputs:
-                if isinstance(sweeps.sources[name], Carried):
-                    other = Operand(self._handed[name, last], shift=-MOST_SHIFT)
-                    operands = Operand(always), Operand(value), other
-                    value = self._append(Operation(Kind.SELECT, operands, word.format, region))
-        results[link] = replace(word, value=value)
+        for i in reversed(range(len(self._operations))):
+            if self._operations[i].checked and i not in needed:
+                operands = Operand(always), Operand(value), Operand(i, shift=-MOST_SHIFT)
+                value = self._append(Operation(Kind.SELECT, operands, word.format, region))
+                self._add_needed(needed, [i])
+        results[k] = replace(word, value=value)
+
+    def _add_needed(self, needed: set[int], waiting: list[int]) -> None:
+        """Add values, and all on which they depend."""
+        while waiting:
+            i = waiting.pop()
+            if i not in needed:
+                needed.add(i)
+                waiting.extend(operand.value for operand in self._operations[i].operands)
 
     def _append(self, operation: Operation, origin: int | None = None) -> int:
         self._operations.append(operation)
@@ -248,6 +264,8 @@ class _Unrolling:
             case Given():
                 name = source.name(link)
                 return self._constant(0, own.format, own.region) if name is None else self._word(name, own)
+            case Shared():
+                return self._word(own.name, own)
             case Constant(values):
                 return self._constant(
                     constant_integer(own.format, values[link], source.chooses), own.format, own.region
@@ -255,9 +273,9 @@ class _Unrolling:
             case Kept():
                 return self._handed[own.name, link]
             case Carried(_, first):
-                known = self._handed.get((own.name, sweep.before(link)))
-                if known is not None:
-                    return known
+                giver = source.giver(sweep, link, self._steps.sweeps.links)
+                if giver is not None:
+                    return self._handed[own.name, giver]
                 return self._constant(constant_integer(own.format, first), own.format, own.region)
 
     def _word(self, name: str, own: Operation) -> int:

@@ -14,8 +14,9 @@ The quantities on this way are those of :mod:`rbdhw.frontend.quantities`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from rbdhw.arrays import kind_of
@@ -32,6 +33,7 @@ from rbdhw.frontend.second_order import (
     force_tensors,
 )
 from rbdhw.frontend.second_quantities import SecondQuantities
+from rbdhw.frontend.stage_step import StageStep
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
@@ -78,6 +80,24 @@ def record(
     for function in FUNCTIONS:
         if function in functions:
             pipeline.record(function)
+
+
+def record_stage(
+    recorder: Any,
+    robot: Robot,
+    function: str,
+    fext: Sequence[int],
+    algorithms: Algorithms,
+    steady: Collection[str],
+) -> StageStep:
+    """Record one stage of a function, whose results are those of the function if the stage is the last.
+
+    ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
+    """
+    pipeline = _StagePipeline(recorder, robot, (function,), fext, algorithms)
+    pipeline.steady = frozenset(steady)
+    pipeline.record(function)
+    return pipeline.integrator
 
 
 class _Pipeline(SecondQuantities):
@@ -127,13 +147,13 @@ class _Pipeline(SecondQuantities):
             case "kin":
                 return self._kinematics
             case "step":
-                return (self._integrator.euler(),)
+                return (self.integrator.euler(),)
             case "dstep":
-                return self._integrator.euler_derivatives()
+                return self.integrator.euler_derivatives()
             case "rk4":
-                return (self._integrator.runge_kutta(),)
+                return (self.integrator.runge_kutta(),)
             case "drk4":
-                return self._integrator.runge_kutta_derivatives()
+                return self.integrator.runge_kutta_derivatives()
             case _:
                 parts = acceleration_hessian(
                     self._state, self._forward, self._contraction, self._task.lambda_a
@@ -165,8 +185,9 @@ class _Pipeline(SecondQuantities):
 
     # Steps in time
 
-    @property
-    def _integrator(self) -> Integrator:
+    @cached_property
+    def integrator(self) -> Integrator:
+        """The steps of the task."""
         return Integrator(self.recorder, self._robot, self._task, self._dynamics_at)
 
     def _dynamics_at(self, task: Task) -> Dynamics:
@@ -182,3 +203,14 @@ class _Pipeline(SecondQuantities):
             return Slopes(by_position, by_velocity, [[inverse[max(i, k)][min(i, k)] for k in n] for i in n])
 
         return Dynamics(lambda: self._coordinate_accelerations, slopes)
+
+
+class _StagePipeline(_Pipeline):
+    """The results of a function of which one stage is recorded."""
+
+    steady: frozenset[str] = frozenset()
+
+    @cached_property
+    def integrator(self) -> StageStep:
+        """The stage."""
+        return StageStep(self.recorder, self._robot, self._task, self._dynamics_at, self.steady)

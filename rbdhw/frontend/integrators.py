@@ -56,7 +56,7 @@ At = Callable[[Task], Dynamics]
 
 
 @dataclass(frozen=True)
-class _Stage:
+class Stage:
     """A state of the Runge-Kutta method and its rates."""
 
     dynamics: Dynamics
@@ -86,7 +86,7 @@ class Integrator:
             self._times(h, self._identity(1), "moved"), self._times(h, factors, "moved"), "moved"
         )
         pushed = self._sum(self._identity(1), change, "pushed")
-        return (state, *_halves([*self._moved_rows(h, velocity, moved), *pushed]))
+        return (state, *halves([*self._moved_rows(h, velocity, moved), *pushed]))
 
     def _euler(self) -> tuple[Vector, Vector]:
         """Return the next state, and its velocity as products read it."""
@@ -118,7 +118,7 @@ class Integrator:
         by_velocity, by_acceleration = (_weighted_rows(rows) for rows in zip(*found, strict=True))
         moved = self._moved_rows(sixth, velocity, self._times(sixth, by_velocity, "moved"))
         change = self._times(sixth, by_acceleration, "pushed")
-        return (state, *_halves([*moved, *self._sum(self._identity(1), change, "pushed")]))
+        return (state, *halves([*moved, *self._sum(self._identity(1), change, "pushed")]))
 
     def _rates(self, by_velocity: Matrix, by_acceleration: Matrix, within: int) -> list[Matrix]:
         """Return the derivatives of a stage's rates as the products of the next stage read them.
@@ -135,20 +135,20 @@ class Integrator:
             found.append(own)
         return found
 
-    def _stages(self) -> list[_Stage]:
+    def _stages(self) -> list[Stage]:
         """Return the stages, each evaluated at a state that follows from the one before."""
         first = self._at(self._task)
-        stages = [_Stage(first, self._task.v, first.accelerations())]
+        stages = [Stage(first, self._task.v, first.accelerations())]
         for k, share in enumerate(SHARES):
             with stage(k + 2):
                 part, before = share * self._task.h, stages[-1]
                 q = self._moved(part, before.velocity, k + 2)
                 velocity = self._pushed(self._task.v, part, before.acceleration, k + 2)
                 own = self._at(self._task.at(q, velocity))
-                stages.append(_Stage(own, velocity, own.accelerations()))
+                stages.append(Stage(own, velocity, own.accelerations()))
         return stages
 
-    def _runge_kutta(self, stages: Sequence[_Stage]) -> tuple[Vector, Vector]:
+    def _runge_kutta(self, stages: Sequence[Stage]) -> tuple[Vector, Vector]:
         """Return the next state, and six times the mean velocity of the stages."""
         sixth = self._sixth
         with region("mean_rate"):
@@ -219,13 +219,17 @@ class Integrator:
         quaternion = q[-4:]
         changes = turn(quaternion, (d[-3], d[-2], d[-1]))
         if not within:
-            longer = lengthen(quaternion)
+            longer = self._lengthening(quaternion)
             pairs = zip(changes, quaternion, strict=True)
             changes = [change + longer * (own + change) for change, own in pairs]
         if kind is JointKind.SPHERICAL:
             return changes
         pose = Coordinate(attitude=attitude(quaternion, shrink(quaternion)))
         return [*pose.out_of(sweep((d[0], d[1], d[2]), (d[3], d[4], d[5]))), *changes]
+
+    def _lengthening(self, quaternion: Vector) -> Scalar:
+        """Return what brings a quaternion to unit length with a step."""
+        return lengthen(quaternion)
 
     # The derivatives of the state after a time
 
@@ -279,7 +283,7 @@ class Integrator:
         ]
 
 
-def _halves(rows: Matrix) -> tuple[Matrix, Matrix]:
+def halves(rows: Matrix) -> tuple[Matrix, Matrix]:
     """Return ``A`` and ``B`` from the derivatives of a state, which has twice as many rows as forces."""
     n = len(rows)
     return [row[:n] for row in rows], [row[n:] for row in rows]

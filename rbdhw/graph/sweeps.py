@@ -4,6 +4,9 @@ A sweep has one graph, the *step* of a link, and goes through the links outward 
 step are numbers of the task, constants of the link, numbers that the step of the link before it in the sweep
 *carries* on, and numbers that an earlier sweep *kept* for the same link.
 
+The stages of a method in time are such steps, too. They read the same numbers of the task, and the last one
+has the results.
+
 The name of an input or output is an array and an index, and begins with its sweep: ``gather.kept[3]``.
 """
 
@@ -15,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
+from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, GraphBuilder, Op
+from rbdhw.scalar import STAGE, Region, current_region
 
 Array = NDArray[np.float64]
 
@@ -36,11 +40,35 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """An input that is a number of the task, of the same name, in every step."""
+
+
+@dataclass(frozen=True)
 class Carried:
-    """An input that is an output of the step before; that of the first step is ``first``."""
+    """An input that is an output of another link's step in the same sweep.
+
+    Parameters
+    ----------
+    output
+        The output.
+    first
+        The value for a link to which none hands on.
+    givers
+        For each link the one that hands on to it, earlier in the sweep, or None. Without them it is the one
+        before it in the sweep.
+    """
 
     output: str
     first: float
+    givers: tuple[int | None, ...] = ()
+
+    def giver(self, sweep: Sweep, link: int, links: int) -> int | None:
+        """Return the link that hands on to one of so many links, or None."""
+        if self.givers:
+            return self.givers[link]
+        before = sweep.before(link)
+        return before if 0 <= before < links else None
 
 
 @dataclass(frozen=True)
@@ -58,7 +86,7 @@ class Constant:
     chooses: bool = False
 
 
-Source = Given | Carried | Kept | Constant
+Source = Given | Shared | Carried | Kept | Constant
 """The source of an input of a step."""
 
 
@@ -86,13 +114,14 @@ class Sweeps:
     Parameters
     ----------
     links
-        The number of links.
+        The number of links, or of stages.
     sweeps
         The sweeps in order.
     sources
         The source of each input, by its name.
     function, array, result
-        The output whose value for link k is element k of the function's result.
+        The output whose value for link k is element k of the function's result. If ``result`` is empty, the
+        results are those outputs of the last step whose names are the function's: ``rk4.x_next[0]``.
     """
 
     links: int
@@ -108,9 +137,31 @@ class Sweeps:
             for link in sweep.order(self.links):
                 yield sweep, link
 
+    def branches(self, sweep: Sweep) -> bool:
+        """Return whether links of a sweep read what others than the one before them hand on."""
+        own = (self.sources[name] for name in sweep.step.inputs)
+        return any(isinstance(source, Carried) and bool(source.givers) for source in own)
+
     def result_name(self, link: int) -> str:
         """Return the name of a link's element of the result."""
         return f"{self.function}.{self.array}[{link}]"
+
+    def is_result(self, output: str) -> bool:
+        """Return whether an output of a step is a result of the function, of every link or of the last."""
+        return output == self.result if self.result else output.startswith(f"{self.function}.")
+
+    def results(self) -> Iterator[tuple[str, str, int]]:
+        """Yield the name of each result, and the output and the link of the step that has it."""
+        if self.result:
+            yield from ((self.result_name(link), self.result, link) for link in range(self.links))
+            return
+        for output, _ in self.sweeps[-1].step.outputs:
+            if self.is_result(output):
+                yield output, output, self.links - 1
+
+    def region(self, own: Region, link: int) -> Region:
+        """Return the region of a step's node for a link: its joint, or the stage of a method in time."""
+        return replace(own, joint=link) if self.result else replace(own, step=f"{own.step}{STAGE}{link + 1}")
 
 
 def run(
@@ -123,7 +174,7 @@ def run(
     for sweep, link in sweeps.steps():
         own = {name: _value(sweeps, name, sweep, link, inputs, outputs) for name in sweep.step.inputs}
         outputs |= {(name, link): found for name, found in step(sweep, link, own).items()}
-    return {sweeps.result_name(link): outputs[sweeps.result, link] for link in range(sweeps.links)}
+    return {name: outputs[output, link] for name, output, link in sweeps.results()}
 
 
 def _value(
@@ -139,12 +190,15 @@ def _value(
         case Given() as source:
             word = source.name(link)
             return np.zeros(()) if word is None else inputs[word]
+        case Shared():
+            return inputs[name]
         case Constant(values):
             return np.asarray(values[link])
         case Kept(output):
             return outputs[output, link]
-        case Carried(output, first):
-            return outputs.get((output, sweep.before(link)), np.asarray(first))
+        case Carried(output, first) as source:
+            giver = source.giver(sweep, link, sweeps.links)
+            return np.asarray(first) if giver is None else outputs[output, giver]
 
 
 def unroll(sweeps: Sweeps) -> Graph:
@@ -154,7 +208,7 @@ def unroll(sweeps: Sweeps) -> Graph:
     for sweep, link in sweeps.steps():
         edges: list[Edge] = []
         for node in sweep.step.nodes:
-            region = replace(node.region, joint=link)
+            region = sweeps.region(node.region, link)
             if node.op is not Op.INPUT:
                 args = tuple(edge.applied(edges[edge.node]) for edge in node.args)
                 edges.append(build.copy(node._replace(region=region), args))
@@ -163,14 +217,17 @@ def unroll(sweeps: Sweeps) -> Graph:
                 case Given() as source:
                     name = source.name(link)
                     edges.append(build.constant(0.0, region) if name is None else build.input(name, region))
+                case Shared():
+                    edges.append(build.input(node.name, region))
                 case Constant(values):
                     edges.append(build.constant(values[link], region))
                 case Kept(output):
                     edges.append(known[output, link])
-                case Carried(output, first):
-                    edges.append(known.get((output, sweep.before(link))) or build.constant(first, region))
+                case Carried(output, first) as source:
+                    giver = source.giver(sweep, link, sweeps.links)
+                    edges.append(build.constant(first, region) if giver is None else known[output, giver])
         for name, edge in sweep.step.outputs:
-            known[name, link] = edge.applied(edges[edge.node])
-    return build.finish(
-        [(sweeps.result_name(link), known[sweeps.result, link]) for link in range(sweeps.links)]
-    )
+            own = edge.applied(edges[edge.node])
+            # Shifts must not add up from step to step, beyond the range of double precision.
+            known[name, link] = build.round(own, current_region()) if abs(own.shift) > MAX_SHIFT else own
+    return build.finish([(name, known[output, link]) for name, output, link in sweeps.results()])

@@ -25,7 +25,7 @@ from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
-from rbdhw.fixed.search import FormatSearch, Try
+from rbdhw.fixed.search import Fixed, FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
@@ -110,30 +110,13 @@ def choose_formats(
         If no width meets the budget.
     """
     twins = comparable(observed.graph, twins, observed.magnitudes)
-    choice, draws = _Choice(observed, options, twins, fuses_sums, progress), observed.draws
-    search = FormatSearch(
-        choice.planner,
-        choice.lower,
-        partial(choice.measure, tasks=draws.held_out),
-        partial(choice.measure, tasks=min(draws.ranging, draws.held_out)),
-        target(options.target).blocks,
-        choice.reason,
-    )
-    if options.budget is None:
-        assert options.width is not None
-        found = search.best(options.width)
-    else:
-        found = search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
+    choice = FormatChoice(observed, options, twins, fuses_sums, progress)
+    found = choice.search()
     program, groups = remove_absorbed_terms(found.program, twins.groups)
-    bounds = found.bounds
-    worst = {
-        f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__) for f in options.functions
-    }
-    reasons = {f: f"{row[1]} tasks, where {choice.reason(found.widths, row)}" for f, row in worst.items()}
-    return Formats(program, groups, found.errors, tuple(search.tries), found.tried, reasons)
+    return choice.formats(found, program, groups)
 
 
-class _Choice:
+class FormatChoice:
     """What a search for number formats calls: it lowers the graph to a program, and measures its errors.
 
     Parameters
@@ -151,13 +134,47 @@ class _Choice:
         self._shifts = exponents(graph, twins)
         self._magnitudes = unify([headroom * size for size in observed.magnitudes], twins, self._shifts)
         self._ranges = graph_ranges(model.source, observed.domain, model.fext)
-        self._tries = count(1)
+        self._count = count(1)
         guard = 0 if fuses_sums else GUARD_BITS
         self.planner = Planner(graph, self._magnitudes, observed.effects, twins, guard=guard)
+        self._tries: list[Try] = []
+
+    def search(self) -> Fixed:
+        """Return the program with the least errors of the requested width, or the cheapest in the budget.
+
+        Raises
+        ------
+        InputError
+            If no width meets the budget.
+        """
+        options, draws = self._options, self._observed.draws
+        search = FormatSearch(
+            self.planner,
+            self.lower,
+            partial(self.measure, tasks=draws.held_out),
+            partial(self.measure, tasks=min(draws.ranging, draws.held_out)),
+            target(options.target).blocks,
+            self.reason,
+        )
+        self._tries = search.tries
+        if options.budget is None:
+            assert options.width is not None
+            return search.best(options.width)
+        return search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
+
+    def formats(self, found: Fixed, program: Program, groups: tuple[Group, ...] = ()) -> Formats:
+        """Return the record of the choice of a program that was found, or of an equal one."""
+        bounds = found.bounds
+        worst = {
+            f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__)
+            for f in self._options.functions
+        }
+        reasons = {f: f"{row[1]} tasks, where {self.reason(found.widths, row)}" for f, row in worst.items()}
+        return Formats(program, groups, found.errors, tuple(self._tries), found.tried, reasons)
 
     def lower(self, widths: Widths) -> Program:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
-        self._progress(f"try {next(self._tries)}, {' x '.join(map(str, widths.ports))} bits")
+        self._report(widths)
         graph, functions, headroom = (
             self._observed.graph,
             self._options.functions,
@@ -177,6 +194,10 @@ class _Choice:
                 break
             draft = raised
         return fuse(draft, MOST_TERMS) if self._fuses_sums else draft
+
+    def _report(self, widths: Widths) -> None:
+        """Report that a program with these widths is tried."""
+        self._progress(f"try {next(self._count)}, {' x '.join(map(str, widths.ports))} bits")
 
     def measure(self, program: Program, tasks: int) -> Measured:
         """Return the errors of a program by function, in the first ``tasks`` tasks."""

@@ -110,17 +110,23 @@ class Observed:
 
 
 def observe(
-    model: Model, graph: Graph, domain: Domain, options: BuildOptions, draws: Draws | None = None
+    model: Model,
+    graph: Graph,
+    domain: Domain,
+    options: BuildOptions,
+    draws: Draws | None = None,
+    trials: Trials | None = None,
 ) -> Observed:
     """Observe a graph on random tasks.
 
     Ranges come from one sample of the domain, the effect of errors from a sample of all strata, and errors
-    from another sample of all strata, which by default is four times as large as the first.
+    from another sample of all strata, which by default is four times as large as the first: ``trials``, if
+    they are drawn already.
     """
     draws = draws or Draws(options.samples, 4 * options.samples)
     ranging, probing = (np.random.default_rng((options.seed, k)) for k in (0, 3))
     robot, functions = model.source, options.functions
-    trials = draw_trials(model, domain, options, draws.held_out)
+    trials = trials or draw_trials(model, domain, options, draws.held_out)
     probed = draw(robot, domain, draws.probed, probing, model.fext)
     inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
     measures = word_measures(robot, graph, probed.arrays)

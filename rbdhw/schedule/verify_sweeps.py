@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rbdhw.fixed.step_program import ChainProgram
-from rbdhw.graph.sweeps import Carried, Given, Kept, Source
+from rbdhw.graph.sweeps import Carried, Given, Kept, Shared, Source
 from rbdhw.schedule.sweeps import ChainSchedule
 
 Event = tuple[str, int]
@@ -21,8 +21,10 @@ def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
 
     1. In each window at most one link enters a sweep, also with a task in every interval.
     2. A link enters when the results of the one before it in the sweep are ready, or later.
-    3. A number that waits in a memory is read two windows after it was written, or later.
-    4. The results leave in the order of the links, two windows after they were written or later.
+    3. A number that waits in a memory is read two windows after it was written, or later. It waits for a
+       later sweep, or where the robot branches.
+    4. The results leave in the order of the links, two windows after they were written or later. Those of
+       the last step leave when they are ready, or later.
 
     Raises
     ------
@@ -41,8 +43,10 @@ def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
                 needed = _needed(sweeps.sources[name], link, before, ready)
                 if entry[sweep.name, link] < needed:
                     raise SweepError(f"{name}: link {link} enters before window {needed}")
-    last = sweeps.result.partition(".")[0]
-    for link in range(links):
+    last = sweeps.sweeps[-1].name
+    if not sweeps.result and schedule.output + links < ready[last, links - 1]:
+        raise SweepError("the results leave before they are ready")
+    for link in range(links if sweeps.result else 0):
         if schedule.output + link < ready[last, link] + 2:
             raise SweepError(f"the result of link {link} leaves before it is written")
 
@@ -70,9 +74,14 @@ def _needed(source: Source, link: int, before: Event, ready: dict[Event, int]) -
     match source:
         case Given():
             return link + 3  # the number of link k is written in window k + 1
+        case Shared():
+            return 2  # the task's numbers are written in window 0
         case Kept(output):
             return ready[output.partition(".")[0], link] + 2
-        case Carried():
+        case Carried(_, _, ()):
             return ready.get(before, 0)
+        case Carried(_, _, givers):
+            giver = givers[link]
+            return 0 if giver is None else ready[before[0], giver] + 2
         case _:
             return 0

@@ -1,0 +1,111 @@
+"""The stages of the Runge-Kutta method as steps of a sweep: one graph, which each task passes in turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.frontend.build_graph import Model, optimise
+from rbdhw.frontend.functions import record_stage
+from rbdhw.frontend.random_states import random_states
+from rbdhw.frontend.result_elements import travelling
+from rbdhw.frontend.stage_step import STAGES, SWEEP
+from rbdhw.graph.graph import Edge, Graph, Op
+from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweep, Sweeps
+from rbdhw.graph.trace import Recorder
+from rbdhw.passes.merge import merge
+from rbdhw.passes.prune import prune
+from rbdhw.protocol import NEXT_STATE
+from rbdhw.robot.model import Robot
+from rbdhw.runtime.garbage_collector import seldom_collect
+from rbdhw.target import Delays
+
+Array = NDArray[np.float64]
+
+
+@seldom_collect()
+def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
+    """Return a function of several stages as the steps of one sweep.
+
+    Derivatives that turn out not to change from stage to stage are constants: it is recorded again with them.
+    """
+    steady: frozenset[str] = frozenset()
+    while True:
+        graph, sources = _trace(model, function, steady)
+        found = _steady(graph, sources)
+        if not found:
+            break
+        steady |= found
+    graph = optimise(_without_unread(graph, sources), delays)
+    return Sweeps(
+        STAGES,
+        (Sweep(SWEEP, graph),),
+        {name: sources.get(name, Shared()) for name in graph.inputs},
+        function,
+        NEXT_STATE,
+        "",
+    )
+
+
+def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph, Mapping[str, Source]]:
+    """Return the graph of a stage, with equal numbers computed once, and the sources of its inputs."""
+    recorder = Recorder()
+    stage = record_stage(
+        recorder, model.robot, function, model.loaded_bodies, model.choice.algorithms, steady
+    )
+    for name, value in stage.handed.items():
+        recorder.output(f"{SWEEP}.{name}", value)
+    graph = prune(recorder.builder.finish(recorder.outputs))
+    merged = merge(graph, _states(model.robot, graph, stage.sources))
+    return prune(replace(merged, outputs=travelling(merged, [function]))), stage.sources
+
+
+def _states(robot: Robot, graph: Graph, sources: Mapping[str, Source]) -> dict[str, Array]:
+    """Return values of a stage's inputs in random states: the stage's state is another than the task's."""
+    found = random_states(robot, graph.inputs)
+    for k, (name, values) in enumerate(found.items()):
+        source = sources.get(name)
+        if isinstance(source, Constant) and source.chooses:
+            found[name] = np.roll(np.arange(len(values)) // 2 % 2, k).astype(np.float64)
+        own = name.removeprefix(f"{SWEEP}_")
+        if isinstance(source, Carried) and own.startswith("q["):
+            found[name] = np.roll(random_states(robot, [own])[own], 1)
+    return found
+
+
+def _steady(graph: Graph, sources: Mapping[str, Source]) -> frozenset[str]:
+    """Return the numbers that stages read and hand on, and that stay as they were before the first one."""
+    outputs = dict(graph.outputs)
+    read = {name: own for name in graph.inputs if isinstance(own := sources.get(name), Carried)}
+    return frozenset(
+        own.output.removeprefix(f"{SWEEP}.")
+        for name, own in read.items()
+        if outputs[own.output] == Edge(graph.inputs[name])
+        or _constant(graph, outputs[own.output]) == own.first
+    )
+
+
+def _constant(graph: Graph, edge: Edge) -> float | None:
+    """Return the value of a constant edge, or None for any other."""
+    node = graph.nodes[edge.node]
+    return (
+        math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+        if node.op is Op.CONSTANT
+        else None
+    )
+
+
+def _without_unread(graph: Graph, sources: Mapping[str, Source]) -> Graph:
+    """Return the graph without what stages hand on but no stage reads."""
+    while True:
+        read = {own.output for name in graph.inputs if isinstance(own := sources.get(name), Carried)}
+        outputs = tuple(
+            pair for pair in graph.outputs if not pair[0].startswith(f"{SWEEP}.") or pair[0] in read
+        )
+        if len(outputs) == len(graph.outputs):
+            return graph
+        graph = prune(replace(graph, outputs=outputs))

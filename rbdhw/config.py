@@ -40,7 +40,7 @@ CORES = ("pipeline", "array")
 """The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
 
 CHAIN_CORE = "chain"
-"""A core for the forward dynamics of long chains: the hardware of one link, through which all links pass."""
+"""A core for the forward dynamics of robots of many links: the hardware of one, through which all pass."""
 
 CHAIN_FUNCTION = "fd"
 """The function of a chain core."""

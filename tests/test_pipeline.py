@@ -276,7 +276,9 @@ class TestAllFunctions:
         assert 0.0 < error["median"] < 1e-4
         assert error["flagged"] <= 0.001 * error["samples"]
 
-    @pytest.mark.parametrize("chosen", [("id",), ("m", "minv"), ("fd", "did"), ("dfd",)])
+    @pytest.mark.parametrize(
+        "chosen", [("id",), ("m", "minv"), ("fd", "did"), pytest.param(("dfd",), marks=pytest.mark.verify)]
+    )
     def test_a_build_of_some_functions_contains_only_their_operations(self, chosen):
         """Every operation of the program is used, and every input is read by one of the functions."""
         options = BuildOptions(functions=chosen, width=18, samples=256)

@@ -43,12 +43,11 @@ WIDTHS = (18, 24, 27, 32)
 LONGEST_IN_FIXED_POINT = 32
 """The links of the longest chain in fixed point."""
 
-ERROR_LINKS = (7, 16, 32, 64, 128)
+ALL_LINKS = (7, 16, 32, 64, 128, 256, 512, 1024)
+"""The links of the chains."""
 
-TIME_LINKS = (7, 16, 32, 64, 128, 256, 512, 1024)
-
-MOST_LINKS = {"inverse": 32, "solves": 64, "reduced": 128, "eliminated": 32}
-"""The longest chains whose C is compiled, by way; propagation compiles for any."""
+MOST_LINKS = {"inverse": 32, "solves": 64, "eliminated": 64}
+"""The longest chains whose C is compiled, by way: compiling others takes hours, or they do not exist."""
 
 CALLS = (1, 10, 100, 1_000, 10_000)
 """The tasks of a call."""
@@ -57,12 +56,12 @@ Array = NDArray[np.float64]
 Long = NDArray[np.longdouble]
 
 
-def chain_errors(links: Iterable[int] = ERROR_LINKS, widths: Iterable[int] = WIDTHS) -> Rows:
+def chain_errors(links: Iterable[int] = ALL_LINKS, widths: Iterable[int] = WIDTHS) -> Rows:
     """Return the median and the largest relative error of ``fd`` by chain, way and number format."""
     return [row for count in links for row in _errors(count, tuple(widths))]
 
 
-def chain_times(links: Iterable[int] = TIME_LINKS) -> Rows:
+def chain_times(links: Iterable[int] = ALL_LINKS) -> Rows:
     """Return the microseconds of ``fd`` for one task, in ``float`` on one core, by chain, way and call."""
     rows = []
     for count in links:

@@ -26,10 +26,10 @@ WAYS = {
 }
 """The ways that are compared."""
 
-LINKS = (7, 16, 32, 64, 128)
+LINKS = (7, 16, 32, 64, 128, 256, 512, 1024)
 """The links of the chains."""
 
-MOST_LINKS = {"inverse": 32, "solves": 64, "eliminated": 64}
+MOST_LINKS = {"inverse": 32, "solves": 64, "eliminated": 128}
 """The longest chains that are traced in some ways: the graphs of others are large."""
 
 LINK = point_inertia(

@@ -16,6 +16,7 @@ from rbdhw.bench.bases import base_costs, base_layout
 from rbdhw.bench.batches import batch_layout, batch_rows
 from rbdhw.bench.chain_builds import builds_layout, chain_builds
 from rbdhw.bench.chain_runs import chain_errors, chain_times, errors_layout, times_layout
+from rbdhw.bench.chain_widths import chain_widths, widths_layout
 from rbdhw.bench.cuda_kernels import kernel_layout, kernel_rows
 from rbdhw.bench.forward_dynamics import chains, chains_layout
 from rbdhw.bench.hardware_counts import (
@@ -263,6 +264,7 @@ TABLES: dict[str, Table] = {
     "chain-builds": Table(
         "Chains: forward dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
     ),
+    "chain-widths": Table("Chains: errors of the chain core by width", chain_widths, widths_layout),
     "parameters": Table(
         "Parameters at run time: multiplications of functions of iiwa14", parameter_costs, parameter_layout
     ),

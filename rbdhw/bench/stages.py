@@ -1,25 +1,18 @@
-"""The stages of Runge-Kutta, each with its own hardware or all in turn in that of one; and limbs in turn.
-
-A design that sends each stage's result back to its entry is not built. Its units are counted: those of one
-stage, scheduled at a fourth of the interval.
-"""
+"""The stages of Runge-Kutta: each with its own hardware, in turn in that of one, or looping through one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rbdhw.bench.builds import robot_of
 from rbdhw.bench.integrators import BITS
 from rbdhw.bench.rows import Row, Rows
-from rbdhw.config import BuildOptions
-from rbdhw.cores.pipeline import PipelineCore, core_cost, schedule_pipeline
-from rbdhw.estimate.core import counts
+from rbdhw.config import LOOP, BuildOptions
+from rbdhw.cores.loop import LoopCore
+from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.explore.plan import Scheduled
 from rbdhw.explore.search import BuildSearch, prepare_build
-from rbdhw.fixed.program import Kind, Operation, Program, Word
-from rbdhw.protocol import FUNCTIONS
-from rbdhw.scalar import STAGE
 
 BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
 """The robots and functions of the comparison."""
@@ -28,101 +21,53 @@ INTERVALS = (1, 2, 4, 8)
 
 
 def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] = INTERVALS) -> Rows:
-    """Return units, resources and latency by robot, function and interval: stages in turn, and not.
+    """Return units, resources, latency and errors by robot, function and interval, for each way to share.
 
-    At intervals that are a multiple of the number of stages, a row of one stage at that part of it follows.
+    Stages loop at intervals that are a multiple of their number. The way that ``auto`` chooses is marked.
     """
     rows: Rows = []
     for name, function in builds:
         options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024)
         search = BuildSearch(prepare_build(robot_of(name), options), options)
         for ii in among:
-            found = [
-                search.with_options(replace(options, share_stages=share)).schedule("pipeline", ii)
-                for share in (("off", "on") if ii > 1 else ("off",))
-            ]
-            lines = [_row(own, function) for own in found]
-            if ii % FUNCTIONS[function].stages == 0:
-                lines.append(_returned_row(found[0], function, ii))
-            rows += [{"robot": name, "function": function, "ii": ii, **line} for line in lines]
+            chosen = _sharing(search.schedule(search.choose(ii).core, ii))
+            for own in _ways(search, ii):
+                line = _row(own, function)
+                chooses = {"chosen": line["in_turn"] == chosen}
+                rows.append({"robot": name, "function": function, "ii": ii, **line, **chooses})
     return rows
 
 
+def _ways(search: BuildSearch, ii: int) -> Iterator[Scheduled]:
+    """Yield a build at an interval with each way to share the hardware of a stage."""
+    for share in ("off", "on", LOOP):
+        asked = search.with_options(replace(search.options, share_stages=share))
+        for core in asked.cores(ii):
+            yield asked.schedule(core, ii)
+
+
 def _row(own: Scheduled, function: str) -> Row:
-    """Return the hardware of a build and its latency."""
-    assert isinstance(own.core, PipelineCore)
+    """Return the hardware of a build, its latency, and its errors in ordinary motions."""
+    motion = own.formats.errors[function].strata["motion"]
     return {
-        "in_turn": _in_turn(own),
-        "adders": counts(own.program, own.core.schedule).adders,
+        "in_turn": _sharing(own),
         "dsp_blocks": own.core.dsp_blocks,
         "luts": own.estimate.luts,
         "flip_flops": own.estimate.flip_flops,
         "latency": own.core.latency[function],
+        "median": motion.median,
+        "max": motion.max,
     }
 
 
-def _in_turn(build: Scheduled) -> str:
+def _sharing(build: Scheduled) -> str:
     """Return what shares hardware in a build."""
+    if isinstance(build.core, LoopCore):
+        return "stages in a loop"
     assert isinstance(build.core, PipelineCore)
     if not build.core.schedule.twins:
         return "nothing"
     return "stages" if build.sharing.stages else "limbs"
-
-
-def _returned_row(own: Scheduled, function: str, ii: int) -> Row:
-    """Return the least that any design takes that sends results of a stage back to its entry.
-
-    It has the units of the last stage at a fraction of the interval, and the edge of the build. What keeps a
-    task's state while it returns, and what adds the stages up, are not counted.
-    """
-    assert isinstance(own.core, PipelineCore)
-    stages, device = FUNCTIONS[function].stages, own.core.device
-    one = one_stage(own.program, stages)
-    options = BuildOptions(functions=(function,), ii=ii // stages, width=BITS)
-    cost = core_cost(one, schedule_pipeline(one, device, options), device)
-    whole = core_cost(own.program, own.core.schedule, device).estimate
-    return {
-        "in_turn": "one stage, at least",
-        "adders": cost.counts.adders,
-        "dsp_blocks": cost.estimate.dsp_blocks,
-        "luts": own.estimate.luts - whole.luts + cost.estimate.luts,
-        "flip_flops": own.estimate.flip_flops - whole.flip_flops + cost.estimate.flip_flops,
-        "latency": None,
-    }
-
-
-def one_stage(program: Program, stage: int) -> Program:
-    """Return what a program computes in one stage; it reads all other values as inputs."""
-    operations = program.operations
-    own = {i for i, o in enumerate(operations) if o.region.step.endswith(f"{STAGE}{stage}")}
-    read = {operand.value for i in own for operand in operations[i].operands}
-    kept = sorted(own | read)
-    place = {value: k for k, value in enumerate(kept)}
-    moved = [_moved(operations[i], place) if i in own else _entry(operations[i]) for i in kept]
-    words = [Word(f"stage[{i}]", "1", place[i], operations[i].format) for i in sorted(own - read)]
-    inputs = [
-        Word(f"state[{i}]", "1", place[i], operations[i].format, slot=k)
-        for k, i in enumerate(_read_from_outside(operations, read - own))
-    ]
-    return replace(
-        program, operations=tuple(moved), inputs=tuple(inputs), flags=(), outputs={"stage": tuple(words)}
-    )
-
-
-def _moved(operation: Operation, place: dict[int, int]) -> Operation:
-    operands = (replace(operand, value=place[operand.value]) for operand in operation.operands)
-    return replace(operation, operands=tuple(operands))
-
-
-def _entry(operation: Operation) -> Operation:
-    """Return the operation that reads a value of another stage; constants stay what they are."""
-    if operation.kind is Kind.CONSTANT:
-        return operation
-    return Operation(Kind.INPUT, (), operation.format, operation.region, name="state")
-
-
-def _read_from_outside(operations: Sequence[Operation], values: Iterable[int]) -> list[int]:
-    return sorted(i for i in values if operations[i].kind is not Kind.CONSTANT)
 
 
 def stage_layout(rows: Rows) -> Rows:
@@ -133,11 +78,12 @@ def stage_layout(rows: Rows) -> Rows:
             "function": row["function"],
             "II": row["ii"],
             "in turn": row["in_turn"],
-            "adders": f"{row['adders']:,}",
             "DSP blocks": f"{row['dsp_blocks']:,}",
             "LUTs, by estimate": f"{row['luts']:,}",
             "flip-flops": f"{row['flip_flops']:,}",
-            "core latency": "-" if row["latency"] is None else f"{row['latency']} cycles",
+            "core latency": f"{row['latency']} cycles",
+            "errors, median / largest": f"{row['median']:.1e} / {row['max']:.1e}",
+            "chosen": "yes" if row["chosen"] else "",
         }
         for row in rows
     ]

@@ -189,7 +189,11 @@ ShareLimbs = Annotated[
     str, _hardware(help="Whether symmetric limbs share the hardware of one: auto, on or off.")
 ]
 ShareStages = Annotated[
-    str, _hardware(help="Whether the stages of Runge-Kutta share the hardware of one: auto, on or off.")
+    str,
+    _hardware(
+        help="Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), "
+        "loop (a task passes it four times) or off."
+    ),
 ]
 ParametersBy = Annotated[
     str,
@@ -210,7 +214,7 @@ CoreName = Annotated[
     _hardware(
         "--core",
         help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which "
-        "selects the smaller of these; or chain (fd of long chains, on the hardware of one link). generate "
+        "selects the smaller of these; or chain (fd of robots of many links, on the hardware of one). generate "
         "uses pipeline by default; info --explore compares pipeline and array.",
     ),
 ]

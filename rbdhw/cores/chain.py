@@ -1,85 +1,46 @@
-"""The chain core: the hardware of one link, through which all links of a chain pass in turn."""
+"""The chain core: the hardware of one link, through which all links of a robot pass in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from rbdhw.config import CHAIN_CORE, BuildOptions
+from rbdhw.config import CHAIN_CORE
 from rbdhw.cores.core import Core
-from rbdhw.cores.pipeline import PipelineCore, schedule_pipeline
-from rbdhw.estimate.chain import chain_cells
-from rbdhw.estimate.fabric import Cells
-from rbdhw.fixed.program import Program
-from rbdhw.fixed.step_program import ChainProgram
-from rbdhw.graph.twins import Group
-from rbdhw.rtl.chain import ChainComponent
-from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
-from rbdhw.schedule.verify_sweeps import verify_sweeps
-from rbdhw.target import Primitive, Target
+from rbdhw.cores.steps import StepsCore
+from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.estimate.serial_edge import serial_edge_cells
+from rbdhw.interface import FunctionWords, Interface
+from rbdhw.rtl.serial_chain import SerialChain, serial_latency
+from rbdhw.rtl.serial_edge import serial_packet_latency
+from rbdhw.rtl.serial_layout import readers
+from rbdhw.target import Primitive
 
 
-@dataclass(frozen=True)
-class ChainCore(Core):
-    """The program of a chain on the hardware of one link's step."""
-
-    program: ChainProgram
-    schedule: ChainSchedule
+class ChainCore(StepsCore):
+    """The program of all links on the hardware of one link's step."""
 
     name: ClassVar[str] = CHAIN_CORE
-    estimated_as: ClassVar[str] = PipelineCore.name
-    fuses_sums: ClassVar[bool] = False
-    shares_hardware: ClassVar[bool] = False
-
-    @classmethod
-    def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
-        """Schedule the step of a link at its share of the interval, and then all sweeps.
-
-        Raises
-        ------
-        InputError
-            If the clock is too fast.
-        """
-        assert isinstance(program, ChainProgram)
-        sweeps = program.steps.sweeps
-        window = options.least_ii // sweeps.links
-        step = schedule_pipeline(program.steps.program, device, replace(options, ii=window))
-        order = [(sweep.name, sweep.inward) for sweep in sweeps.sweeps]
-        schedule = schedule_sweeps(step, sweeps.links, order, sweeps.function, bool(sweeps.result))
-        verify_sweeps(program, schedule)
-        return cls(program, device, schedule)
-
-    @staticmethod
-    def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
-        """Return the clock in MHz at which the core would run, before it is scheduled."""
-        assert isinstance(program, ChainProgram)
-        steps = program.steps
-        return PipelineCore.clock(steps.program, device, options, ii // steps.sweeps.links)
-
-    @staticmethod
-    def products(program: Program) -> int:
-        """Return the products of one task that take multipliers at long intervals."""
-        return PipelineCore.products(program)
 
     @property
-    def step(self) -> PipelineCore:
-        """The step of a link as a core."""
-        return PipelineCore(self.program.steps.program, self.device, self.schedule.step)
+    def latency(self) -> dict[str, int]:
+        """The cycles from a task's start, from which on its links are read, to its last result."""
+        return {self.schedule.function: serial_latency(self.schedule)}
 
-    @property
-    def multipliers(self) -> int:
-        """Multipliers, without those inside the trigonometry and reciprocal units."""
-        return self.step.multipliers
+    def packet_latency(self, interface: Interface, function: FunctionWords, _cores: int = 1) -> int:
+        """Return the :func:`~rbdhw.rtl.serial_edge.serial_packet_latency` of a function."""
+        return serial_packet_latency(interface, function, self.latency[function.name])
 
-    @property
-    def dsp_blocks(self) -> int:
-        """DSP blocks of the whole core."""
-        return self.step.dsp_blocks
-
-    def cells(self) -> dict[str, Cells]:
-        """Return the cells of each part of the core, before they are weighted."""
-        return chain_cells(self.program, self.schedule, self.device)
+    def edge_cells(self, interface: Interface, cores: Sequence[Core]) -> dict[str, Cells]:
+        """Return the cells between equal chain cores and the streams."""
+        return serial_edge_cells(
+            interface,
+            readers(self.program.steps),
+            self.latency[self.schedule.function],
+            self.schedule.ii,
+            len(cores),
+            FABRICS[self.device.family],
+        )
 
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a link's step, and how links follow."""
@@ -97,6 +58,6 @@ class ChainCore(Core):
             }
         }
 
-    def component(self, primitive: Primitive | None) -> ChainComponent:
+    def component(self, primitive: Primitive | None) -> SerialChain:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
-        return ChainComponent(program=self.program, schedule=self.schedule, primitive=primitive)
+        return SerialChain(program=self.program, schedule=self.schedule, primitive=primitive)

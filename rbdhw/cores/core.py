@@ -20,8 +20,10 @@ from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
-from rbdhw.interface import Interface
+from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.edge import CoreComponent
+from rbdhw.rtl.lane import waiting_places
+from rbdhw.rtl.shell import packet_latency
 from rbdhw.target import Primitive, Target
 
 
@@ -123,14 +125,19 @@ class Core(ABC):
         """For each function, the cycles from a task's words at the core's input to its results."""
         return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
 
-    @property
-    def port(self) -> Port:
-        """The core as the edge sees it."""
-        return Port(self.latency, self.schedule.ii, sum(self.program.slots))
+    def packet_latency(self, interface: Interface, function: FunctionWords, cores: int = 1) -> int:
+        """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function, with so many cores in all."""
+        waiting = waiting_places(cores, self.schedule.ii, interface.streams)
+        return packet_latency(interface, function, self.latency[function.name], waiting)
+
+    def edge_cells(self, interface: Interface, cores: Sequence[Core]) -> dict[str, Cells]:
+        """Return the cells between the cores of an accelerator, this one among them, and the streams."""
+        ports = [Port(own.latency, own.schedule.ii, sum(own.program.slots)) for own in cores]
+        return edge_cells(interface, ports, FABRICS[self.device.family])
 
     def parts(self, interface: Interface) -> dict[str, Cells]:
         """Return the cells of each part of an accelerator with this core, before they are weighted."""
-        return self.cells() | edge_cells(interface, [self.port], FABRICS[self.device.family])
+        return self.cells() | self.edge_cells(interface, [self])
 
     def estimate(self, interface: Interface) -> Resources:
         """Return the estimated resources of an accelerator with this core."""
@@ -140,7 +147,7 @@ class Core(ABC):
 def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resources:
     """Return the estimated resources of an accelerator with these cores; copies are listed each."""
     device = cores[0].device
-    edge = edge_cells(interface, [core.port for core in cores], FABRICS[device.family])
+    edge = cores[0].edge_cells(interface, cores)
     blocks = sum(map(device.blocks, preparation_products(interface)))
     total = Resources(0, 0, 0, 0)
     for kind in dict.fromkeys(core.estimated_as for core in cores):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rbdhw.config import LOOP_CORE
-from rbdhw.cores.chain import ChainCore
+from rbdhw.cores.steps import StepsCore
+from rbdhw.rtl.loop import LoopComponent
+from rbdhw.target import Primitive
 
 
-class LoopCore(ChainCore):
+class LoopCore(StepsCore):
     """The program of all stages on the hardware of one.
 
     A stage hands its results to the next one a fixed number of windows later. Each stage has a window of the
@@ -28,3 +30,7 @@ class LoopCore(ChainCore):
                 "cycles_per_stage": own.step * schedule.window,
             }
         }
+
+    def component(self, primitive: Primitive | None) -> LoopComponent:
+        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
+        return LoopComponent(program=self.program, schedule=self.schedule, primitive=primitive)

@@ -27,11 +27,13 @@ from rbdhw.dynamics.rnea import (
     RoundTrip,
     Wrench,
     inertial_wrench,
+    make_motion,
     motion_of,
     without_external,
 )
 from rbdhw.dynamics.rnea import backward as in_parent
 from rbdhw.dynamics.spatial import ZERO, Tensor, add, cross, subtract, transpose_tensor
+from rbdhw.dynamics.velocity_scan import segment_velocities
 from rbdhw.robot.model import BASE, Inertia, Joint, Placement, Robot
 from rbdhw.robot.spatial import rotational_matrix
 from rbdhw.scalar import Scalar, region
@@ -211,8 +213,9 @@ def _velocity_terms(
 ) -> tuple[list[Wrench], list[Twist]]:
     """Return the wrenches of velocities and of the environment, and the Coriolis terms of the joints.
 
-    Only the angular velocities follow each other along a chain.
+    Only the angular velocities follow each other along a chain, and on a long one only within segments.
     """
+    known = segment_velocities(robot, q, v)
     trip = RoundTrip(STILL, [], {}, [])
     wrenches: list[Wrench] = []
     coriolis: list[Twist] = []
@@ -220,6 +223,8 @@ def _velocity_terms(
         with region("velocity_terms", i):
             motion = motion_of(robot, i, q[i], [v[i]], [0.0], trip)
             coriolis.append((motion.angular, motion.linear))
+            if i in known:
+                motion = make_motion(known[i], ZERO, ZERO)
             motion = Motion(motion.velocity, ZERO, ZERO, motion.squares, motion.products)
             trip.motions.append(motion)
             wrench = inertial_wrench(body.inertia, motion)

@@ -6,7 +6,7 @@ from rbdhw.estimate.core import core_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
-from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.stores import lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Target
@@ -21,11 +21,10 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
         address = store.depth.bit_length() - 1
         waiting += fabric.queue(store.width, store.depth)
         selection += Cells(2.0 * address, 2.0 * address)
-        bits = store.width * links
-        if store.writer == TASK:  # a register that is loaded and shifted
-            selection += Cells(bits, bits)
-        if store.reader == OUTPUT:  # a register that is shifted, and one that holds
-            waiting += Cells(flip_flops=2 * bits)
+    for lookup in lookups(program, schedule):
+        address = lookup.depth.bit_length() - 1
+        waiting += fabric.queue(lookup.width, lookup.depth) + fabric.table(address + 1, links)
+        selection += Cells(2.0 * address, address)
     if not steps.sweeps.result:  # a register that holds the results of the last step
         waiting += Cells(
             flip_flops=sum(word.format.width for own in program.outputs.values() for word in own)
@@ -37,10 +36,11 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
         table = sum(widths[name] for name, own in sources.items() if isinstance(own, Constant))
         carried = sum(widths[name] for name, own in sources.items() if isinstance(own, Carried))
+        direct = 0 if steps.sweeps.branches(sweep) else carried
         if table:
             waiting += fabric.table(table, links)
         selection += Cells(carried)
-        waiting += Cells(flip_flops=carried * (time.step - time.delay))
+        waiting += Cells(flip_flops=direct * (time.step - time.delay))
     parts["waiting"] += waiting
     parts["selection"] += selection
     return parts

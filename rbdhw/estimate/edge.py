@@ -83,7 +83,7 @@ def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[
             bits = _fill_cells(interface, interface.words(name).result_bits)
             cells += Cells(luts=fabric.multiplexer(copies, bits))
     if interface.converts:
-        cells += _converters(interface)
+        cells += converter_cells(interface)
     return cells, buffers
 
 
@@ -179,7 +179,7 @@ def _merger(interface: Interface, fabric: Fabric) -> Cells:
     return Cells(luts=luts, flip_flops=lengths[-1] + 1 + counters)
 
 
-def _converters(interface: Interface) -> Cells:
+def converter_cells(interface: Interface) -> Cells:
     """Return the converters of every lane in both directions."""
     ways = ((TO_FIXED, interface.request_field), (TO_SINGLE, interface.response_field))
     cells = Cells()

@@ -20,8 +20,6 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.interface import Interface
 from rbdhw.quantize.formats import Formats
-from rbdhw.rtl.lane import waiting_places
-from rbdhw.rtl.shell import packet_latency
 from rbdhw.schedule.model import Bound
 from rbdhw.target import Target
 
@@ -81,11 +79,8 @@ class Scheduled:
     @property
     def latency(self) -> dict[str, int]:
         """The :func:`~rbdhw.rtl.shell.packet_latency` of each function in cycles."""
-        core, interface = self.core.latency, self.interface
-        waiting = waiting_places(1, self.ii, interface.streams)
-        return {
-            own.name: packet_latency(interface, own, core[own.name], waiting) for own in interface.computed
-        }
+        interface = self.interface
+        return {own.name: self.core.packet_latency(interface, own) for own in interface.computed}
 
 
 @dataclass(frozen=True)
@@ -165,9 +160,8 @@ class AcceleratorPlan:
 
     def latency(self, function: str) -> int:
         """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function in cycles."""
-        core = self.part_of(function).plan.core
-        waiting = waiting_places(len(self.cores), core.schedule.ii, self.interface.streams)
-        return packet_latency(self.interface, self.interface.words(function), core.latency[function], waiting)
+        core, words = self.part_of(function).plan.core, self.interface.words(function)
+        return core.packet_latency(self.interface, words, len(self.cores))
 
 
 def accelerator_of(plan: Plan) -> AcceleratorPlan:

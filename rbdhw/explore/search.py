@@ -166,7 +166,7 @@ class BuildSearch:
         """Refuse an interval in which not every link of a chain has the same number of cycles."""
         if ii % self.unit:
             near = max(1, round(ii / self.unit)) * self.unit
-            reason = f"{ii} is no multiple of the chain's {self.unit} links"
+            reason = f"{ii} is no multiple of the robot's {self.unit} links"
             raise InputError("ii", reason, "as many cycles for each link", f"use --ii {near}")
 
     def interval(self) -> Interval:

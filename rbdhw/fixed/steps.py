@@ -273,9 +273,9 @@ class _Unrolling:
             case Kept():
                 return self._handed[own.name, link]
             case Carried(_, first):
-                known = self._handed.get((own.name, sweep.before(link)))
-                if known is not None:
-                    return known
+                giver = source.giver(sweep, link, self._steps.sweeps.links)
+                if giver is not None:
+                    return self._handed[own.name, giver]
                 return self._constant(constant_integer(own.format, first), own.format, own.region)
 
     def _word(self, name: str, own: Operation) -> int:

@@ -189,7 +189,7 @@ def without_long_inverse(
             f"chains of up to some 80 joints, or functions without the inverse: "
             f"{', '.join(name for name in FUNCTIONS if name not in NEEDED_BY['inverse'])}; and fd of joints "
             "with one freedom each on a fixed base",
-            "use --functions fd, with --core chain for a chain or --algorithm forward=propagated",
+            "use --functions fd, with --core chain or --algorithm forward=propagated",
         )
     return found
 

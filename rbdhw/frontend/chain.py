@@ -1,14 +1,20 @@
-"""Record forward dynamics of a chain as the steps of its links, which are the same for all of them."""
+"""Record forward dynamics of a robot as the steps of its links, which are the same for all of them.
+
+In a chain each link hands on to the next one. Where the robot branches, a link hands on outward to all its
+children. Inward, each child adds what its next sibling handed on, and the first child hands the sum on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 from rbdhw.config import CHAIN_CORE, CHAIN_FUNCTION, BuildOptions
 from rbdhw.dynamics.articulated import Articulated
 from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
+from rbdhw.dynamics.columns import add_twist
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, turns
 from rbdhw.dynamics.rnea import Wrench, make_motion
@@ -34,7 +40,10 @@ MOTION, GATHER, RELEASE = "motion", "gather", "release"
 RESULT = "a"
 
 LONG_CHAIN = 64
-"""The most links of a chain that has a pipeline by default."""
+"""The most links of a robot that has a pipeline by default."""
+
+Givers = tuple[int | None, ...]
+"""The link that hands on to each link (:attr:`rbdhw.graph.sweeps.Carried.givers`)."""
 
 
 def check_chain(robot: Robot) -> None:
@@ -43,8 +52,8 @@ def check_chain(robot: Robot) -> None:
     Raises
     ------
     InputError
-        If it is no chain of two links or more on a fixed base, or has joints of several freedoms, mimics, or
-        parameters that are given at run time.
+        If it has fewer than two links, or no fixed base, or joints of several freedoms, mimics, or parameters
+        that are given at run time.
     """
     remedy = "use --core pipeline or --core array"
     expected = "a fixed base, constant parameters and gravity, and independent joints of one freedom"
@@ -52,15 +61,10 @@ def check_chain(robot: Robot) -> None:
         raise InputError("core", f"the chain core does not support {robot.name}", expected, remedy)
     if len(robot.bodies) < 2:
         raise InputError("core", f"{robot.name} has one link", "two or more for the chain core", remedy)
-    for i, body in enumerate(robot.bodies):
-        if body.parent != (i - 1 if i else BASE):
-            above = "the base" if body.parent == BASE else f"link '{robot.bodies[body.parent].name}'"
-            reason = f"link '{body.name}' is on {above}, so that the robot branches"
-            raise InputError("core", reason, "for the chain core each link on the one before it", remedy)
 
 
 def suggest_chain_core(source: Robot, options: BuildOptions) -> tuple[Robot, BuildOptions]:
-    """Return options with the chain core for a long chain, if they leave it open; the robot has a remark.
+    """Return options with the chain core for a long robot, if they leave it open; the robot has a remark.
 
     Up to :data:`LONG_CHAIN` links, and for an interval that is no multiple of the links, nothing changes.
     """
@@ -75,7 +79,7 @@ def suggest_chain_core(source: Robot, options: BuildOptions) -> tuple[Robot, Bui
     except InputError:
         return source, options
     remark = (
-        f"robot {source.name!r} is a chain of {links:,} links; taken: the chain core; "
+        f"robot {source.name!r} has {links:,} links; taken: the chain core; "
         "--core pipeline computes each link by hardware of its own"
     )
     warn([remark])
@@ -83,7 +87,7 @@ def suggest_chain_core(source: Robot, options: BuildOptions) -> tuple[Robot, Bui
 
 
 def prepare_chain(source: Robot) -> Model:
-    """Return a chain prepared for recording: frames on the axes of the joints, inertias regrouped.
+    """Return a robot prepared for recording: frames on the axes of the joints, inertias regrouped.
 
     Raises
     ------
@@ -97,12 +101,12 @@ def prepare_chain(source: Robot) -> Model:
 
 
 def record_chain(robot: Robot) -> Sweeps:
-    """Return forward dynamics of a chain in sweeps.
+    """Return forward dynamics of a robot in sweeps.
 
     Parameters
     ----------
     robot
-        A chain whose joint axes are all z (:func:`rbdhw.robot.frames.align_axes`).
+        A robot whose joint axes are all z (:func:`rbdhw.robot.frames.align_axes`).
     """
     recording = _Recording(robot)
     for name, record in (
@@ -114,10 +118,42 @@ def record_chain(robot: Robot) -> Sweeps:
     return recording.finish()
 
 
+@dataclass(frozen=True)
+class _Tree:
+    """The links that hand on to each link of a robot that branches; all empty for a chain.
+
+    Parameters
+    ----------
+    outward
+        The parent of each link.
+    first_children
+        The first child of each link: the last one to be reached inward.
+    siblings
+        The next child of the same parent. On the base nothing is summed up.
+    """
+
+    outward: Givers = ()
+    first_children: Givers = ()
+    siblings: Givers = ()
+
+    @classmethod
+    def of(cls, robot: Robot) -> _Tree:
+        parents = [None if body.parent == BASE else body.parent for body in robot.bodies]
+        if parents == [None, *range(len(parents) - 1)]:
+            return cls()
+        siblings = {one: other for own in robot.children for one, other in pairwise(own)}
+        return cls(
+            tuple(parents),
+            tuple(own[0] if own else None for own in robot.children),
+            tuple(siblings.get(i) for i in range(len(parents))),
+        )
+
+
 class _Recording:
     """Records the steps one after the other; what a step hands on becomes inputs of others."""
 
     def __init__(self, robot: Robot) -> None:
+        self._tree = _Tree.of(robot)
         self._robot, self._rest = _with_free_root(robot)
         self._joints = [body.joint for body in self._robot.bodies]
         self._turns = tuple(joint.kind.rotates for joint in self._joints)
@@ -154,7 +190,10 @@ class _Recording:
         link, q = self._link(), self._coordinate()
         names = ("velocity", "angular", "linear")
         first = (ZERO, ZERO, self._rest)
-        above = make_motion(*(self._carried(name, own) for name, own in zip(names, first, strict=True)))
+        outward = self._tree.outward
+        above = make_motion(
+            *(self._carried(name, own, outward) for name, own in zip(names, first, strict=True))
+        )
         rate = self._given("v")
         motion, wrench = advance(link, q, rate, above)
         for name, vector in zip(names, (motion.velocity, motion.angular, motion.linear), strict=True):
@@ -169,21 +208,20 @@ class _Recording:
     def gather(self) -> None:
         """Record the inward sweep, which eliminates joints."""
         link, q = self._link(), self._kept_coordinate()
-        inertia = Articulated(
-            _symmetric(self._carried("rotational", (0.0,) * 6)),
-            _rows(self._carried("coupling", (0.0,) * 9)),
-            _symmetric(self._carried("linear", (0.0,) * 6)),
-        )
-        beyond = _wrench(self._carried("wrench", (0.0,) * 6))
+        inertia, beyond = self._gathered(self._tree.first_children)
         own = _wrench(self._kept_of("wrench"))
         force = self._given("tau")
         if any(map(_damped, self._joints)):
             force = force - self._kept_of("friction")[0]
         found = gather(link, q, force, own, (inertia, beyond))
-        self._carry("rotational", _triangle(found.inertia.rotational))
-        self._carry("coupling", [entry for row in found.inertia.coupling for entry in row])
-        self._carry("linear", _triangle(found.inertia.linear))
-        self._carry("wrench", [*found.wrench[0], *found.wrench[1]])
+        inertia, wrench = found.inertia, found.wrench
+        if any(sibling is not None for sibling in self._tree.siblings):
+            beside = self._gathered(self._tree.siblings, "sibling_")
+            inertia, wrench = inertia + beside[0], add_twist(wrench, beside[1])
+        self._carry("rotational", _triangle(inertia.rotational))
+        self._carry("coupling", [entry for row in inertia.coupling for entry in row])
+        self._carry("linear", _triangle(inertia.linear))
+        self._carry("wrench", [*wrench[0], *wrench[1]])
         self._keep("column", [*found.joint.column[0], *found.joint.column[1]])
         self._keep("factor", [found.joint.factor])
         self._keep("left", [found.left])
@@ -191,7 +229,7 @@ class _Recording:
     def release(self) -> None:
         """Record the outward sweep of accelerations."""
         link, q = self._link(), self._kept_coordinate()
-        above = _wrench(self._carried("twist", (0.0,) * 6))
+        above = _wrench(self._carried("twist", (0.0,) * 6, self._tree.outward))
         column, (factor_,), (left,) = (self._kept_of(name) for name in ("column", "factor", "left"))
         found, twist = release(link, q, _wrench(column), factor_, left, above)
         self._carry("twist", [*twist[0], *twist[1]])
@@ -212,9 +250,21 @@ class _Recording:
         """Return several numbers of the link, from those of all links."""
         return [self._constant(f"{name}_{k}", column) for k, column in enumerate(zip(*rows, strict=True))]
 
-    def _carried(self, name: str, first: Sequence[float]) -> Any:
+    def _gathered(self, givers: Givers, prefix: str = "") -> tuple[Articulated, Wrench]:
+        """Return the articulated inertia and the wrench that another link handed on."""
+        inertia = Articulated(
+            _symmetric(self._carried("rotational", (0.0,) * 6, givers, prefix)),
+            _rows(self._carried("coupling", (0.0,) * 9, givers, prefix)),
+            _symmetric(self._carried("linear", (0.0,) * 6, givers, prefix)),
+        )
+        return inertia, _wrench(self._carried("wrench", (0.0,) * 6, givers, prefix))
+
+    def _carried(self, name: str, first: Sequence[float], givers: Givers, prefix: str = "") -> Any:
+        """Return numbers that other links hand on; ``prefix`` tells those of two givers apart."""
         return tuple(
-            self._input(f"{self._name}_{name}[{k}]", Carried(f"{self._name}.{name}[{k}]", value))
+            self._input(
+                f"{self._name}_{prefix}{name}[{k}]", Carried(f"{self._name}.{name}[{k}]", value, givers)
+            )
             for k, value in enumerate(first)
         )
 
@@ -317,11 +367,13 @@ def _with_outputs(sweep: Sweep, names: Collection[str]) -> Sweep:
 
 
 def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:
-    """Return the chain with the first placement like the second, and the base's acceleration for it.
+    """Return the robot with the first placement like the second, and the base's acceleration for it.
 
     The base is at rest, so it does not matter where the first joint is, and how its frame is turned matters
-    only to gravity.
+    only to gravity. Several links on the base stay where they are.
     """
+    if sum(body.parent == BASE for body in robot.bodies) > 1:
+        return robot, subtract(ZERO, robot.gravity)
     first, second = robot.bodies[:2]
     own, other = first.joint.placement.rotation, second.joint.placement
     rest = multiply(other.rotation, multiply(transpose(own), subtract(ZERO, robot.gravity)))

@@ -45,10 +45,12 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
     if not any(FUNCTIONS[function].inverts for function in functions):
         return
     q = np.random.default_rng(0).uniform(-REACH, REACH, (POSES, robot.nq))
-    motions = [_free_motion(M) for M in golden.evaluate(robot, "m", {"q": q})["M"]]
-    if any(motion is None for motion in motions):
-        return
-    assert motions[0] is not None
+    motions: list[Array] = []
+    for M in golden.evaluate(robot, "m", {"q": q})["M"]:
+        motion = _free_motion(M)
+        if motion is None:
+            return
+        motions.append(motion)
     joints, body = _involved_joints(robot, motions[0])
     raise InputError(
         f"link {body.name!r}",

@@ -138,6 +138,7 @@ class GraphBuilder:
         self._known: dict[tuple[Op, tuple[Edge, ...], float, str], Edge] = {}
         self._plain: list[Edge] = []  # the edge without sign and shift of each node
         self._constants: dict[int, float] = {}
+        self._edges: dict[float, Edge] = {}  # of the constants asked for so far
 
     def finish(self, outputs: list[tuple[str, Edge]]) -> Graph:
         """Return the graph of all nodes created so far, with these outputs."""
@@ -149,10 +150,12 @@ class GraphBuilder:
 
     def constant(self, value: float, region: Region) -> Edge:
         """Return a constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
-        if value == 0.0:
-            return self._node(Op.CONSTANT, (), 0.0, "", region)
-        scale, negative, shift = mantissa(value)
-        return Edge(self._node(Op.CONSTANT, (), scale, "", region).node, negative, shift)
+        found = self._edges.get(value)
+        if found is None:
+            scale, negative, shift = mantissa(value) if value else (0.0, False, 0)
+            node = self._node(Op.CONSTANT, (), scale, "", region).node
+            found = self._edges[value] = Edge(node, negative, shift)
+        return found
 
     def constant_value(self, edge: Edge) -> float | None:
         """Return the value of a constant edge, or None for any other edge."""

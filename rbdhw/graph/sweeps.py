@@ -46,10 +46,29 @@ class Shared:
 
 @dataclass(frozen=True)
 class Carried:
-    """An input that is an output of the step before; that of the first step is ``first``."""
+    """An input that is an output of another link's step in the same sweep.
+
+    Parameters
+    ----------
+    output
+        The output.
+    first
+        The value for a link to which none hands on.
+    givers
+        For each link the one that hands on to it, earlier in the sweep, or None. Without them it is the one
+        before it in the sweep.
+    """
 
     output: str
     first: float
+    givers: tuple[int | None, ...] = ()
+
+    def giver(self, sweep: Sweep, link: int, links: int) -> int | None:
+        """Return the link that hands on to one of so many links, or None."""
+        if self.givers:
+            return self.givers[link]
+        before = sweep.before(link)
+        return before if 0 <= before < links else None
 
 
 @dataclass(frozen=True)
@@ -118,6 +137,11 @@ class Sweeps:
             for link in sweep.order(self.links):
                 yield sweep, link
 
+    def branches(self, sweep: Sweep) -> bool:
+        """Return whether links of a sweep read what others than the one before them hand on."""
+        own = (self.sources[name] for name in sweep.step.inputs)
+        return any(isinstance(source, Carried) and bool(source.givers) for source in own)
+
     def result_name(self, link: int) -> str:
         """Return the name of a link's element of the result."""
         return f"{self.function}.{self.array}[{link}]"
@@ -172,8 +196,9 @@ def _value(
             return np.asarray(values[link])
         case Kept(output):
             return outputs[output, link]
-        case Carried(output, first):
-            return outputs.get((output, sweep.before(link)), np.asarray(first))
+        case Carried(output, first) as source:
+            giver = source.giver(sweep, link, sweeps.links)
+            return np.asarray(first) if giver is None else outputs[output, giver]
 
 
 def unroll(sweeps: Sweeps) -> Graph:
@@ -198,8 +223,9 @@ def unroll(sweeps: Sweeps) -> Graph:
                     edges.append(build.constant(values[link], region))
                 case Kept(output):
                     edges.append(known[output, link])
-                case Carried(output, first):
-                    edges.append(known.get((output, sweep.before(link))) or build.constant(first, region))
+                case Carried(output, first) as source:
+                    giver = source.giver(sweep, link, sweeps.links)
+                    edges.append(build.constant(first, region) if giver is None else known[output, giver])
         for name, edge in sweep.step.outputs:
             own = edge.applied(edges[edge.node])
             # Shifts must not add up from step to step, beyond the range of double precision.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from amaranth.hdl import C, Cat, EnableInserter, Module, Mux, Signal
@@ -277,20 +277,25 @@ def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[
 
 
 def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:
-    """Return the entry for a beat index and a function code; arbitrary where there is none."""
+    """Return the entry for a beat index and a function code; arbitrary where there is none.
+
+    Beats that follow each other and have the same entries share one comparison.
+    """
     values = list(entries.values())
     entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)
     by_index: dict[int, dict[int, int]] = {}
     for (beat, code), value in entries.items():
         by_index.setdefault(beat, {})[code] = value
-    with m.Switch(index):
-        for beat, by_code in sorted(by_index.items()):
-            with m.Case(beat):
-                usual = Counter(by_code.values()).most_common(1)[0][0]
-                m.d.comb += entry.eq(usual)
-                with m.Switch(function):
-                    for code, value in by_code.items():
-                        if value != usual:
-                            with m.Case(code):
-                                m.d.comb += entry.eq(value)
+    runs = [list(run) for _, run in groupby(sorted(by_index.items()), key=lambda own: own[1])]
+    for k, run in enumerate(runs):
+        before = index <= run[-1][0]
+        with m.If(before) if k == 0 else m.Elif(before):
+            by_code = run[0][1]
+            usual = Counter(by_code.values()).most_common(1)[0][0]
+            m.d.comb += entry.eq(usual)
+            with m.Switch(function):
+                for code, value in by_code.items():
+                    if value != usual:
+                        with m.Case(code):
+                            m.d.comb += entry.eq(value)
     return entry

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, ResetSignal
+from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import LOAD_PARAMETERS
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, places, streams
-from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.merger import Merger, precedence, quotas
 from rbdhw.rtl.parameters import Parameters
+from rbdhw.rtl.ports import connect_ports
 from rbdhw.rtl.stream import Assembler
 from rbdhw.rtl.turns import Turns
 
@@ -201,22 +201,8 @@ class Edge:
             self._add_loads()
         self._add_refusal()
         merger = self._merge()
-        taken, given = self._converters(merger)
-        port = {
-            f"{way}_{name}": getattr(accelerator, f"{own}_{name}")
-            for way, own in (("in", requests), ("out", responses))
-            for name in ("tdata", "tvalid", "tready", "tlast")
-        }
-        self._m.d.comb += [
-            taken.p.data.eq(port["in_tdata"]),
-            taken.p.last.eq(port["in_tlast"]),
-            taken.valid.eq(port["in_tvalid"]),
-            port["in_tready"].eq(taken.ready & ~ResetSignal()),
-            port["out_tdata"].eq(given.p.data),
-            port["out_tlast"].eq(given.p.last),
-            port["out_tvalid"].eq(given.valid),
-            given.ready.eq(port["out_tready"]),
-        ]
+        names = requests, responses
+        connect_ports(self._m, accelerator, self._interface, names, self._assembler.i, merger.o)
 
     def _add_loads(self) -> None:
         """Add the completion of loads of parameters, which have no results."""
@@ -257,14 +243,3 @@ class Edge:
                 completion.recorded.eq(admission.recorded[k]),
             ]
         return merger
-
-    def _converters(self, merger: Merger) -> tuple[Any, Any]:
-        """Return the stream that takes requests and the stream that returns responses."""
-        if not self._interface.converts:
-            return self._assembler.i, merger.o
-        m, interface = self._m, self._interface
-        m.submodules.from_singles = requests = Elastic(pipeline=RequestConverter(interface=interface))
-        m.submodules.to_singles = responses = Elastic(pipeline=ResponseConverter(interface=interface))
-        wiring.connect(m, requests.o, self._assembler.i)
-        wiring.connect(m, merger.o, responses.i)
-        return requests.i, responses.o

@@ -14,12 +14,14 @@ from rbdhw.protocol import COST, EXTENDED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places
-from rbdhw.rtl.conversion import RequestConverter, ResponseConverter
 from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.edge import CoreComponent, Edge
 from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger
+from rbdhw.rtl.ports import conversion_latency
 from rbdhw.rtl.rollout import Rollout
+from rbdhw.rtl.serial_core import SerialCore, serial
+from rbdhw.rtl.serial_edge import SerialEdge, share_core
 from rbdhw.rtl.stream import Assembler
 
 
@@ -45,9 +47,8 @@ def packet_latency(interface: Interface, function: FunctionWords, latency: int, 
     further_beats = (
         interface.request_beats(function, False) - 1 + interface.response_beats(function, False) - 1
     )
-    conversion = RequestConverter.latency + ResponseConverter.latency if interface.converts else 0
     core = first_beat(latency + queue_latency(waiting))
-    return further_beats + conversion + Assembler.latency + core + Merger.latency
+    return further_beats + conversion_latency(interface) + Assembler.latency + core + Merger.latency
 
 
 class Accelerator(wiring.Component):
@@ -115,6 +116,23 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        if cores := serial(self.cores):
+            self._add_serial_edges(m, cores)
+        else:
+            self._add_edges(m)
+        return m
+
+    def _add_serial_edges(self, m: Module, cores: Sequence[SerialCore]) -> None:
+        """Add cores that take the numbers of their tasks one after the other, and their edges."""
+        edges = [SerialEdge(own, self.interface, cores) for own in self._places(m)]
+        for place, core in enumerate(cores):
+            m.submodules[f"core_{place}" if len(cores) > 1 else "core"] = core
+            share_core(m, core, place, edges)
+        for edge, ports in zip(edges, self.interface.ports, strict=True):
+            edge.connect_ports(self, *ports)
+
+    def _add_edges(self, m: Module) -> None:
+        """Add cores that take all words of a task in one cycle, and their edges."""
         self.edges = [Edge(own, self.interface, self.cores) for own in self._places(m)]
         entrances = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
         for k, edge in enumerate(self.edges):
@@ -123,7 +141,6 @@ class Accelerator(wiring.Component):
             self.edges[0].completions += self._commands(m)
         for edge, ports in zip(self.edges, self.interface.ports, strict=True):
             edge.connect_ports(self, *ports)
-        return m
 
     def _places(self, m: Module) -> list[Module]:
         """Return the module of each edge: that of the only one is the accelerator's own."""

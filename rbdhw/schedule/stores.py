@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.step_program import ChainProgram
-from rbdhw.graph.sweeps import Given, Kept, Sweep
+from rbdhw.graph.sweeps import Carried, Given, Kept, Sweep
 from rbdhw.schedule.sweeps import FIRST_WORDS, ChainSchedule
 
 TASK, OUTPUT = "task", "output"
@@ -75,6 +75,59 @@ def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
     (result,) = (word for word in steps.program.outputs[last.name] if steps.taker(word) is None)
     written = [schedule.sweeps[-1].ready(link, links) for link in range(links)]
     yield _store(last.name, OUTPUT, (result,), [schedule.output + link for link in range(links)], written)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A memory of what links hand on to others in a sweep, written in every window at the window's number.
+
+    Parameters
+    ----------
+    sweep
+        The name of the sweep.
+    words
+        The words of the step that are read.
+    ages
+        The windows from the write to the read, for each link in the order of the sweep; 0 if none hands on to
+        it.
+    """
+
+    sweep: str
+    words: tuple[Word, ...]
+    ages: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the memory."""
+        return f"{self.sweep}_from_{self.words[0].name.partition('[')[0]}"
+
+    @property
+    def width(self) -> int:
+        """The bits that are written in a window."""
+        return sum(word.format.width for word in self.words)
+
+    @property
+    def depth(self) -> int:
+        """The words of the memory, a power of two."""
+        return 1 << max(self.ages).bit_length()
+
+
+def lookups(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Lookup]:
+    """Yield the memories of what links hand on where a robot branches."""
+    steps, links = program.steps, schedule.links
+    inputs = {word.name: word for word in steps.program.inputs}
+    for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
+        groups: dict[tuple[int | None, ...], list[Word]] = {}
+        for name in sweep.step.inputs:
+            source = steps.sweeps.sources[name]
+            if isinstance(source, Carried) and source.givers:
+                groups.setdefault(source.givers, []).append(inputs[name])
+        for givers, words in groups.items():
+            ages = [
+                0 if (giver := givers[link]) is None else time.enters(link, links) - time.ready(giver, links)
+                for link in sweep.order(links)
+            ]
+            yield Lookup(sweep.name, tuple(words), tuple(ages))
 
 
 def _kept(program: ChainProgram, writer: Sweep, reader: Sweep) -> list[str]:

@@ -6,15 +6,16 @@ The step of a link is scheduled like a task of its own, every ``window`` cycles.
 windows: in each, one link of some task enters each sweep. The links of a task enter a sweep a fixed number of
 windows apart, at least as many as a step takes to hand on its results. In between, links of other tasks
 enter. A task starts every ``links`` windows, so each window belongs to one link only if that number of
-windows has no divisor in common with the number of links.
+windows has no divisor in common with the number of links. Where a robot branches, what a link hands on waits
+in a memory, which takes :data:`STORE` windows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rbdhw.graph.sweeps import Sweeps
 from rbdhw.schedule.model import Bound
 
 STORE = 2
@@ -104,9 +105,7 @@ class ChainSchedule:
         return {self.function: (self.output + self.links) * self.window}
 
 
-def schedule_sweeps(
-    step: Bound, links: int, sweeps: Sequence[tuple[str, bool]], function: str, gathered: bool = True
-) -> ChainSchedule:
+def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
     """Return the schedule of the sweeps, each as early as the one before it allows.
 
     Parameters
@@ -114,20 +113,20 @@ def schedule_sweeps(
     step
         The schedule of a link's step.
     sweeps
-        The name of each sweep, and whether it goes inward.
-    gathered
-        Whether each link has a number of the task, which is written in a window of its own, and a result.
-        Otherwise all steps read the same numbers, and the last one has the results.
+        The sweeps. If each link has a result, it has a number of the task, too, which is written in a window
+        of its own. Otherwise all steps read the same numbers, and the last one has the results.
     """
     times: list[SweepTime] = []
+    links, gathered = sweeps.links, bool(sweeps.result)
     start = FIRST_WORDS + STORE if gathered else STORE
-    for name, inward in sweeps:
-        delay = math.ceil((step.latency[name] + 1) / step.ii)
-        apart = next(k for k in range(delay, delay + links + 1) if math.gcd(k, links) == 1)
-        times.append(SweepTime(start, apart, delay, inward))
+    for sweep in sweeps.sweeps:
+        delay = math.ceil((step.latency[sweep.name] + 1) / step.ii)
+        least = delay + STORE if sweeps.branches(sweep) else delay
+        apart = next(k for k in range(least, least + links + 1) if math.gcd(k, links) == 1)
+        times.append(SweepTime(start, apart, delay, sweep.inward))
         start = times[-1].last(links) + STORE
     last = times[-1]
     output = last.last(links) - links
     if gathered:
         output = max(last.ready(link, links) + STORE - link for link in range(links))
-    return ChainSchedule(step, links, tuple(times), output, function)
+    return ChainSchedule(step, links, tuple(times), output, sweeps.function)

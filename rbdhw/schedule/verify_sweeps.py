@@ -21,7 +21,8 @@ def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
 
     1. In each window at most one link enters a sweep, also with a task in every interval.
     2. A link enters when the results of the one before it in the sweep are ready, or later.
-    3. A number that waits in a memory is read two windows after it was written, or later.
+    3. A number that waits in a memory is read two windows after it was written, or later. It waits for a
+       later sweep, or where the robot branches.
     4. The results leave in the order of the links, two windows after they were written or later. Those of
        the last step leave when they are ready, or later.
 
@@ -77,7 +78,10 @@ def _needed(source: Source, link: int, before: Event, ready: dict[Event, int]) -
             return 2  # the task's numbers are written in window 0
         case Kept(output):
             return ready[output.partition(".")[0], link] + 2
-        case Carried():
+        case Carried(_, _, ()):
             return ready.get(before, 0)
+        case Carried(_, _, givers):
+            giver = givers[link]
+            return 0 if giver is None else ready[before[0], giver] + 2
         case _:
             return 0

@@ -21,7 +21,7 @@ ARCHIVE = "libverilated.a"
 
 _OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o")
 _BENCH = ("bulk.cpp", "bulk.h")
-_FLAGS = ("OPT_GLOBAL", "OPT_FAST")
+_FLAGS = ("OPT_GLOBAL", "OPT_BENCH")
 _ENVIRONMENT = ("CXXFLAGS", "CPPFLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
 _EMPTY = "module empty; endmodule\n"
 
@@ -29,7 +29,7 @@ _RULES = f"""\
 {ARCHIVE}: {" ".join(_OBJECTS)} bulk.o
 \t$(AR) rcs $@ $^
 bulk.o: {" ".join(_BENCH)}
-\t$(CXX) $(OPT_FAST) $(CXXFLAGS) $(CPPFLAGS) -c -o $@ $<
+\t$(CXX) $(OPT_BENCH) $(CXXFLAGS) $(CPPFLAGS) -c -o $@ $<
 """
 
 LINKING = [

@@ -20,8 +20,14 @@ from rbdhw.runtime.extras import check_installed
 JOBS = 2
 LAST_LINES = 8
 
-FLAGS = {"CFG_CXXFLAGS_PCH_I": "-include", "OPT_FAST": "-O1", "OPT_SLOW": "-O0", "OPT_GLOBAL": "-O0"}
-"""Flags that the makefiles of Verilator pass to the compiler.
+FLAGS = {
+    "CFG_CXXFLAGS_PCH_I": "-include",
+    "OPT_FAST": "-O1",
+    "OPT_SLOW": "-O0",
+    "OPT_GLOBAL": "-O0",
+    "OPT_BENCH": "-O1",
+}
+"""Flags that the makefiles of Verilator, and that of the bulk bench, pass to the compiler.
 
 Code that runs in every cycle is compiled with -O1: for a model of 2,500 multipliers, -O2 takes 50 % longer to
 compile and is no faster.

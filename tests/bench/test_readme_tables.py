@@ -10,11 +10,12 @@ import pytest
 
 from rbdhw.bench import markdown_tables, readme_tables
 from rbdhw.bench.batches import SIZES
-from rbdhw.bench.builds import ALL
+from rbdhw.bench.builds import ALL, graph_of
 from rbdhw.bench.cuda_kernels import ARCHITECTURES
-from rbdhw.bench.hardware_counts import latencies, operations
+from rbdhw.bench.hardware_counts import latencies, operations, products
 from rbdhw.bench.partitions import PARTITIONS
 from rbdhw.bench.readme_tables import TABLES, Table, grid, markdown, measure, write
+from rbdhw.emit.manifest import function_counts
 from rbdhw.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -47,13 +48,21 @@ class TestResults:
     def test_every_table_has_a_place(self, written):
         assert set(written) == set(TABLES)
 
-    @pytest.mark.parametrize("name", ["hyq", pytest.param("iiwa14", marks=pytest.mark.verify)])
+    @pytest.mark.verify
+    @pytest.mark.parametrize("name", ["hyq", "iiwa14"])
     def test_operations(self, written, name):
         heading, *rows = cells("operations", operations([(name, "fixed")]))
         labels = [row[0] for row in rows]
         assert written["operations"][0] == heading == ["", *ALL]
         assert len(labels) == 2
         assert [row for row in written["operations"] if row[0] in labels] == rows
+
+    def test_operations_of_a_function_alone(self, written):
+        """They are the second number of a cell."""
+        row = next(row for row in written["operations"] if row[0] == "HyQ")
+        for function in ("id", "minv"):
+            alone = products(function_counts(graph_of("hyq", (function,), "fixed"), function))
+            assert row[1 + ALL.index(function)].split(" / ")[1] == str(alone)
 
     @pytest.mark.verify
     def test_latencies(self, written):

@@ -1,37 +1,25 @@
-"""The table of stages: one stage alone is a part of the program, and takes less than all of them."""
+"""The table of stages: each way to share the hardware of one, and the one that is chosen."""
 
-from collections import Counter
+from __future__ import annotations
 
-import pytest
-
-from rbdhw.bench.stages import one_stage, stage_layout, stage_rows
-from rbdhw.config import BuildOptions
-from rbdhw.explore.search import make_plan
-from rbdhw.fixed.program import Kind
-from rbdhw.robot.urdf import load_urdf
-from rbdhw.robots import path
-from rbdhw.scalar import STAGE
+from rbdhw.bench.stages import stage_layout, stage_rows
 
 
-@pytest.fixture(scope="module")
-def program():
-    plan = make_plan(load_urdf(path("toy")), BuildOptions(functions=("rk4",), ii=4, width=24, samples=64))
-    return plan.program
-
-
-def test_a_stage_has_the_operations_of_its_regions(program):
-    one = one_stage(program, 4)
-    own = [o for o in program.operations if o.region.step.endswith(f"{STAGE}4")]
-    computed = [o for o in one.operations if o.kind not in (Kind.INPUT, Kind.CONSTANT)]
-    assert Counter(o.kind for o in computed) == Counter(o.kind for o in own if o.kind is not Kind.CONSTANT)
-    assert all(operand.value < i for i, o in enumerate(one.operations) for operand in o.operands)
-    assert len(one.outputs["stage"]) > 0
-
-
-def test_a_stage_alone_takes_less_than_all():
-    rows = stage_rows([("toy", "rk4")], [4])
-    alone, turns, one = rows
-    assert (alone["in_turn"], turns["in_turn"]) == ("nothing", "stages")
-    for resource in ("adders", "dsp_blocks", "luts"):
-        assert one[resource] <= alone[resource]
-    assert stage_layout(rows)[-1]["core latency"] == "-"
+def test_each_way_and_the_chosen_one() -> None:
+    rows = stage_rows([("toy", "rk4")], [2, 4])
+    assert [(row["ii"], row["in_turn"]) for row in rows] == [
+        (2, "nothing"),
+        (2, "stages"),
+        (4, "nothing"),
+        (4, "stages"),
+        (4, "stages in a loop"),
+    ]
+    alone, *shared = rows[2:]
+    for row in shared:
+        assert row["luts"] < alone["luts"]
+        assert row["dsp_blocks"] <= alone["dsp_blocks"]
+        assert 0.0 < row["median"] <= row["max"] < 1e-2
+    assert [sum(row["chosen"] for row in rows if row["ii"] == ii) for ii in (2, 4)] == [1, 1]
+    line = stage_layout([rows[-1] | {"chosen": True, "median": 1e-5, "max": 2.54e-4, "latency": 88}])[0]
+    assert (line["core latency"], line["chosen"]) == ("88 cycles", "yes")
+    assert line["errors, median / largest"] == "1.0e-05 / 2.5e-04"

@@ -66,12 +66,12 @@ def test_what_does_not_fit_is_refused_with_what_would(told, tmp_path):
 
 
 def test_a_share_that_no_pipeline_fits_names_the_array(told, tmp_path):
-    command = ("generate", path("iiwa14"), "-o", tmp_path / "out", "--functions", "fd", "--target", "ecp5-85")
-    line = told(*command, "--ii", 8, "--fit", "10%")
+    command = ("generate", path("toy"), "-o", tmp_path / "out", "--functions", "fd", "--target", "ecp5-85")
+    line = told(*command, "--ii", 8, "--fit", "2%")
     assert line.startswith("fit: at an ii of 8 the design takes ")
     smaller = "use fewer --functions, a smaller --width, a larger --fit or --core array --width 18"
     assert line.endswith(f", and no ii up to 64 fits; {smaller}, which was not tried")
-    line = told(*command, "--width", 27, "--fit", "10%")
+    line = told(*command, "--width", 27, "--fit", "2%")
     assert line.endswith(f", and no other ii fits better; {smaller}, which was not tried")
     assert list(tmp_path.iterdir()) == []
 

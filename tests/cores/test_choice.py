@@ -170,6 +170,7 @@ def share(core, ii):
     return 1.001 * build().schedule(core, ii).estimate.luts / SMALLER.luts
 
 
+@cache
 def find_plan(**options):
     return make_plan(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
 

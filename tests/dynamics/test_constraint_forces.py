@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rbdhw.dynamics import velocity_scan
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose, cost_of
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT, Algorithms
@@ -52,10 +53,21 @@ def test_chains_branches_and_rotors(way):
     assert_golden(mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2), way, ("fd", "step"))
 
 
+@pytest.mark.parametrize("segment", [2, 3])
+def test_velocities_by_segments(monkeypatch, segment):
+    """Segments of segments, and segments that begin at branches."""
+    monkeypatch.setattr(velocity_scan, "SERIAL", segment)
+    monkeypatch.setattr(velocity_scan, "SEGMENT", segment)
+    assert_golden(chain(12), "reduced")
+    parents = [-1, 0, 1, 2, 3, 2, 5, 6, 4, 8, 9, 0]
+    assert_golden(mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC] * 6, parents, seed=5), "reduced")
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
 def test_long_chains_and_many_branches(way):
     assert_golden(chain(64), way)
+    assert_golden(chain(160), "reduced")
     branches = [(i - 1) // 2 if i else -1 for i in range(32)]
     assert_golden(mechanism([JointKind.REVOLUTE] * 32, branches, seed=4), way)
 

@@ -16,7 +16,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.sweeps import Constant, unroll
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import JointKind, Robot
-from tests.support.chains import KINDS, TURN, chain, sweeps_of
+from tests.support.chains import KINDS, TREES, TURN, chain, sweeps_of, tree
 from tests.support.graph_results import results
 from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 from tests.support.references import assert_close, references
@@ -36,6 +36,16 @@ def test_all_steps_together_are_golden(kinds: str, links: int, driven: bool) -> 
     robot = chain(links, kinds, seed=links)
     if driven:
         robot = with_random_drives(robot, seed=3)
+    graph = unroll(sweeps_of(robot))
+    check(graph)
+    states = states_of(robot)
+    assert_close(results(graph, robot, states, ["fd"])["fd"], references(robot, "fd", states))
+
+
+@pytest.mark.parametrize("kinds", ["turning", "mixed"])
+@pytest.mark.parametrize("branches", TREES)
+def test_branches_are_golden(kinds: str, branches: str) -> None:
+    robot = with_random_drives(tree(TREES[branches], kinds, seed=4), seed=3)
     graph = unroll(sweeps_of(robot))
     check(graph)
     states = states_of(robot)
@@ -66,13 +76,6 @@ def test_robots_that_are_refused() -> None:
             check_chain(elementary(robot))
         return str(refused.value)
 
-    branched = mechanism([TURN] * 3, (-1, 0, 0), seed=1)
-    assert refusal(branched) == (
-        "core: link 'b2' is on link 'b0', so that the robot branches; expected for the chain core each link "
-        "on the one before it; use --core pipeline or --core array"
-    )
-    two = mechanism([TURN] * 2, (-1, -1), seed=1)
-    assert "link 'b1' is on the base, so that the robot branches" in refusal(two)
     assert "has one link; expected two or more for the chain core" in refusal(chain(1))
     unsupported = "the chain core does not support mechanism; expected a fixed base, constant parameters"
     robot = chain(3)
@@ -87,7 +90,7 @@ def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str]) -> None:
     robot, chosen = suggest_chain_core(long, options)
     assert chosen == replace(options, core="chain")
     remark = (
-        "robot 'mechanism' is a chain of 65 links; taken: the chain core; --core pipeline computes each link "
+        "robot 'mechanism' has 65 links; taken: the chain core; --core pipeline computes each link "
         "by hardware of its own"
     )
     assert robot.remarks == (remark,)

@@ -65,7 +65,7 @@ WAYS = (
     ("name", "own"),
     [
         *(("toy", own) for own in WAYS),
-        *(pytest.param("iiwa14", own, marks=() if own in WAYS[::5] else pytest.mark.verify) for own in WAYS),
+        *(pytest.param("iiwa14", own, marks=pytest.mark.verify) for own in WAYS),
     ],
     ids=str,
 )
@@ -73,10 +73,12 @@ def test_bundled_robots(name: str, own: Algorithms) -> None:
     assert_golden(load_urdf(path(name)), SECOND, 1, own)
 
 
-@pytest.mark.parametrize("second", ["columns", pytest.param("differentiated", marks=pytest.mark.verify)])
-def test_a_floating_robot(second: str) -> None:
-    robot = load_urdf(path("hyq")).with_floating_base()
-    assert_golden(robot, ("sid", "hfd"), 2, Algorithms(second=second))
+@pytest.mark.parametrize("name", ["toy", pytest.param("hyq", marks=pytest.mark.verify)])
+@pytest.mark.parametrize(
+    "own", [Algorithms(), Algorithms(second="differentiated"), Algorithms("shared")], ids=str
+)
+def test_a_floating_robot(name: str, own: Algorithms) -> None:
+    assert_golden(load_urdf(path(name)).with_floating_base(), ("sid", "hfd"), 2, own)
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])
@@ -162,10 +164,6 @@ def test_shared_axes_with_every_other_algorithm() -> None:
         assert_golden(robot, ("fd", "minv", "did", "dfd", *SECOND), 7, own)
 
 
-def test_shared_axes_on_a_floating_base() -> None:
-    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, Algorithms("shared"))
-
-
 def test_symbols_need_joints_of_one_freedom_on_a_fixed_base() -> None:
     own = Algorithms(rates="symbols")
     assert own.possible_for(prepared(load_urdf(path("hyq"))))
@@ -237,7 +235,13 @@ MOST = {
 """Bounds of the multiplications with each algorithm, without the search for better frames."""
 
 
-@pytest.mark.parametrize(("name", "function"), MOST)
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        pytest.param(*own, marks=pytest.mark.verify if own in (("iiwa14", "hfd"), ("iiwa14", "sid")) else ())
+        for own in MOST
+    ],
+)
 def test_multiplications(name: str, function: str) -> None:
     for second, most in zip(ALGORITHMS["second"], MOST[name, function], strict=True):
         own = Algorithms("shared", second=second)

@@ -105,11 +105,11 @@ def test_the_toy_under_an_external_force(width, ii, name):
     ("device", "ii", "width"),
     [
         ("xcvu9p", 1, 18),
-        ("xcvu9p", 2, 14),
+        pytest.param("xcvu9p", 2, 14, marks=pytest.mark.verify),
         ("xcvu9p", 5, 28),
-        ("ecp5-85", 1, 14),
+        pytest.param("ecp5-85", 1, 14, marks=pytest.mark.verify),
         ("ecp5-85", 2, 18),
-        ("ecp5-85", 5, 18),
+        pytest.param("ecp5-85", 5, 18, marks=pytest.mark.verify),
     ],
 )
 def test_three_skew_bodies_with_an_external_force(device, ii, width):
@@ -118,7 +118,7 @@ def test_three_skew_bodies_with_an_external_force(device, ii, width):
     assert set(flags) == {0, 1}
 
 
-@pytest.mark.parametrize("memory_stages", [2, 3])
+@pytest.mark.parametrize("memory_stages", [2, pytest.param(3, marks=pytest.mark.verify)])
 def test_short_memory_lines_delay_like_registers(memory_stages):
     program = skew_program(14)
     device = bound_of(program, "ecp5-85", 1, 60.0)
@@ -149,7 +149,7 @@ def test_small_angles_keep_their_sign(reach, ii):
 HYQ, ATLAS = (pytest.param(name, marks=pytest.mark.verify) for name in ("hyq", "atlas"))
 
 
-@pytest.mark.parametrize("ii", [1, 4, 16])
+@pytest.mark.parametrize("ii", [1, pytest.param(4, marks=pytest.mark.verify), 16])
 @pytest.mark.parametrize("robot", ["iiwa14", HYQ, ATLAS])
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
@@ -157,7 +157,10 @@ def test_bundled_robots(robot, ii):
 
 
 @pytest.mark.parametrize("ii", [1, 3])
-@pytest.mark.parametrize(("robot", "width", "error"), [("toy", 14, 1e-5), ("iiwa14", 20, 3e-6)])
+@pytest.mark.parametrize(
+    ("robot", "width", "error"),
+    [("toy", 14, 1e-5), pytest.param("iiwa14", 20, 3e-6, marks=pytest.mark.verify)],
+)
 def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
     program = widened_program(robot, width, error)
     bound = bound_of(program, "xcvu9p", ii)

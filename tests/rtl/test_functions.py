@@ -36,7 +36,7 @@ DEVICES = {
 
 
 @pytest.mark.parametrize(
-    ("ii", "name", "width"), list(pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 27, 32)))
+    ("ii", "name", "width"), list(pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 32)))
 )
 def test_functions_mixed(ii, name, width):
     program = mixed_program(width)

@@ -26,7 +26,13 @@ BUILDS = {
 }
 
 
-@pytest.fixture(scope="module", params=BUILDS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.verify if name in ("pipeline-float32", "array") else ())
+        for name in BUILDS
+    ],
+)
 def design(request: pytest.FixtureRequest) -> Design:
     return generate(path("toy"), replace(BUILDS[request.param], samples=512))
 

@@ -177,8 +177,14 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
     return tasks
 
 
-@pytest.mark.parametrize(("valid", "ready"), [(1.0, 1.0), (0.6, 0.4)])
-@pytest.mark.parametrize("width", DATA_WIDTHS)
+@pytest.mark.parametrize(
+    ("width", "valid", "ready"),
+    [
+        pytest.param(width, *traffic, marks=() if k % 2 == steady else pytest.mark.verify)
+        for k, width in enumerate(DATA_WIDTHS)
+        for steady, traffic in enumerate([(0.6, 0.4), (1.0, 1.0)])
+    ],
+)
 def test_every_task_is_answered_in_order(width: int, valid: float, ready: float) -> None:
     core = core_of(2)
     tasks = any_tasks(75, width, width)
@@ -271,7 +277,10 @@ def test_one_task_a_cycle() -> None:
     assert cycles == list(range(cycles[0], cycles[0] + 200))
 
 
-@pytest.mark.parametrize("start", [*range(2, 30, 3), 200])
+@pytest.mark.parametrize(
+    "start",
+    [*range(2, 30, 6), *(pytest.param(start, marks=pytest.mark.verify) for start in range(5, 30, 6)), 200],
+)
 def test_reset_in_mid_stream(start: int) -> None:
     core = core_of(3)
     tasks = any_tasks(90, start, 32)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.cores.chain import ChainCore
-from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.stores import OUTPUT, TASK, lookups, stores
 from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
 from rbdhw.target import target
-from tests.support.chains import chain, options_of, program_of
+from tests.support.chains import TREES, chain, options_of, program_of, tree
 
 LINKS = 6
 PROGRAM = program_of(chain(LINKS))
@@ -64,6 +64,34 @@ def broken(**changes: object) -> str:
     with pytest.raises(SweepError) as refusal:
         verify_sweeps(PROGRAM, schedule)
     return str(refusal.value)
+
+
+def test_branches_wait_in_memories() -> None:
+    """Each link reads what its parent, its first child or its next sibling wrote, and not before."""
+    parents = TREES["two arms"]
+    program = program_of(tree(parents))
+    own = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
+    links = len(parents)
+    motion, children, siblings, release = lookups(program, own)
+    times = dict(zip(("motion", "gather", "release"), own.sweeps, strict=True))
+    for lookup in (motion, release):
+        time = times[lookup.sweep]
+        assert lookup.ages == (0, *((i - parents[i]) * time.step - time.delay for i in range(1, links)))
+    time = times["gather"]
+    step, waits = time.step, time.delay
+    assert children.ages == (0, 0, step - waits, 3 * step - waits, step - waits, step - waits)
+    assert siblings.ages == (0, 0, 0, step - waits, 0, 0)
+    assert min(age for age in motion.ages if age) >= 2
+
+
+def test_a_number_that_waits_where_a_robot_branches_is_not_read_early() -> None:
+    parents = TREES["a hand"]
+    program = program_of(tree(parents))
+    own = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
+    first, *rest = own.sweeps
+    soon = next(k for k in (first.delay + 1, first.delay) if k % len(parents))
+    with pytest.raises(SweepError, match=r"motion_.*: link 1 enters before window"):
+        verify_sweeps(program, replace(own, sweeps=(replace(first, step=soon), *rest)))
 
 
 def test_each_rule() -> None:

@@ -68,8 +68,8 @@ def test_arrays(tmp_path, robot, base, functions, device, clock, ii, number, tas
     assert report.flagged <= 0.02 * tasks
 
 
-BODY = tuple(range(-1, 23))
-"""The parents in a chain of 24 links."""
+BODY = tuple(range(-1, 31))
+"""The parents in a chain of 32 links."""
 
 
 @pytest.mark.verify
@@ -80,7 +80,7 @@ BODY = tuple(range(-1, 23))
         pytest.param(range(-1, 15), 64, id="16"),
         pytest.param(range(-1, 31), 256, id="32"),
         pytest.param(range(-1, 63), 512, id="64"),
-        pytest.param((*BODY, 9, 24, 25, 26, 19, 28, 29, 30), 256, id="arms of 4 on a body of 24"),
+        pytest.param((*BODY, 9, 32, 33, 34, 19, 36, 37, 38), 256, id="arms of 4 on a body of 32"),
     ],
 )
 def test_long_chains(tmp_path: Path, parents: Sequence[int], ii: int) -> None:

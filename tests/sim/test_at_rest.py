@@ -31,7 +31,7 @@ STEP = 1e-6
 @pytest.mark.parametrize(
     ("name", "functions", "ii"),
     [
-        ("toy", ("did", "hfd"), 16),
+        ("toy", ("hfd",), 16),
         pytest.param("toy", tuple(ZERO), 16, marks=pytest.mark.verify),
         pytest.param("iiwa14", ("did", "hfd"), 4, marks=[pytest.mark.verify, pytest.mark.timeout(3600)]),
     ],

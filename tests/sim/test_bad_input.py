@@ -18,7 +18,7 @@ from tests.support.disturbed import KINDS, answered, disturbed
 @pytest.mark.parametrize(
     ("functions", "number", "data_width", "ii"),
     [
-        (("id", "m", "difd"), "fixed", 64, 2),
+        pytest.param(("id", "m", "difd"), "fixed", 64, 2, marks=pytest.mark.verify),
         pytest.param(DEFAULT_FUNCTIONS, "float32", 128, 3, marks=pytest.mark.verify),
         (("difd",), "float32", 32, 4),
         pytest.param(("fd", "difd"), "float32", 32, 1, marks=pytest.mark.verify),

@@ -8,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, Pacing
+from rbdhw.config import Pacing
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.pipeline import build_design
-from rbdhw.robot.model import BASE
 from rbdhw.sim.model import respond
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
-from tests.support.chains import MODERATE, TURN, chain, options_of
+from tests.support.chains import MODERATE, chain, options_of, tree
 from tests.support.designs import assert_same
-from tests.support.mechanisms import mechanism
 
 
+@pytest.mark.verify
 def test_links_of_both_kinds(tmp_path: Path) -> None:
     """Two cores, with pauses on both streams; the C, the manifest and the folder agree with the hardware."""
     robot, options = chain(4, "mixed"), replace(options_of(4, 2), copies=2, data_width=64)
@@ -81,7 +80,22 @@ def test_intervals() -> None:
     )
 
 
-@pytest.mark.usefixtures("only_heading")
-def test_a_branch_is_refused() -> None:
-    with pytest.raises(InputError, match="so that the robot branches"):
-        build_design(mechanism([TURN] * 3, (BASE, 0, 0), seed=1), BuildOptions(("fd",), core="chain"))
+def hang(parents: list[int], on: int, links: int) -> None:
+    """Add a chain of links on a link."""
+    parents += [on, *range(len(parents), len(parents) + links - 1)]
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+def test_a_long_robot_that_branches(tmp_path: Path) -> None:
+    """Arms of 16 links on a body of 32, with hands of three fingers; the chain core is the default."""
+    parents = list(range(-1, 31))
+    for shoulder in (10, 20):
+        hang(parents, shoulder, 16)
+        wrist = len(parents) - 1
+        for _ in range(3):
+            hang(parents, wrist, 2)
+    robot, options = tree(parents, "mixed"), replace(options_of(len(parents), 2, 32), core=None)
+    write(build_design(robot, options, MODERATE), tmp_path / "design")
+    report = simulate(tmp_path / "design", 200, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (200, 0)

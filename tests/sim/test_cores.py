@@ -34,6 +34,7 @@ BUILDS: dict[str, BuildOptions] = {
         ),
     ),
     "copies": replace(OPTIONS, functions=("id",), ii=6, copies=3, number="float32"),
+    "chain": replace(OPTIONS, functions=("fd",), ii=32, copies=2, core="chain"),
 }
 
 LONG: dict[str, BuildOptions] = {
@@ -81,7 +82,11 @@ def test_the_hardware_is_bit_exact(folder: Path) -> None:
     assert all(own.tasks > 100 for own in report.functions.values())
 
 
-@pytest.mark.parametrize("folder", ["kinds", pytest.param("float", marks=pytest.mark.verify)], indirect=True)
+@pytest.mark.parametrize(
+    "folder",
+    ["chain", *(pytest.param(name, marks=pytest.mark.verify) for name in ("kinds", "float"))],
+    indirect=True,
+)
 def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> None:
     """The first task also waits for the turn of the merger."""
     manifest = read(folder).description
@@ -116,7 +121,7 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
     manifest: Manifest = read(folder).description
     options = (BUILDS | LONG)[folder.parent.name.rstrip("0123456789")]
     assert manifest.parts is not None
-    asked = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
+    asked = options.cores or (CoreRequest(options.functions, options.least_ii, options.core, options.copies),)
     for part, request in zip(manifest.parts, asked, strict=True):
         assert set(part.functions) == set(request.functions)
         assert (part.ii, part.copies, part.core) == (request.ii, request.copies, request.core or "pipeline")
@@ -176,7 +181,7 @@ def test_random_cores_of_robots_are_bit_exact(tmp_path: Path, robot: str, base: 
 
 
 def test_cores_that_do_not_fit_are_refused() -> None:
-    options = replace(OPTIONS, functions=("dfd",), ii=1, copies=40, fit=0.05)
+    options = replace(OPTIONS, functions=("id",), ii=1, copies=40, fit=0.02)
     with pytest.raises(InputError, match=r"^fit: the cores take .*; use --copies \d+$"):
         generate(path("toy"), options)
     cores = (CoreRequest(("id",), 1, copies=60), CoreRequest(("fd",), 1))

@@ -127,7 +127,7 @@ def test_rotations_of_three_axes(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
 
 
-@pytest.mark.parametrize(("ii", "groups"), [(2, [2, 2]), (4, [4])])
+@pytest.mark.parametrize(("ii", "groups"), [pytest.param(2, [2, 2], marks=pytest.mark.verify), (4, [4])])
 def test_stages_in_turn(tmp_path: Path, ii: int, groups: list[int]) -> None:
     """Stages share hardware, between tasks of other functions; the first has no products of sensitivities."""
     options = BuildOptions(functions=("fd", "drk4"), ii=ii, width=24, samples=512, share_stages="on")

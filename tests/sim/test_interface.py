@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rbdhw.config import BuildOptions
-from rbdhw.design.folder import read, write
+from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.pipeline import generate
@@ -60,7 +60,7 @@ def client_of(folder: Path) -> Any:
 class Device:
     """A design in Verilator and its client."""
 
-    folder: Path
+    design: Design
     simulator: Path
     client: Any
 
@@ -110,7 +110,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def device(arm: Path, **options: Any) -> Device:
     folder = arm.with_name("-".join(map(str, options.values())))
     write(generate(arm, BuildOptions(DEFAULT_FUNCTIONS, width=24, samples=256, **options)), folder)
-    return Device(folder, bulk.build(folder), client_of(folder))
+    return Device(read(folder), bulk.build(folder), client_of(folder))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def tasks_of(device: Device, count: int, seed: int) -> list[tuple[str, bool, dic
         extended = function in ("dfd", "difd") and bool(rng.integers(2))
         values = {word["name"]: any_value(word, rng) for word in client.manifest["inputs"][function]}
         if extended and function == "difd":
-            inverse = evaluate(read(device.folder).robot, "minv", arrays_of(device, values, rng))["Minv"][0]
+            inverse = evaluate(device.design.robot, "minv", arrays_of(device, values, rng))["Minv"][0]
             words = client.manifest["optional_inputs"]["difd"]
             values |= {word["name"]: float(inverse[index_of(word["name"])]) for word in words}
         tasks.append((function, extended, values))
@@ -153,7 +153,7 @@ def index_of(name: str) -> tuple[int, ...]:
 
 def arrays_of(device: Device, values: dict[str, float], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the arrays of these values; coordinates that are not sent are arbitrary."""
-    robot = read(device.folder).robot
+    robot = device.design.robot
     arrays = {name: rng.normal(size=(1, robot.nv)) for name in ("q", "v", "a", "tau")}
     units = {
         word["name"]: word["unit"] for words in device.client.manifest["inputs"].values() for word in words
@@ -169,7 +169,7 @@ def expected_of(
     device: Device, function: str, extended: bool, values: dict[str, float]
 ) -> dict[str, np.ndarray]:
     """Return the golden model's results."""
-    robot, arrays = read(device.folder).robot, arrays_of(device, values, np.random.default_rng(1))
+    robot, arrays = device.design.robot, arrays_of(device, values, np.random.default_rng(1))
     found = dict(evaluate(robot, function, arrays))
     if function == "dfd" and extended:
         found |= evaluate(robot, "minv", arrays) | evaluate(robot, "fd", arrays)
@@ -206,7 +206,7 @@ def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
             continue
         good += 1
         expected = expected_of(device, function, extended, values)
-        found = results_of(answer.values, len(read(device.folder).robot.joints))
+        found = results_of(answer.values, len(device.design.robot.joints))
         assert set(found) == set(expected)
         for array, result in expected.items():
             assert np.linalg.norm(found[array] - result) <= 5e-3 * np.linalg.norm(result), (function, array)

@@ -20,7 +20,7 @@ from rbdhw.schedule.model import MULTIPLIERS
 from rbdhw.sim.simulate import simulate
 
 OPTIONS = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=1024)
-SHORT = ("id", "m", "dfd")
+SHORT = ("id", "m", "minv")
 """The functions of the short run."""
 TASKS = 100
 

@@ -55,11 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an accelerator whose state has a quaternion, with all parts of rollouts."""
     folder = tmp_path_factory.mktemp("turning") / "robot"
-    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=4)
-    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+    robot = mechanism([JointKind.SPHERICAL], (BASE,), seed=4)
+    overrides = Overrides(default=JointBounds(velocity=2.0, effort=10.0))
     options = BuildOptions(
         functions=("rollout",),
-        ii=8,
+        ii=16,
         width=30,
         samples=256,
         horizon=HORIZON,
@@ -174,12 +174,12 @@ def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
     """Costs and feedback are the same, and states come with the sign of the first one."""
     design, acc = read(turning), rbdhw.load(turning)
     golden = rbdhw.load(turning, "golden")
-    arrays = calm(design, 6, seed=2) | feedback(design, 2, 0.02) | {"seed": np.arange(6), "std": np.ones(4)}
-    nq = design.robot.nq
+    nq, nv = design.robot.nq, design.robot.nv
+    arrays = calm(design, 6, seed=2) | feedback(design, 2, 0.02) | {"seed": np.arange(6), "std": np.ones(nv)}
     turn = np.ones(nq)
     turn[:4] = -1.0
     arrays |= {"q": arrays["q"] / np.linalg.norm(arrays["q"][:, :4], axis=1, keepdims=True)}
-    arrays |= {"x_ref": arrays["x_nominal"][::-1], "Q": np.ones(nq + 4), "R": np.zeros(4)}
+    arrays |= {"x_ref": arrays["x_nominal"][::-1], "Q": np.ones(nq + nv), "R": np.zeros(nv)}
     nominal, reference = arrays["x_nominal"].copy(), arrays["x_ref"].copy()
     nominal[2:, :nq] *= turn
     reference[:3, :nq] *= turn
@@ -215,6 +215,7 @@ def test_unusable_feedback_is_refused(folder: Path) -> None:
             acc.rollout(q, q, tau, 0.01, **given)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_builds_without_gains_refuse_feedback() -> None:
     design = generate(path("toy"), BuildOptions(functions=("rollout",), width=24, samples=64))
     arrays = calm(design, 1, seed=1) | feedback(design, 1)
@@ -224,6 +225,7 @@ def test_builds_without_gains_refuse_feedback() -> None:
         prepare(design, arrays, 0)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_a_clock_that_a_product_without_registers_cannot_follow_is_refused() -> None:
     """The pipeline has registers in its products at this clock; what lies between two steps has none."""
     options = BuildOptions(functions=("rollout",), width=18, samples=64, clock_mhz=250.0)

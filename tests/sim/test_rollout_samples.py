@@ -109,7 +109,7 @@ def test_golden_rollouts_take_the_models_samples(folder: Path) -> None:
     np.testing.assert_array_equal(found.states[:, 0], after)
 
 
-@pytest.mark.parametrize("engine", ["rtl", "golden"])
+@pytest.mark.parametrize("engine", [pytest.param("rtl", marks=pytest.mark.verify), "golden"])
 def test_samples_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
     arrays = calm(read(folder), 5, seed=8) | {"std": np.array([0.2, 0.1]), "seed": np.arange(5)}
     np.savez(tmp_path / "x.npz", **arrays)

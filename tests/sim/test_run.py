@@ -13,7 +13,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 from rbdhw.sim.run import rtl, run
@@ -86,8 +86,8 @@ def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_pa
 
 @pytest.fixture(scope="module", params=["fixed", "float32"])
 def toy_folder(request, tmp_path_factory):
-    """Return a generated design of all seven functions, or in single precision of two."""
-    functions = DEFAULT_FUNCTIONS if request.param == "fixed" else ("fd", "difd")
+    """Return a generated design of functions with and without options, or in single precision."""
+    functions = ("id", "dfd", "difd") if request.param == "fixed" else ("fd", "difd")
     options = BuildOptions(
         functions=functions,
         ii=2,

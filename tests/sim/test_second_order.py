@@ -32,7 +32,10 @@ def assert_exact(design, folder, tasks):
     "options",
     [
         {"functions": ("id", "sid"), "ii": 8, "width": 22},
-        {"functions": ("fd", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
+        pytest.param(
+            {"functions": ("fd", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
+            marks=pytest.mark.verify,
+        ),
     ],
     ids=["pipeline", "array"],
 )

@@ -1,4 +1,4 @@
-"""Stages that loop through the hardware of one, in whole accelerators: every bit, the rate, and what is chosen."""
+"""Stages that loop through the hardware of one, in whole accelerators: every bit, and the rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def assert_exact(design: Design, folder: Path, tasks: int, limit: float = 1e-3) 
 
 
 def test_copies_beside_another_core_and_alone_at_full_rate(tmp_path: Path) -> None:
-    """Tasks of both cores mixed with pauses; then one task of the loop after the other, without a lost cycle."""
+    """Tasks of both cores mixed with pauses; then tasks of the loop alone, without a lost cycle."""
     cores = (CoreRequest(("rk4",), 8, copies=2), CoreRequest(("id", "fd"), 2))
     options = BuildOptions(("id", "fd", "rk4"), width=24, samples=256, cores=cores, share_stages=LOOP)
     design = generate(path("toy"), options)

@@ -72,6 +72,7 @@ def test_two_pairs_keep_cores_busy_that_are_faster_than_one(folder):
         np.testing.assert_array_equal(own.responses.data, alone[0].responses.data)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_the_manifest_tells_the_pairs_and_their_rate(folder):
     several = read(folder)
     assert (several.description.stream.pairs, several.interface.streams) == (2, 2)

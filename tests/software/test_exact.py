@@ -230,23 +230,28 @@ from tests.software.test_exact import built
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from rbdhw.sim.model import respond
 from rbdhw.software.exact_library import ExactLibrary
-with headings():
-    design = built(sys.argv[1])
-library = ExactLibrary(design, flags=sys.argv[2].split())
-for function, extended in modes(design):
-    words = draw_words(design, function, extended, 500)
-    assert_same_bits(library.respond(function, words, extended), respond(design, function, words, extended))
-    inputs, outputs = library.arrays(function)
-    far = {own.name: np.random.default_rng(1).normal(0, 1e6, (64, *own.shape)) for own in inputs}
-    library.compute(function, far, {own.name: np.zeros((64, *own.shape)) for own in outputs})
+flags, *builds = sys.argv[1:]
+for build in builds:
+    with headings():
+        design = built(build)
+    library = ExactLibrary(design, flags=flags.split())
+    for function, extended in modes(design):
+        words = draw_words(design, function, extended, 500)
+        found = library.respond(function, words, extended)
+        assert_same_bits(found, respond(design, function, words, extended))
+        inputs, outputs = library.arrays(function)
+        far = {own.name: np.random.default_rng(1).normal(0, 1e6, (64, *own.shape)) for own in inputs}
+        library.compute(function, far, {own.name: np.zeros((64, *own.shape)) for own in outputs})
 """
 
 
-@pytest.mark.parametrize("build", ["array", "float32", "32 bits"])
-def test_nothing_is_undefined(build):
+@pytest.mark.parametrize(
+    "builds", [["float32", "32 bits"], pytest.param(["pipeline", "array"], marks=pytest.mark.verify)]
+)
+def test_nothing_is_undefined(builds):
     """The sanitizer ends the process at the first operation that C leaves undefined."""
     root = str(Path(__file__).parents[2])
-    command = [sys.executable, "-c", SANITIZED, build, UNDEFINED]
+    command = [sys.executable, "-c", SANITIZED, UNDEFINED, *builds]
     environment = os.environ | {"PYTHONPATH": root}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -28,7 +28,7 @@ def test_every_function_computes_its_graph(language, number, robot):
     assert_computes_its_graphs(built(robot), LIBRARIES[language](built(robot), number))
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**32 - 1))
 def test_random_trees(robot, seed):
     own = Built(robot, ("id", "did"))

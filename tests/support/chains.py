@@ -1,4 +1,4 @@
-"""Chains of random links, and their builds for the chain core."""
+"""Chains and trees of random links, and their builds for the chain core."""
 
 from __future__ import annotations
 
@@ -27,10 +27,23 @@ MODERATE = Overrides(default=JointBounds(velocity=1.0, effort=10.0))
 """Bounds of the inputs of a chain."""
 
 
+TREES: dict[str, Sequence[int]] = {
+    "two arms": (-1, 0, 1, 1, 3, 2),
+    "two roots": (-1, -1, 0, 1, 1),
+    "a hand": (-1, 0, 1, 1, 1, 2, 4),
+}
+"""The parents of the links of robots that branch; two arms come side by side."""
+
+
 def chain(links: int, kinds: str = "turning", seed: int = 1) -> Robot:
     """Return a chain of random bodies on joints of these :data:`KINDS`."""
-    own = [KINDS[kinds][k % len(KINDS[kinds])] for k in range(links)]
-    return mechanism(own, range(-1, links - 1), seed=seed)
+    return tree(range(-1, links - 1), kinds, seed)
+
+
+def tree(parents: Sequence[int], kinds: str = "turning", seed: int = 1) -> Robot:
+    """Return a robot of random bodies on joints of these :data:`KINDS`."""
+    own = [KINDS[kinds][k % len(KINDS[kinds])] for k in range(len(parents))]
+    return mechanism(own, parents, seed=seed)
 
 
 def sweeps_of(robot: Robot) -> Sweeps:

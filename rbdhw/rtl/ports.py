@@ -1,0 +1,55 @@
+"""The ports of a pair of streams, and the conversion of numbers behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, ResetSignal
+from amaranth.lib import wiring
+
+from rbdhw.interface import Interface
+from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+
+
+def conversion_latency(interface: Interface) -> int:
+    """Return the cycles that the conversion of numbers adds to the way of a request and its response."""
+    return RequestConverter.latency + ResponseConverter.latency if interface.converts else 0
+
+
+def connect_ports(
+    m: Module, accelerator: Any, interface: Interface, names: tuple[str, str], requests: Any, responses: Any
+) -> None:
+    """Connect the ports of a pair of streams.
+
+    Parameters
+    ----------
+    accelerator
+        The component with the ports.
+    names
+        The prefixes of the ports of requests and of responses.
+    requests
+        The stream that takes the beats of requests (:func:`rbdhw.rtl.layouts.request_layout`).
+    responses
+        The stream that gives the beats of responses.
+    """
+    if interface.converts:
+        m.submodules.from_singles = from_singles = Elastic(pipeline=RequestConverter(interface=interface))
+        m.submodules.to_singles = to_singles = Elastic(pipeline=ResponseConverter(interface=interface))
+        wiring.connect(m, from_singles.o, requests)
+        wiring.connect(m, responses, to_singles.i)
+        requests, responses = from_singles.i, to_singles.o
+    port = {
+        f"{way}_{name}": getattr(accelerator, f"{own}_{name}")
+        for way, own in zip(("in", "out"), names, strict=True)
+        for name in ("tdata", "tvalid", "tready", "tlast")
+    }
+    m.d.comb += [
+        requests.p.data.eq(port["in_tdata"]),
+        requests.p.last.eq(port["in_tlast"]),
+        requests.valid.eq(port["in_tvalid"]),
+        port["in_tready"].eq(requests.ready & ~ResetSignal()),
+        port["out_tdata"].eq(responses.p.data),
+        port["out_tlast"].eq(responses.p.last),
+        port["out_tvalid"].eq(responses.valid),
+        responses.ready.eq(port["out_tready"]),
+    ]

@@ -1,0 +1,99 @@
+"""The interface of cores that take the numbers of one link, and give one result, in each window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.rtl.column_reader import numbers_layout
+from rbdhw.rtl.serial_layout import Reader
+
+
+class SerialCore(wiring.Component):
+    """Accepts a task in any cycle in which ``phase_zero`` is high, and never stalls.
+
+    From that cycle on the edge reads the numbers of one link in each window, and the core takes them when
+    they are there. Tasks may follow each other without a gap.
+
+    Parameters
+    ----------
+    function : str
+        The function of the core.
+    readers : tuple of Reader
+        The numbers of each link.
+    slots : tuple of int
+        The width of each slot of a task.
+    width : int
+        The bits of a result, of which each link has one.
+    window : int
+        The cycles of a window.
+    cycles : int
+        The cycles from a task's start to its last result.
+
+    Members
+    -------
+    phase_zero : Out(1)
+        Whether a task may start in this cycle.
+    first : Out(1)
+        Whether this is the first cycle of a window.
+    numbers : In(numbers_layout(readers))
+        The numbers of a link, in the first cycle of the window that begins
+        :data:`~rbdhw.rtl.column_reader.NUMBER_LATENCY` cycles or more after the first one of the window in
+        which it is read.
+    begins : Out(1)
+        Whether this is the first cycle of the window in which the first result of a task arrives. The other
+        results follow, one in each window.
+    result, overflow : Out
+        In the first cycle of a window the result of a link, and with the last one whether a value of the task
+        overflowed.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: str,
+        readers: Sequence[Reader],
+        slots: Sequence[int],
+        width: int,
+        window: int,
+        cycles: int,
+    ) -> None:
+        self.readers = tuple(readers)
+        self.names = (function,)
+        self.slots = tuple(slots)
+        self.width = width
+        self.links = len(readers[0].links)
+        self.ii = self.links * window
+        self.cycles = cycles
+        super().__init__(
+            {
+                "phase_zero": Out(1),
+                "first": Out(1),
+                "numbers": In(numbers_layout(self.readers)),
+                "begins": Out(1),
+                "result": Out(width),
+                "overflow": Out(1),
+            }
+        )
+
+    def latency(self, _function: str) -> int:
+        """Return the cycles from a task's start to its last result."""
+        return self.cycles
+
+    @property
+    def rounds(self) -> int:
+        """The times at which a task could start, from that of a task's start until its first result."""
+        return self.cycles // self.ii
+
+    def result_bits(self, _function: str) -> int:
+        """Return the bits of all results."""
+        return self.links * self.width
+
+
+def serial(cores: Sequence[Any]) -> list[SerialCore]:
+    """Return the cores, if they take the numbers of one link after the other; otherwise none."""
+    found = [core for core in cores if isinstance(core, SerialCore)]
+    return found if len(found) == len(cores) else []

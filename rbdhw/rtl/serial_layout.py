@@ -1,0 +1,235 @@
+"""Where the numbers of a chain's links lie in packets, for an edge that takes them one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.step_program import StepProgram
+from rbdhw.graph.sweeps import Given
+from rbdhw.interface import FunctionWords, Interface
+
+
+@dataclass(frozen=True)
+class Reader:
+    """An input of a link's step that is a number of the task; zero for links that have none.
+
+    Parameters
+    ----------
+    name
+        The input's name, without its index.
+    array
+        The array of the task.
+    width
+        The bits of the input.
+    links
+        Whether each link has such a number.
+    """
+
+    name: str
+    array: str
+    width: int
+    links: tuple[bool, ...]
+
+
+def readers(steps: StepProgram) -> tuple[Reader, ...]:
+    """Return the inputs of a link's step that are numbers of the task."""
+    return tuple(
+        Reader(word.name.partition("[")[0], source.array, word.format.width, source.links)
+        for word in steps.program.inputs
+        if isinstance(source := steps.sweeps.sources[word.name], Given)
+    )
+
+
+@dataclass(frozen=True)
+class Column:
+    """The numbers of one array in a request, one for each link, and what reads them.
+
+    Places are counted in units of :attr:`unit` bits from the first beat with a number of the array.
+
+    Parameters
+    ----------
+    array
+        The name of the array.
+    beat
+        The bits of a beat.
+    words
+        The word of each link.
+    places
+        The lowest bit of each word's field in the packet.
+    fields
+        The bits of each field.
+    readers
+        The inputs of a link's step that read the array.
+    """
+
+    array: str
+    beat: int
+    words: tuple[Word, ...]
+    places: tuple[int, ...]
+    fields: tuple[int, ...]
+    readers: tuple[Reader, ...]
+
+    @cached_property
+    def unit(self) -> int:
+        """The bits of which all places are multiples."""
+        return math.gcd(self.beat, *self.places)
+
+    @property
+    def width(self) -> int:
+        """The bits of the widest field."""
+        return max(self.fields)
+
+    @cached_property
+    def beats(self) -> range:
+        """The beats of the packet that hold the array."""
+        return range(self.places[0] // self.beat, (self.places[-1] + self.fields[-1] - 1) // self.beat + 1)
+
+    @cached_property
+    def banks(self) -> int:
+        """The memories for the beats, a power of two: enough for all beats of a field to be read together."""
+        most = max(place % self.beat + width for place, width in zip(self.places, self.fields, strict=True))
+        return 1 << (-(-most // self.beat) - 1).bit_length()
+
+    @property
+    def rows(self) -> int:
+        """The words in which each memory holds the beats of a packet, a power of two."""
+        return 1 << (-(-len(self.beats) // self.banks) - 1).bit_length()
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The place of each field, in units."""
+        first = self.beats.start * self.beat
+        return tuple((place - first) // self.unit for place in self.places)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The units from each field to that of the next link; that of the last link is the one before."""
+        steps = [after - before for before, after in pairwise(self.starts)]
+        return (*steps, steps[-1])
+
+    @cached_property
+    def lowest(self) -> tuple[int, ...]:
+        """The lowest integer of each word; where there is no bound, that of its field."""
+        return tuple(
+            Format(width, 0).lowest if word.lowest is None else word.lowest
+            for word, width in zip(self.words, self.fields, strict=True)
+        )
+
+    @cached_property
+    def highest(self) -> tuple[int, ...]:
+        """The highest integer of each word; where there is no bound, that of its field."""
+        return tuple(
+            Format(width, 0).highest if word.highest is None else word.highest
+            for word, width in zip(self.words, self.fields, strict=True)
+        )
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[int, int], ...]:
+        """The bits of a field, and those of the word in it, that occur."""
+        return tuple(dict.fromkeys(self.kind_of_each))
+
+    @property
+    def kind_of_each(self) -> tuple[tuple[int, int], ...]:
+        """The bits of each link's field, and those of its word."""
+        return tuple((width, word.format.width) for width, word in zip(self.fields, self.words, strict=True))
+
+
+def columns(inputs: Sequence[Reader], interface: Interface, function: FunctionWords) -> tuple[Column, ...]:
+    """Return the arrays of a request, in the order of the inputs that read them."""
+    links = range(len(inputs[0].links))
+    by_name = {word.name: word for word in function.inputs}
+    found = []
+    for array in dict.fromkeys(own.array for own in inputs):
+        words = tuple(by_name[f"{array}[{link}]"] for link in links)
+        found.append(
+            Column(
+                array,
+                interface.request_beat,
+                words,
+                tuple(interface.request_field + interface.places[word.slot] for word in words),
+                tuple(interface.fields[word.slot] for word in words),
+                tuple(own for own in inputs if own.array == array),
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How results of one width fill the lines of a memory, from which the beats of responses are read.
+
+    Parameters
+    ----------
+    beat
+        The bits of a beat.
+    header
+        The bits of the header's field.
+    width, field
+        The bits of a result, and of its field.
+    links
+        The number of results.
+    """
+
+    beat: int
+    header: int
+    width: int
+    field: int
+    links: int
+
+    @property
+    def unit(self) -> int:
+        """The bits of which all places are multiples."""
+        return math.gcd(self.beat, self.header, self.field)
+
+    @property
+    def beats_of_line(self) -> int:
+        """The beats of a line, a power of two.
+
+        The header and the first result fit into a line. They do not fill it unless all results fill whole
+        units, since a line that the last result of the task before begins is written at the same time.
+        """
+        needed = self.header + self.field + (self.unit if self.unit < self.field else 0)
+        return 1 << (-(-needed // self.beat) - 1).bit_length()
+
+    @property
+    def line(self) -> int:
+        """The bits of a line."""
+        return self.beats_of_line * self.beat
+
+    @property
+    def lines(self) -> int:
+        """The lines of a response."""
+        return -(-(self.header + self.links * self.field) // self.line)
+
+    @property
+    def splits_last(self) -> bool:
+        """Whether the last result begins in one line and ends in another."""
+        place = self.header + (self.links - 1) * self.field
+        return place // self.line != (place + self.field - 1) // self.line
+
+
+def packing(interface: Interface, function: FunctionWords) -> Packing:
+    """Return how the results of a function fill lines.
+
+    Raises
+    ------
+    ValueError
+        If the results have different widths.
+    """
+    widths = {word.format.width for word in function.outputs}
+    fields = set(interface.response_fields(function, extended=False))
+    if len(widths) != 1 or len(fields) != 1:
+        raise ValueError(f"function {function.name}: results of {sorted(widths)} bits; expected one width")
+    (width,), (field,) = widths, fields
+    return Packing(interface.response_beat, interface.response_field, width, field, len(function.outputs))
+
+
+def distinct(values: Sequence[int]) -> bool:
+    """Return whether values that belong to links differ between them."""
+    return len(set(values)) > 1

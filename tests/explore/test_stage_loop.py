@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares
 from rbdhw.explore.search import BuildSearch
+from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.option_checks import check_options
 from rbdhw.protocol import FUNCTIONS
@@ -80,6 +82,12 @@ def test_the_state_keeps_its_last_bits() -> None:
         assert handed[f"stage_v[{k}]"].width <= 22
         assert formats[f"v[{k}]"].binary_point > handed[f"stage_v[{k}]"].binary_point
         assert results[f"rk4.x_next[{2 + k}]"].binary_point >= formats[f"v[{k}]"].binary_point
+    steps = 64
+    words = {name: np.zeros(steps, np.int64) for name in formats} | {"v[0]": np.arange(steps)}
+    words["h"][:] = next(word.lowest for word in program.inputs if word.name == "h")
+    after = evaluate(program, words).words["rk4.x_next[2]"]
+    finer = results["rk4.x_next[2]"].binary_point - formats["v[0]"].binary_point
+    np.testing.assert_allclose(np.diff(after), 2**finer, atol=0.5 * 2**finer)
 
 
 def test_the_budget_chooses_the_width() -> None:

@@ -73,12 +73,20 @@ def test_bundled_robots(name: str, own: Algorithms) -> None:
     assert_golden(load_urdf(path(name)), SECOND, 1, own)
 
 
-@pytest.mark.parametrize("name", ["toy", pytest.param("hyq", marks=pytest.mark.verify)])
-@pytest.mark.parametrize(
-    "own", [Algorithms(), Algorithms(second="differentiated"), Algorithms("shared")], ids=str
-)
-def test_a_floating_robot(name: str, own: Algorithms) -> None:
-    assert_golden(load_urdf(path(name)).with_floating_base(), ("sid", "hfd"), 2, own)
+FLOATING = [Algorithms(), Algorithms(second="differentiated"), Algorithms("shared")]
+
+
+@pytest.mark.parametrize("own", FLOATING, ids=str)
+def test_a_floating_robot(own: Algorithms) -> None:
+    kinds = [JointKind.FLOATING, *[JointKind.REVOLUTE] * 4]
+    robot = with_parallel_joints(mechanism(kinds, (BASE, 0, 1, 0, 3), 3), (2, 4))
+    assert_golden(robot, ("sid", "hfd"), 2, own)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("own", FLOATING, ids=str)
+def test_a_floating_quadruped(own: Algorithms) -> None:
+    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, own)
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])

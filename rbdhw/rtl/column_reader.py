@@ -165,7 +165,9 @@ def _table(m: Module, name: str, entries: Mapping[str, Sequence[int]], address: 
 
     What is the same for all links takes no table.
     """
-    found: dict[str, Any] = {own: C(int(values[0])) for own, values in entries.items() if not distinct(values)}
+    found: dict[str, Any] = {
+        own: C(int(values[0])) for own, values in entries.items() if not distinct(values)
+    }
     kept = {own: [*map(int, values)] for own, values in entries.items() if distinct(values)}
     if not kept:
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from amaranth.hdl import C, Cat, EnableInserter, Module, Mux, Signal
@@ -277,15 +277,20 @@ def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[
 
 
 def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:
-    """Return the entry for a beat index and a function code; arbitrary where there is none."""
+    """Return the entry for a beat index and a function code; arbitrary where there is none.
+
+    Beats that follow each other and have the same entries share a case, so that a look-up grows with the
+    changes and not with the beats.
+    """
     values = list(entries.values())
     entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)
     by_index: dict[int, dict[int, int]] = {}
-    for (beat, code), value in entries.items():
+    for (beat, code), value in sorted(entries.items()):
         by_index.setdefault(beat, {})[code] = value
     with m.Switch(index):
-        for beat, by_code in sorted(by_index.items()):
-            with m.Case(beat):
+        for by_code, beats in groupby(by_index, by_index.__getitem__):
+            run = list(beats)
+            with m.Case(*range_patterns(run[0], run[-1] + 1, len(index))):
                 usual = Counter(by_code.values()).most_common(1)[0][0]
                 m.d.comb += entry.eq(usual)
                 with m.Switch(function):
@@ -294,3 +299,15 @@ def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[t
                             with m.Case(code):
                                 m.d.comb += entry.eq(value)
     return entry
+
+
+def range_patterns(start: int, stop: int, bits: int) -> list[str]:
+    """Return patterns of bits that match the numbers from ``start`` to ``stop - 1``."""
+    found = []
+    while start < stop:
+        free = (stop - start).bit_length() - 1
+        if start:
+            free = min(free, (start & -start).bit_length() - 1)
+        found.append(f"{start:0{bits}b}"[: bits - free] + "-" * free)
+        start += 1 << free
+    return found

@@ -137,14 +137,10 @@ class Column:
     @property
     def kind_of_each(self) -> tuple[tuple[int, int], ...]:
         """The bits of each link's field, and those of its word."""
-        return tuple(
-            (width, word.format.width) for width, word in zip(self.fields, self.words, strict=True)
-        )
+        return tuple((width, word.format.width) for width, word in zip(self.fields, self.words, strict=True))
 
 
-def columns(
-    inputs: Sequence[Reader], interface: Interface, function: FunctionWords
-) -> tuple[Column, ...]:
+def columns(inputs: Sequence[Reader], interface: Interface, function: FunctionWords) -> tuple[Column, ...]:
     """Return the arrays of a request, in the order of the inputs that read them."""
     links = range(len(inputs[0].links))
     by_name = {word.name: word for word in function.inputs}
@@ -230,9 +226,7 @@ def packing(interface: Interface, function: FunctionWords) -> Packing:
     fields = set(interface.response_fields(function, extended=False))
     if len(widths) != 1 or len(fields) != 1:
         raise ValueError(f"function {function.name}: results of {sorted(widths)} bits; expected one width")
-    return Packing(
-        interface.response_beat, interface.response_field, *widths, *fields, len(function.outputs)
-    )
+    return Packing(interface.response_beat, interface.response_field, *widths, *fields, len(function.outputs))
 
 
 def distinct(values: Sequence[int]) -> bool:

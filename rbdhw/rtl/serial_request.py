@@ -21,6 +21,7 @@ RECORD = data.StructLayout(
 )
 """What the edge keeps of a request until it is answered."""
 
+
 class SerialRequest(wiring.Component):
     """Keeps requests until the core takes them, and reads the numbers of a request link by link.
 

@@ -1,4 +1,4 @@
-"""Responses of a core that gives one result in each window: results fill lines, which wait until they leave."""
+"""Responses of a core that gives one result in each window: results fill lines, which wait to leave."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ class SerialResponse(wiring.Component):
         The beats of the responses, not from registers.
     """
 
-    def __init__(
-        self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int
-    ) -> None:
+    def __init__(self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int) -> None:
         self.interface = interface
         self.function = function
         self.depth = depth

@@ -30,4 +30,3 @@ def shift_up(m: Module, name: str, bits: Any, amount: Any, unit: int) -> Any:
         m.d.comb += moved.eq(Mux(amount[k], Cat(C(0, unit << k), bits), bits))
         bits = moved
     return bits
-

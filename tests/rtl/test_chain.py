@@ -122,5 +122,3 @@ def test_tasks_in_every_slot_and_with_pauses(kinds: str, links: int, window: int
     assert {overflow for _, overflow in wanted} == {False, True}
     component = ChainComponent(program=own.program, schedule=own.schedule)
     assert responses(component, words, skip, asked) == wanted
-
-

@@ -53,7 +53,8 @@ SLIDES = Link(Format(13, 5), (-3000, 3500))
 CHAINS: dict[str, tuple[Link, ...]] = {
     "equal": (TURNS,) * 5,
     "mixed": (TURNS, SLIDES, TURNS, Link(Format(13, 5), (-4096, 3900), v_bounds=(-50, 255))),
-    "wide": (Link(Format(36, 30), (-(1 << 34), 1 << 33), Format(34, 20), (-(1 << 33), 5), Format(40, 3)),) * 3,
+    "wide": (Link(Format(36, 30), (-(1 << 34), 1 << 33), Format(34, 20), (-(1 << 33), 5), Format(40, 3)),)
+    * 3,
     "aligned": (Link(Format(32, 32), v=Format(32, 5), tau=Format(32, 3)),) * 3,
 }
 

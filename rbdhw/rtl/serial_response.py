@@ -11,9 +11,9 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import Status
+from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.completion import QUEUE, SPARE, Credits
 from rbdhw.rtl.layouts import RESPONSE_HEADER, beat_layout
-from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.packer import Packer
 from rbdhw.rtl.serial_layout import Packing, packing
 from rbdhw.rtl.serial_request import RECORD

@@ -10,6 +10,7 @@ from rbdhw.config import CHAIN_CORE, BuildOptions
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline import PipelineCore, schedule_pipeline
 from rbdhw.estimate.chain import chain_cells
+from rbdhw.estimate.edge import Port
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.step_program import ChainProgram
@@ -17,6 +18,7 @@ from rbdhw.graph.twins import Group
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.serial_chain import SerialChain, serial_latency
 from rbdhw.rtl.serial_edge import serial_packet_latency
+from rbdhw.rtl.serial_layout import readers
 from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
 from rbdhw.schedule.verify_sweeps import verify_sweeps
 from rbdhw.target import Primitive, Target
@@ -83,6 +85,11 @@ class ChainCore(Core):
     def latency(self) -> dict[str, int]:
         """The cycles from a task's start, from which on its links are read, to its last result."""
         return {self.schedule.function: serial_latency(self.schedule)}
+
+    @property
+    def port(self) -> Port:
+        """The core as the edge sees it."""
+        return replace(super().port, readers=readers(self.program.steps))
 
     def packet_latency(self, interface: Interface, function: FunctionWords, _cores: int = 1) -> int:
         """Return the :func:`~rbdhw.rtl.serial_edge.serial_packet_latency` of a function."""

@@ -6,7 +6,7 @@ from rbdhw.estimate.core import core_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
-from rbdhw.schedule.stores import OUTPUT, TASK, stores
+from rbdhw.schedule.stores import stores
 from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.target import Target
 
@@ -20,11 +20,6 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
         address = store.depth.bit_length() - 1
         waiting += fabric.queue(store.width, store.depth)
         selection += Cells(2.0 * address, 2.0 * address)
-        bits = store.width * links
-        if store.writer == TASK:  # a register that is loaded and shifted
-            selection += Cells(bits, bits)
-        if store.reader == OUTPUT:  # a register that is shifted, and one that holds
-            waiting += Cells(flip_flops=2 * bits)
     widths = {word.name: word.format.width for word in steps.program.inputs}
     for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}

@@ -126,6 +126,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "rtl.preparation",
         "rtl.rollout",
         "rtl.rollout_entry",
+        "rtl.column_reader",
+        "rtl.serial_layout",
+        "rtl.serial_request",
+        "rtl.serial_response",
     ),
     "design": (
         "errors",

@@ -51,8 +51,7 @@ FLAG_FORMAT = Format(2, 0)
 class InputRange:
     """The declared domain of an input in the graph's unit; an input that wraps is an angle in turns.
 
-    Inputs of different functions with the same ``slot`` share a place in the packets. ``most_bits`` limits
-    the word's width; None is no limit.
+    Inputs of different functions with the same ``slot`` share a place in the packets.
     """
 
     lower: float
@@ -60,7 +59,6 @@ class InputRange:
     unit: str
     wraps: bool = False
     slot: str = ""
-    most_bits: int | None = None
 
 
 def lower(
@@ -229,11 +227,6 @@ class _Lowering:
         )
 
     def _word_format(self, i: int, name: str) -> Format:
-        chosen, most = self._full_word_format(i, name), self._domain[name].most_bits
-        dropped = 0 if most is None else max(chosen.width - most, 0)
-        return Format(chosen.width - dropped, chosen.binary_point - dropped)
-
-    def _full_word_format(self, i: int, name: str) -> Format:
         bounds = self._domain[name]
         phase_bits = self._trigonometry.phase_bits
         if i in self._accumulators:

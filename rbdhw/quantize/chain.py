@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +40,6 @@ MOST_STEPS = 1 << 17
 
 LEAST_SAMPLES = 64
 """The fewest tasks that are drawn, however long the chain is."""
-
-MOST_REQUEST_BITS = 65_000
-"""The most bits of a request's words: Amaranth supports signals of 65,536 bits."""
-
-LEAST_WORD_BITS = 12
-"""The fewest bits of a word of a request."""
 
 NOISE_TASKS = 128
 """Tasks in which rounding errors are observed."""
@@ -126,8 +119,6 @@ class _Choice:
 
     def _lower(self, magnitudes: Sequence[float], widths: Widths) -> ChainProgram:
         steps = lower_steps(self._joined, magnitudes, self._given, widths)
-        if (given := narrow_words(steps, self._given)) != self._given:
-            steps = lower_steps(self._joined, magnitudes, given, widths)
         units = [self._ranges[f"{self._sweeps.array}[{k}]"].unit for k in range(self._sweeps.links)]
         return unroll_program(steps, task_words(steps, self._ranges), units)
 
@@ -186,29 +177,6 @@ def given_ranges(sweeps: Sweeps, ranges: Mapping[str, InputRange]) -> dict[str, 
                 lower, upper, own[0].unit if len({x.unit for x in own}) == 1 else "1", wraps
             )
     return found
-
-
-def narrow_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str, InputRange]:
-    """Return the ranges with narrower words, if a request would have more than :data:`MOST_REQUEST_BITS`.
-
-    All words become narrower by the same number of bits.
-
-    Raises
-    ------
-    InputError
-        If the chain is too long for words of :data:`LEAST_WORD_BITS`.
-    """
-    links = steps.sweeps.links
-    bits = {word.name: word.format.width for word in steps.program.inputs if word.name in ranges}
-    count = {name: sum(own.links) for name, own in steps.sweeps.sources.items() if isinstance(own, Given)}
-    excess = sum(bits[name] * count[name] for name in bits) - MOST_REQUEST_BITS
-    if excess <= 0:
-        return dict(ranges)
-    dropped = -(-excess // sum(count.values()))
-    if min(bits.values()) - dropped < LEAST_WORD_BITS:
-        reason = f"a request of {links:,} links does not fit into {MOST_REQUEST_BITS:,} bits"
-        raise InputError("core", reason, "a shorter chain")
-    return {name: replace(own, most_bits=bits[name] - dropped) for name, own in ranges.items()}
 
 
 def task_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str, Word]:

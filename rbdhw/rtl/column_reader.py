@@ -173,7 +173,7 @@ def _table(m: Module, name: str, entries: Mapping[str, Sequence[int]], address: 
         return found
     shapes = {own: Shape.cast(range(min(values), max(values) + 1)) for own, values in kept.items()}
     widths = [shape.width for shape in shapes.values()]
-    rows = [pack(row, widths) for row in zip(*kept.values(), strict=True)]
+    rows = [pack(list(row), widths) for row in zip(*kept.values(), strict=True)]
     m.submodules[name] = memory = Memory(shape=sum(widths), depth=len(rows), init=rows)
     read = memory.read_port(domain="sync")
     m.d.comb += read.addr.eq(address)

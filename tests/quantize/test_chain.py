@@ -1,4 +1,4 @@
-"""Number formats of chains: errors by width, budgets, and words of long requests."""
+"""Number formats of chains: errors by width, and budgets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.quantize import chain as own
-from rbdhw.quantize.chain import choose_chain_formats, given_ranges, narrow_words
+from rbdhw.quantize.chain import choose_chain_formats, given_ranges
 from rbdhw.quantize.formats import Formats
 from tests.support.chains import chain, domain_of, program_of
 
@@ -47,22 +47,8 @@ def test_a_budget_that_no_width_meets() -> None:
     assert text.endswith("or --width without a budget")
 
 
-def test_words_of_a_long_request_are_narrower(monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = chain(4, "mixed")
-    steps = program_of(robot, width=27).steps
+def test_links_of_both_kinds_read_an_input_each() -> None:
+    steps = program_of(chain(4, "mixed"), width=27).steps
     ranges = {f"{array}[{k}]": InputRange(-1.0, 1.0, "1") for array in own.GIVEN for k in range(4)}
     given = given_ranges(steps.sweeps, ranges)
     assert set(given) == {"motion_angle[0]", "motion_slide[0]", "motion_v[0]", "gather_tau[0]"}
-    assert narrow_words(steps, given) == given
-    bits = {word.name: word.format.width for word in steps.program.inputs}
-    q = 3 * bits["motion_angle[0]"] + bits["motion_slide[0]"]
-    whole = q + 4 * (bits["motion_v[0]"] + bits["gather_tau[0]"])
-    monkeypatch.setattr(own, "MOST_REQUEST_BITS", whole - 13)
-    narrow = narrow_words(steps, given)
-    assert {name: bits[name] - (kept.most_bits or 0) for name, kept in narrow.items()} == dict.fromkeys(
-        given, 2
-    )
-    assert sum(word.format.width for word in program_of(robot, width=27).inputs) <= whole - 13
-    monkeypatch.setattr(own, "MOST_REQUEST_BITS", 100)
-    with pytest.raises(InputError, match="a request of 4 links does not fit into 100 bits"):
-        narrow_words(steps, given)

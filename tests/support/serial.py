@@ -25,6 +25,10 @@ CODE = CODES["fd"]
 
 RESULT = Format(15, 4)
 
+VELOCITY = Format(9, 4)
+
+FORCE = Format(12, 3)
+
 FACTORS = {"turn": 3, "slide": 5, "v": 7, "tau": 11}
 """The inputs of a link, and their factors in its result."""
 
@@ -37,9 +41,9 @@ class Link:
 
     q: Format
     q_bounds: Bounds = None
-    v: Format = Format(9, 4)
+    v: Format = VELOCITY
     v_bounds: Bounds = (-100, 90)
-    tau: Format = Format(12, 3)
+    tau: Format = FORCE
     tau_bounds: Bounds = (-2048, 2047)
 
     @property

@@ -69,6 +69,16 @@ def test_pairs_of_streams_take_turns_at_each_core() -> None:
     assert came == [[task.response(interface, core) for task in own] for own in tasks]
 
 
+def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
+    dut = serial_accelerator("equal", 3, 512, streams=3)
+    interface = dut.interface
+    packet = Task(1, [0] * len(interface.functions[0].inputs)).packet(interface)
+    pairs = [Bench(dut, seed=k, ports=ports) for k, ports in enumerate(interface.ports)]
+    counts = [len(came) for came in run_together(pairs, [[packet] * 12] * 3, cycles=300)]
+    assert min(counts) >= 4
+    assert max(counts) - min(counts) <= 1
+
+
 @pytest.mark.parametrize(("chain", "window", "width", "more"), CASES)
 def test_latency_of_a_task_alone(chain, window, width, more):
     dut = serial_accelerator(chain, window, width, **more)

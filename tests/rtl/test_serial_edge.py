@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from rbdhw.fixed.format import Format
@@ -91,15 +89,16 @@ def test_latency_of_a_task_alone(chain, window, width, more):
     assert max(found) <= least + core.ii - 1
 
 
-def test_tasks_follow_each_other_without_a_gap():
-    """The interval is longer than a packet; the core never waits for a request or a place."""
-    dut = serial_accelerator("equal", 3, 512)
-    interface, (core,) = dut.interface, dut.cores
+@pytest.mark.parametrize("copies", [1, 2])
+def test_tasks_follow_each_other_without_a_gap(copies):
+    """The interval is longer than a packet; no core waits for a request or a place."""
+    dut = serial_accelerator("equal", 3, 512, copies=copies)
+    interface, core = dut.interface, dut.cores[0]
     task = Task(1, [0] * len(interface.functions[0].inputs))
     bench = Bench(dut)
     bench.run([task.packet(interface)] * 12, cycles=1000, expected=12)
     ends = [cycle for cycle, (_, last) in bench.beats if last]
-    assert {after - before for before, after in pairwise(ends)} == {core.ii}
+    assert {after - before for before, after in zip(ends, ends[copies:], strict=False)} == {core.ii}
 
 
 @pytest.mark.parametrize("start", [9, 26, 58, 71])

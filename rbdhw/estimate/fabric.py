@@ -152,8 +152,12 @@ class Fabric:
         return self._memory(self.queue_memories, width, depth) + control + Cells(flip_flops=width)
 
     def memory(self, width: int, depth: int) -> Cells:
-        """Return the cells of a memory with one port to write and one to read, whose word is registered."""
-        return self._memory(self.queue_memories, width, depth)
+        """Return the cells of a memory with one port to write and one to read, whose word is registered.
+
+        A block RAM has the register.
+        """
+        cells = self._memory(self.queue_memories, width, depth)
+        return cells if cells.block_rams else cells + Cells(flip_flops=width)
 
     def table(self, width: int, depth: int) -> Cells:
         """Return the cells of a table of constants whose address is registered."""

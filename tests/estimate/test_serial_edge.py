@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def core_of(links: int, window: int = 2) -> ChainCore:
     return ChainCore.build(program, target("xcvu9p"), options_of(links, window), ())
 
 
-def parts_of(core: ChainCore, copies: int = 1, **more: object) -> dict[str, Cells]:
+def parts_of(core: ChainCore, copies: int = 1, **more: Any) -> dict[str, Cells]:
     function = FunctionWords("fd", core.program.inputs, core.program.outputs["fd"])
     interface = replace(Interface((function,), 64), **more)
     return edge_cells(interface, [core.port] * copies, FABRICS["xcup"])

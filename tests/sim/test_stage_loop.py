@@ -1,4 +1,4 @@
-"""Stages that loop through the hardware of one, in whole accelerators: every bit, and the rate."""
+"""Stages that loop, in whole accelerators: every bit, and the rate."""
 
 from __future__ import annotations
 

@@ -1,0 +1,89 @@
+"""When stages loop: which builds permit it, what is chosen, and the number formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.config import BuildOptions
+from rbdhw.errors import InputError
+from rbdhw.estimate.model import shares
+from rbdhw.explore.search import BuildSearch
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.option_checks import check_options
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.stage_loops import search_of
+
+TOY = load_urdf(path("toy"))
+
+
+def search(function: str = "rk4", **options: object) -> BuildSearch:
+    return search_of(TOY, function, **({"share_stages": "auto"} | options))
+
+
+def test_auto_keeps_the_cheaper_way() -> None:
+    own = search()
+    assert (own.cores(4), own.cores(6), own.cores(8)) == (
+        ("pipeline", "loop"),
+        ("pipeline",),
+        ("pipeline", "loop"),
+    )
+    choice = own.choose(4)
+    largest = {core: max(shares(found, own.device).values()) for core, found in choice.estimates.items()}
+    assert set(largest) == {"pipeline", "loop"}
+    assert choice.core == min(largest, key=largest.__getitem__)
+    assert choice.why.startswith(f"the {choice.core} takes ")
+    assert own.choose(6).estimates == {}
+
+
+def test_other_builds_do_not_loop() -> None:
+    for options in ({"share_stages": "on"}, {"share_stages": "off"}, {"core": "array"}):
+        assert "loop" not in search(**options).cores(8)
+    assert search(functions=("rk4", "id")).cores(4) == ("pipeline",)
+    assert search("step").cores(4) == ("pipeline",)
+    assert search(core="auto").cores(8) == ("pipeline", "array", "loop")
+
+
+def test_required_loops() -> None:
+    def refusal(functions: tuple[str, ...], **options: object) -> str:
+        with pytest.raises(InputError) as found:
+            check_options(BuildOptions(functions, share_stages="loop", **options), tuple(FUNCTIONS))
+        return str(found.value)
+
+    assert refusal(("rk4",), ii=6) == (
+        "share-stages: the 4 stages cannot loop at an ii of 6; expected a multiple of 4; use --ii 8"
+    )
+    assert "stages loop in a core of their own" in refusal(("rk4", "id"), ii=4)
+    assert "no function of the build works in stages" in refusal(("id",), ii=4)
+    assert "limbs do not share the hardware of a loop" in refusal(("rk4",), ii=4, share_limbs="on")
+    assert search(share_stages="loop").choose(4).core == "loop"
+
+
+@pytest.mark.parametrize("function", ["rk4", "drk4"])
+def test_formats_are_as_accurate_as_those_of_stages_in_turn(function: str) -> None:
+    own = search(function, width=24)
+    loop, turns = (own.schedule(core, 4).formats.errors[function] for core in ("loop", "pipeline"))
+    assert loop.whole.flagged <= turns.whole.flagged + 5
+    assert loop.whole.median < 1.5 * turns.whole.median
+    assert loop.whole.max < 2.0 * turns.whole.max
+
+
+def test_the_state_keeps_its_last_bits() -> None:
+    """What a stage hands on is as wide as multipliers, but the state and its sums are wider."""
+    program = search(width=18).schedule("loop", 4).program
+    assert isinstance(program, ChainProgram)
+    formats = {word.name: word.format for word in program.inputs}
+    handed = {word.name: word.format for word in program.steps.program.inputs}
+    results = {word.name: word.format for word in program.outputs["rk4"]}
+    for k in range(2):
+        assert handed[f"stage_v[{k}]"].width <= 22
+        assert formats[f"v[{k}]"].binary_point > handed[f"stage_v[{k}]"].binary_point
+        assert results[f"rk4.x_next[{2 + k}]"].binary_point >= formats[f"v[{k}]"].binary_point
+
+
+def test_the_budget_chooses_the_width() -> None:
+    own = search(width=None, max_error=1e-2)
+    found = own.schedule("loop", 4).formats
+    assert found.taken.bound <= 1e-2
+    assert found.program.port_widths[0] < 27

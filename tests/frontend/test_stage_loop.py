@@ -76,6 +76,19 @@ def test_a_fixed_time_step_is_a_constant_of_the_stage() -> None:
     assert_golden(robot)
 
 
+@pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
+def test_quaternions_of_any_length_are_those_of_stages_side_by_side(kind: JointKind) -> None:
+    """The last stage alone brings a quaternion to unit length."""
+    robot = mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=3)
+    arrays = random_states(robot, TASKS, 1)
+    (quaternion,) = [body.joint.kind.quaternion for body in robot.bodies[:1]]
+    arrays["q"][:, quaternion] *= np.linspace(0.99, 1.01, TASKS)[:, np.newaxis]
+    own = prepared(robot)
+    loop, whole = unroll(loop_of(robot, "rk4")), trace(own, ["rk4"], own.links)
+    found, expected = (results(graph, robot, arrays, ["rk4"])["rk4"]["x_next"] for graph in (loop, whole))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(robots(max_bodies=2, kinds=ALL_KINDS, mimics=True), st.integers(0, 100))
 def test_small_random_trees(robot: Robot, seed: int) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rbdhw.config import BuildOptions
+from rbdhw.cores.loop import LoopCore
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import BuildSearch
+from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.steps import join_steps, lower_steps, unroll_program
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.sweeps import Constant, Shared, Sweep, Sweeps
+from rbdhw.graph.trace import Recorder
+from rbdhw.quantize.stage_loop import task_words
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.sim.packets import quantise
+from rbdhw.target import target
 from tests.support.mechanisms import mechanism
 from tests.support.rtl_cores import Request, expected, responses
 from tests.support.stage_loops import loop_core, search_of
@@ -54,3 +63,24 @@ def test_tasks_in_every_slot_and_with_pauses(kinds: str, function: str, window: 
     wanted = expected(own.program, words, asked)
     assert {overflow for _, overflow in wanted} == {False, True}
     assert responses(own.component(None), words, skip, asked) == wanted
+
+
+def test_what_overflows_in_a_stage_without_an_effect_is_flagged() -> None:
+    """The first stage multiplies by four, and only the second one has the result; both flag the task."""
+    recorder = Recorder()
+    product = recorder.input("v[0]") * recorder.input("stage_gain[0]")
+    recorder.output("rk4.x_next[0]", product)
+    step = recorder.builder.finish(recorder.outputs)
+    sources = {"v[0]": Shared(), "stage_gain[0]": Constant((4.0, 1.0))}
+    joined = join_steps(Sweeps(2, (Sweep("stage", step),), sources, "rk4", "x_next", ""))
+    ranges = {"v[0]": InputRange(-1.0, 1.0, "m/s")}
+    steps = lower_steps(joined, [1.0] * len(step.nodes), ranges, plain_widths(joined.graph, 18))
+    program = unroll_program(steps, task_words(steps))
+    options = BuildOptions(("rk4",), ii=2, width=18)
+    core = LoopCore.build(program, target("xcvu9p"), options, ())
+    (word,) = program.inputs
+    words = {word.name: word.format.quantise(np.array([0.2, 0.9, -0.3, -0.9]))}
+    asked = [Request("rk4")] * 4
+    wanted = expected(program, words, asked)
+    assert [overflow for _, overflow in wanted] == [0, 1, 0, 1]
+    assert responses(core.component(None), words, 0, asked) == wanted

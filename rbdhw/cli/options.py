@@ -214,8 +214,8 @@ CoreName = Annotated[
     _hardware(
         "--core",
         help="The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which "
-        "selects the smaller of these; or chain (fd of robots of many links, on the hardware of one). generate "
-        "uses pipeline by default; info --explore compares pipeline and array.",
+        "selects the smaller of these; or chain (fd of robots of many links, on the hardware of one). "
+        "generate uses pipeline by default; info --explore compares pipeline and array.",
     ),
 ]
 CoreList = Annotated[

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from rbdhw.config import CHAIN_CORE
-from rbdhw.cores.core import Core
 from rbdhw.cores.steps import StepsCore
-from rbdhw.estimate.fabric import FABRICS, Cells
-from rbdhw.estimate.serial_edge import serial_edge_cells
+from rbdhw.estimate.edge import Port
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.serial_chain import SerialChain, serial_latency
 from rbdhw.rtl.serial_edge import serial_packet_latency
@@ -31,16 +29,10 @@ class ChainCore(StepsCore):
         """Return the :func:`~rbdhw.rtl.serial_edge.serial_packet_latency` of a function."""
         return serial_packet_latency(interface, function, self.latency[function.name])
 
-    def edge_cells(self, interface: Interface, cores: Sequence[Core]) -> dict[str, Cells]:
-        """Return the cells between equal chain cores and the streams."""
-        return serial_edge_cells(
-            interface,
-            readers(self.program.steps),
-            self.latency[self.schedule.function],
-            self.schedule.ii,
-            len(cores),
-            FABRICS[self.device.family],
-        )
+    @property
+    def port(self) -> Port:
+        """The core as the edge sees it."""
+        return replace(super().port, readers=readers(self.program.steps))
 
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a link's step, and how links follow."""

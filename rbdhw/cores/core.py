@@ -130,14 +130,14 @@ class Core(ABC):
         waiting = waiting_places(cores, self.schedule.ii, interface.streams)
         return packet_latency(interface, function, self.latency[function.name], waiting)
 
-    def edge_cells(self, interface: Interface, cores: Sequence[Core]) -> dict[str, Cells]:
-        """Return the cells between the cores of an accelerator, this one among them, and the streams."""
-        ports = [Port(own.latency, own.schedule.ii, sum(own.program.slots)) for own in cores]
-        return edge_cells(interface, ports, FABRICS[self.device.family])
+    @property
+    def port(self) -> Port:
+        """The core as the edge sees it."""
+        return Port(self.latency, self.schedule.ii, sum(self.program.slots))
 
     def parts(self, interface: Interface) -> dict[str, Cells]:
         """Return the cells of each part of an accelerator with this core, before they are weighted."""
-        return self.cells() | self.edge_cells(interface, [self])
+        return self.cells() | edge_cells(interface, [self.port], FABRICS[self.device.family])
 
     def estimate(self, interface: Interface) -> Resources:
         """Return the estimated resources of an accelerator with this core."""
@@ -147,7 +147,7 @@ class Core(ABC):
 def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resources:
     """Return the estimated resources of an accelerator with these cores; copies are listed each."""
     device = cores[0].device
-    edge = cores[0].edge_cells(interface, cores)
+    edge = edge_cells(interface, [core.port for core in cores], FABRICS[device.family])
     blocks = sum(map(device.blocks, preparation_products(interface)))
     total = Resources(0, 0, 0, 0)
     for kind in dict.fromkeys(core.estimated_as for core in cores):

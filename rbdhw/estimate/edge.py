@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.estimate.preparation import preparation_cells
+from rbdhw.estimate.serial_edge import serial_cells, shared_numbers
 from rbdhw.fixed.rollout import RolloutShape, force_words, state_words
 from rbdhw.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
@@ -20,6 +21,7 @@ from rbdhw.rtl.merger import quotas
 from rbdhw.rtl.preparation import preparation_latency, row_bits
 from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.rollout_entry import entry_layout
+from rbdhw.rtl.serial_layout import Reader
 
 RECORD_CYCLES = 2
 """The number of cycles from a task's start to its record."""
@@ -41,15 +43,20 @@ class Port:
         Its initiation interval.
     bits
         The bits of a task's words.
+    readers
+        The numbers of each link, if the core takes those of one link after the other.
     """
 
     latency: Mapping[str, int]
     ii: int
     bits: int
+    readers: tuple[Reader, ...] = ()
 
 
 def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
     """Return the cells between the cores and the streams, by the parts ``edge`` and ``buffers``."""
+    if all(port.readers for port in ports):
+        return _serial_edges(interface, ports, fabric)
     cells, buffers = _pair(interface, ports, fabric)
     cells, buffers = cells * interface.streams, buffers * interface.streams
     for port in ports:
@@ -59,6 +66,19 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
             buffers += fabric.queue(task, waiting)
         if interface.streams > 1:
             cells += Cells(luts=fabric.multiplexer(interface.streams, task))
+    return {"edge": cells, "buffers": buffers}
+
+
+def _serial_edges(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
+    """Return the cells between cores that take the numbers of one link after the other, and the streams."""
+    cells, buffers = Cells(), Cells()
+    for port in ports:
+        (latency,) = port.latency.values()
+        own, queues = serial_cells(interface, port.readers, latency, port.ii, len(ports), fabric)
+        cells += own * interface.streams + shared_numbers(port.readers, interface.streams, fabric)
+        buffers += queues * interface.streams
+    if interface.converts:
+        cells += _converters(interface) * interface.streams
     return {"edge": cells, "buffers": buffers}
 
 
@@ -83,7 +103,7 @@ def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[
             bits = _fill_cells(interface, interface.words(name).result_bits)
             cells += Cells(luts=fabric.multiplexer(copies, bits))
     if interface.converts:
-        cells += converter_cells(interface)
+        cells += _converters(interface)
     return cells, buffers
 
 
@@ -179,7 +199,7 @@ def _merger(interface: Interface, fabric: Fabric) -> Cells:
     return Cells(luts=luts, flip_flops=lengths[-1] + 1 + counters)
 
 
-def converter_cells(interface: Interface) -> Cells:
+def _converters(interface: Interface) -> Cells:
     """Return the converters of every lane in both directions."""
     ways = ((TO_FIXED, interface.request_field), (TO_SINGLE, interface.response_field))
     cells = Cells()

@@ -151,6 +151,14 @@ class Fabric:
         control = Cells(pointers * self.queue_control.luts, pointers * self.queue_control.flip_flops)
         return self._memory(self.queue_memories, width, depth) + control + Cells(flip_flops=width)
 
+    def memory(self, width: int, depth: int) -> Cells:
+        """Return the cells of a memory with one port to write and one to read, whose word is registered.
+
+        A block RAM has the register.
+        """
+        cells = self._memory(self.queue_memories, width, depth)
+        return cells if cells.block_rams else cells + Cells(flip_flops=width)
+
     def table(self, width: int, depth: int) -> Cells:
         """Return the cells of a table of constants whose address is registered."""
         return self._memory(self.tables, width, depth)

@@ -279,23 +279,35 @@ def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[
 def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:
     """Return the entry for a beat index and a function code; arbitrary where there is none.
 
-    Beats that follow each other and have the same entries share one comparison.
+    Beats that follow each other and have the same entries share a case, so that a look-up grows with the
+    changes and not with the beats.
     """
     values = list(entries.values())
     entry = Signal(range(min(0, *values, 0), max(0, *values, 0) + 1), name=name)
     by_index: dict[int, dict[int, int]] = {}
-    for (beat, code), value in entries.items():
+    for (beat, code), value in sorted(entries.items()):
         by_index.setdefault(beat, {})[code] = value
-    runs = [list(run) for _, run in groupby(sorted(by_index.items()), key=lambda own: own[1])]
-    for k, run in enumerate(runs):
-        before = index <= run[-1][0]
-        with m.If(before) if k == 0 else m.Elif(before):
-            by_code = run[0][1]
-            usual = Counter(by_code.values()).most_common(1)[0][0]
-            m.d.comb += entry.eq(usual)
-            with m.Switch(function):
-                for code, value in by_code.items():
-                    if value != usual:
-                        with m.Case(code):
-                            m.d.comb += entry.eq(value)
+    with m.Switch(index):
+        for by_code, beats in groupby(by_index, by_index.__getitem__):
+            run = list(beats)
+            with m.Case(*range_patterns(run[0], run[-1] + 1, len(index))):
+                usual = Counter(by_code.values()).most_common(1)[0][0]
+                m.d.comb += entry.eq(usual)
+                with m.Switch(function):
+                    for code, value in by_code.items():
+                        if value != usual:
+                            with m.Case(code):
+                                m.d.comb += entry.eq(value)
     return entry
+
+
+def range_patterns(start: int, stop: int, bits: int) -> list[str]:
+    """Return patterns of bits that match the numbers from ``start`` to ``stop - 1``."""
+    found = []
+    while start < stop:
+        free = (stop - start).bit_length() - 1
+        if start:
+            free = min(free, (start & -start).bit_length() - 1)
+        found.append(f"{start:0{bits}b}"[: bits - free] + "-" * free)
+        start += 1 << free
+    return found

@@ -75,7 +75,7 @@ class Packer(wiring.Component):
         return m
 
     def _gather(self, m: Module, whole: Signal, state: tuple[Signal, Signal, Signal], flag: Signal) -> None:
-        """Add a result to the line that is begun; ``state`` is whether there is one, fills and ends."""
+        """Add a result to the line that is begun; ``state`` is whether there is one, it fills and it ends."""
         shape, (present, fills, ends) = self.shape, state
         begun, tail = Signal(shape.line), C(0, 1)
         if shape.splits_last:

@@ -222,10 +222,10 @@ def packing(interface: Interface, function: FunctionWords) -> Packing:
     ValueError
         If the results have different widths.
     """
-    widths = {word.format.width for word in function.outputs}
+    widths = sorted({word.format.width for word in function.outputs})
     fields = set(interface.response_fields(function, extended=False))
     if len(widths) != 1 or len(fields) != 1:
-        raise ValueError(f"function {function.name}: results of {sorted(widths)} bits; expected one width")
+        raise ValueError(f"function {function.name}: results of {widths} bits; expected one width")
     (width,), (field,) = widths, fields
     return Packing(interface.response_beat, interface.response_field, width, field, len(function.outputs))
 

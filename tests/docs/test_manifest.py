@@ -38,6 +38,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("iiwa14", {"functions": ("fd",), "ii": 14, "core": "chain", "width": 18}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
+    ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop"}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
     ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),

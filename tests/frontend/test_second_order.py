@@ -73,12 +73,21 @@ def test_bundled_robots(name: str, own: Algorithms) -> None:
     assert_golden(load_urdf(path(name)), SECOND, 1, own)
 
 
-@pytest.mark.parametrize("name", ["toy", pytest.param("hyq", marks=pytest.mark.verify)])
-@pytest.mark.parametrize(
-    "own", [Algorithms(), Algorithms(second="differentiated"), Algorithms("shared")], ids=str
-)
-def test_a_floating_robot(name: str, own: Algorithms) -> None:
-    assert_golden(load_urdf(path(name)).with_floating_base(), ("sid", "hfd"), 2, own)
+FLOATING = (Algorithms(), Algorithms(second="differentiated"), Algorithms("shared"))
+
+
+@pytest.mark.parametrize("own", FLOATING, ids=str)
+def test_parallel_joints_on_a_floating_base(own: Algorithms) -> None:
+    kinds = (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.REVOLUTE)
+    robot = with_parallel_joints(mechanism(kinds, (BASE, 0, 1), 4, (0.0, 0.0, 1.0)), (2,))
+    assert own.possible_for(prepared(robot))
+    assert_golden(robot, ("sid", "hfd"), 2, own)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("own", FLOATING, ids=str)
+def test_a_quadruped_that_floats(own: Algorithms) -> None:
+    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, own)
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])

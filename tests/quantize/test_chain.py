@@ -1,4 +1,4 @@
-"""Number formats of chains: errors by width, budgets, and words of long requests."""
+"""Number formats of chains: errors by width, and budgets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_budget_that_no_width_meets() -> None:
     assert text.endswith("or --width without a budget")
 
 
-def test_words_of_a_task_fit_the_inputs_that_read_them() -> None:
+def test_links_of_both_kinds_read_an_input_each() -> None:
     steps = program_of(chain(4, "mixed"), width=27).steps
     ranges = {f"{array}[{k}]": InputRange(-1.0, 1.0, "1") for array in own.GIVEN for k in range(4)}
     given = given_ranges(steps.sweeps, ranges)

@@ -7,8 +7,17 @@ from __future__ import annotations
 import pytest
 
 from rbdhw.fixed.format import Format
-from tests.support.edge import MALFORMED, NOT_FINITE, OUTSIDE, OVERFLOW, Bench
-from tests.support.serial import any_tasks, serial_accelerator
+from rbdhw.rtl.serial_edge import serial_packet_latency
+from tests.support.edge import (
+    MALFORMED,
+    NOT_FINITE,
+    OUTSIDE,
+    OVERFLOW,
+    Bench,
+    run_together,
+    unloaded_latencies,
+)
+from tests.support.serial import Task, any_tasks, serial_accelerator
 
 CASES = [
     ("equal", 1, 32, {}),
@@ -46,3 +55,69 @@ def test_copies_take_turns(copies):
         bench = Bench(dut, valid, ready, seed=copies)
         packets = bench.run([task.packet(interface) for task in tasks], cycles=6000, expected=len(tasks))
         assert packets == [task.response(interface, core) for task in tasks]
+
+
+def test_pairs_of_streams_take_turns_at_each_core() -> None:
+    dut = serial_accelerator("mixed", 2, 64, copies=2, streams=3)
+    interface, core = dut.interface, dut.cores[0]
+    tasks = [any_tasks(interface, 30, seed=k) for k in range(3)]
+    pairs = [Bench(dut, 0.9, 0.6, seed=k, ports=ports) for k, ports in enumerate(interface.ports)]
+    sent = [[task.packet(interface) for task in own] for own in tasks]
+    came = run_together(pairs, sent, cycles=6000, expected=90)
+    assert came == [[task.response(interface, core) for task in own] for own in tasks]
+
+
+def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
+    dut = serial_accelerator("equal", 3, 512, streams=3)
+    interface = dut.interface
+    packet = Task(1, [0] * len(interface.functions[0].inputs)).packet(interface)
+    pairs = [Bench(dut, seed=k, ports=ports) for k, ports in enumerate(interface.ports)]
+    counts = [len(came) for came in run_together(pairs, [[packet] * 12] * 3, cycles=300)]
+    assert min(counts) >= 4
+    assert max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize(("chain", "window", "width", "more"), CASES)
+def test_latency_of_a_task_alone(chain, window, width, more):
+    dut = serial_accelerator(chain, window, width, **more)
+    interface, (core,) = dut.interface, dut.cores
+    (function,) = interface.functions
+    task = Task(1, [0] * len(function.inputs))
+    found = unloaded_latencies(dut, task.packet(interface), core.ii, period=160)
+    least = serial_packet_latency(interface, function, core.latency("fd"))
+    assert min(found) == least
+    assert max(found) <= least + core.ii - 1
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_tasks_follow_each_other_without_a_gap(copies):
+    """The interval is longer than a packet; no core waits for a request or a place."""
+    dut = serial_accelerator("equal", 3, 512, copies=copies)
+    interface, core = dut.interface, dut.cores[0]
+    task = Task(1, [0] * len(interface.functions[0].inputs))
+    bench = Bench(dut)
+    bench.run([task.packet(interface)] * 12, cycles=1000, expected=12)
+    ends = [cycle for cycle, (_, last) in bench.beats if last]
+    assert {after - before for before, after in zip(ends, ends[copies:], strict=False)} == {core.ii}
+
+
+@pytest.mark.parametrize("start", [9, 26, 58, 71])
+def test_a_reset_discards_all_tasks_and_a_partial_packet(start):
+    dut = serial_accelerator("mixed", 2, 64)
+    interface, (core,) = dut.interface, dut.cores
+    tasks = any_tasks(interface, 40, seed=start)
+    bench = Bench(dut, ready=0.7, reset=range(start, start + 3))
+    bench.run([task.packet(interface) for task in tasks], cycles=2500)
+    first = next(number for cycle, number in bench.sent if cycle > start)
+    assert bench.packets(start) == [task.response(interface, core) for task in tasks[first:]]
+
+
+def test_requests_wait_for_places():
+    """A sink that stands still stops the source, and nothing is lost."""
+    dut = serial_accelerator("mixed", 1, 64)
+    interface, (core,) = dut.interface, dut.cores
+    tasks = any_tasks(interface, 60, seed=4)
+    bench = Bench(dut, pause=range(60, 900))
+    packets = bench.run([task.packet(interface) for task in tasks], cycles=3000, expected=60)
+    assert packets == [task.response(interface, core) for task in tasks]
+    assert not [cycle for cycle, _ in bench.sent if 800 < cycle < 900]

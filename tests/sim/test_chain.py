@@ -76,7 +76,7 @@ def test_intervals() -> None:
     with pytest.raises(InputError) as refusal:
         build_design(robot, replace(options_of(4), ii=7), MODERATE)
     assert str(refusal.value) == (
-        "ii: 7 is no multiple of the chain's 4 links; expected as many cycles for each link; use --ii 8"
+        "ii: 7 is no multiple of the robot's 4 links; expected as many cycles for each link; use --ii 8"
     )
 
 

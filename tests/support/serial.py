@@ -25,6 +25,10 @@ CODE = CODES["fd"]
 
 RESULT = Format(15, 4)
 
+VELOCITY = Format(9, 4)
+
+FORCE = Format(12, 3)
+
 FACTORS = {"turn": 3, "slide": 5, "v": 7, "tau": 11}
 """The inputs of a link, and their factors in its result."""
 

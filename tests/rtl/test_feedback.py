@@ -1,0 +1,98 @@
+"""What feedback adds to a force: in the units of its words, and in hardware bit for bit as in the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+
+from rbdhw.fixed.feedback import GAIN, Feedback
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.state_error import error_terms
+from rbdhw.rtl.feedback import FeedbackSum
+
+TASKS = 50
+
+STATE = (
+    Word("q[0]", "m", -1, Format(12, 9), -2000, 2000),
+    Word("q[1]", "turn", -1, Format(16, 16)),
+    Word("v[0]", "m/s", -1, Format(30, 24), -(1 << 28), 1 << 28),
+)
+"""Words of the state whose errors have 13, 16 and 27 bits."""
+
+REFERENCES = tuple(
+    Word(term.reference or "", "1", -1, term.word.format) for term in error_terms(STATE, "x_nominal", 2)
+)
+
+
+@pytest.fixture(params=[Format(18, 8), Format(32, 24)], ids=["rounded", "extended"])
+def feedback(request: pytest.FixtureRequest) -> Feedback:
+    return Feedback(Word("tau[0]", "N", -1, request.param), error_terms(STATE, "x_nominal", 2))
+
+
+def drawn(feedback: Feedback) -> tuple[dict[str, Any], dict[str, int], dict[str, int]]:
+    """Return words of the state, a row of references, and gains."""
+    rng = np.random.default_rng(3)
+    values = {
+        own.name: rng.integers(own.lowest or own.format.lowest, own.highest or own.format.highest, TASKS)
+        for own in STATE
+    }
+    row = {own.name: int(rng.integers(own.format.lowest // 4, own.format.highest // 4)) for own in REFERENCES}
+    gains = {
+        feedback.stored(term): int(rng.integers(GAIN.lowest, GAIN.highest, endpoint=True))
+        for term in feedback.terms
+    }
+    return values, row, gains
+
+
+def test_sums_of_products_of_different_widths(feedback: Feedback) -> None:
+    values, row, gains = drawn(feedback)
+    assert len({feedback.shift(term) for term in feedback.terms}) == 3
+    exact = np.zeros(TASKS)
+    for term in feedback.terms:
+        off = values[term.word.name] - row[term.reference or ""]
+        if term.wraps:
+            off = (off + (1 << 15)) % (1 << 16) - (1 << 15)
+        gain = gains[feedback.stored(term)] * 2.0**-GAIN.binary_point * feedback.largest(term)
+        exact += off * 2.0**-term.word.format.binary_point * gain
+    found = feedback.added(values, row, gains) * 2.0**-feedback.force.format.binary_point
+    np.testing.assert_allclose(found, exact, atol=0.01 * np.abs(exact).max() * 2.0**-10, rtol=1e-6)
+
+
+def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
+    values, row, gains = drawn(feedback)
+    dut = FeedbackSum(feedback=[feedback], words=REFERENCES)
+    (width,) = dut.widths
+    packed = _packed([gains[feedback.stored(term)] for term in feedback.terms], [GAIN.width] * 3)
+    widths = [own.format.width for own in STATE]
+    references = _packed([row[own.name] for own in REFERENCES], [own.format.width for own in REFERENCES])
+    found: list[int] = []
+
+    async def testbench(ctx: Any) -> None:
+        ctx.set(dut.row, references)
+        ctx.set(dut.gains, packed)
+        for k in range(TASKS + dut.latency):
+            if k >= dut.latency:
+                bits = ctx.get(dut.added)
+                found.append(bits - (bits >> width - 1 << width))
+            if k < TASKS:
+                ctx.set(dut.values, _packed([int(values[own.name][k]) for own in STATE], widths))
+            await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    np.testing.assert_array_equal(found, feedback.added(values, row, gains))
+
+
+def _packed(numbers: list[int], widths: list[int]) -> int:
+    """Return numbers side by side, the first in the lowest bits."""
+    packed, start = 0, 0
+    for number, width in zip(numbers, widths, strict=True):
+        packed |= (number & (1 << width) - 1) << start
+        start += width
+    return packed

@@ -11,9 +11,7 @@ from amaranth.hdl import _nir
 
 from rbdhw import pipeline, progress
 from rbdhw.cli.app import BAD_INPUT, main
-from rbdhw.cores.array import ArrayCore
-from rbdhw.cores.chain import ChainCore
-from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.cores import KINDS
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
 from rbdhw.rtl import verilog
@@ -122,7 +120,7 @@ def remembered_choices():
 def headings():
     """Write only the heading of Verilog: the rest takes most of the time of a small build."""
     with pytest.MonkeyPatch.context() as patch:
-        for core in (PipelineCore, ArrayCore, ChainCore):
+        for core in KINDS.values():
             patch.setattr(core, "component", lambda *_: None)  # an unused component would warn
         patch.setattr(pipeline, "Accelerator", lambda **_: None)
         patch.setattr(pipeline, "to_verilog", lambda _, header: "\n".join(header))

@@ -79,7 +79,7 @@ def test_the_state_keeps_its_last_bits() -> None:
     handed = {word.name: word.format for word in program.steps.program.inputs}
     results = {word.name: word.format for word in program.outputs["rk4"]}
     for k in range(2):
-        assert handed[f"stage_v[{k}]"].width <= 22
+        assert handed[f"stage_v[{k}]"].width <= 22 < formats[f"v[{k}]"].width
         assert formats[f"v[{k}]"].binary_point > handed[f"stage_v[{k}]"].binary_point
         assert results[f"rk4.x_next[{2 + k}]"].binary_point >= formats[f"v[{k}]"].binary_point
     steps = 64

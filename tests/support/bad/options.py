@@ -161,6 +161,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
         "--share-stages",
         "on",
     ): "no function of the build works in stages; expected auto or off; add rk4 or drk4",
+    ("--functions", "rk4", "--ii", 6, "--share-stages", "loop"): "expected a multiple of 4; use --ii 8",
     ("--functions", "rk4", "--ii", 5, "--share-stages", "on"): "expected a multiple of 2 or 3; use --ii 6",
     (
         "--functions",

@@ -20,7 +20,7 @@ FORMATS = (
     "fixed.reciprocal",
 )
 
-CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stores", "schedule.task_words")
+CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stores", "schedule.shared_words")
 """The data of a chain core."""
 
 ROLLOUTS = ("fixed.cost", "fixed.feedback", "fixed.state_error", "fixed.rollout")

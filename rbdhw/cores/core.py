@@ -126,7 +126,7 @@ class Core(ABC):
         return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
 
     def packet_latency(self, interface: Interface, function: FunctionWords, cores: int = 1) -> int:
-        """Return the :func:`~rbdhw.rtl.shell.packet_latency` of a function, with so many cores in all."""
+        """Return the latency of a function's packets in cycles, in an accelerator of so many cores."""
         waiting = waiting_places(cores, self.schedule.ii, interface.streams)
         return packet_latency(interface, function, self.latency[function.name], waiting)
 

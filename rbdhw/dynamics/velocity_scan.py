@@ -97,7 +97,7 @@ def _of_heads(parents: Sequence[int], steps: Sequence[_Step]) -> dict[int, Vecto
 
 
 def _begins(depth: int) -> bool:
-    """Return whether a body with so many ancestors is the first of a segment."""
+    """Return whether a body at this depth is the first of a segment."""
     return depth > 0 and depth % SEGMENT == 0
 
 

@@ -6,9 +6,9 @@ from rbdhw.estimate.core import core_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Carried, Constant
+from rbdhw.schedule.shared_words import shared_words
 from rbdhw.schedule.stores import lookups, stores
 from rbdhw.schedule.sweeps import ChainSchedule
-from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Target
 
 
@@ -25,13 +25,13 @@ def chain_cells(program: ChainProgram, schedule: ChainSchedule, device: Target) 
         address = lookup.depth.bit_length() - 1
         waiting += fabric.queue(lookup.width, lookup.depth) + fabric.table(address + 1, links)
         selection += Cells(2.0 * address, address)
-    if not steps.sweeps.result:  # a register that holds the results of the last step
+    if not steps.sweeps.each_link:  # a register that holds the results of the last step
         waiting += Cells(
             flip_flops=sum(word.format.width for own in program.outputs.values() for word in own)
         )
     widths = {word.name: word.format.width for word in steps.program.inputs}
     for place, (sweep, time) in enumerate(zip(steps.sweeps.sweeps, schedule.sweeps, strict=True)):
-        if shared := task_words(program, schedule, place):
+        if shared := shared_words(program, schedule, place):
             waiting += fabric.queue(shared.width, shared.depth)
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
         table = sum(widths[name] for name, own in sources.items() if isinstance(own, Constant))

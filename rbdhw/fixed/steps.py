@@ -58,7 +58,7 @@ def join_steps(sweeps: Sweeps) -> JoinedSteps:
     results = [
         (name, edge.applied(edges[edge.node]))
         for name, edge in sweep.step.outputs
-        if not sweeps.result and sweeps.is_result(name)
+        if not sweeps.each_link and sweeps.is_result(name)
     ]
     return JoinedSteps(sweeps, build.finish(results), tuple(places))
 
@@ -201,7 +201,7 @@ class _Unrolling:
                 taker = self._steps.taker(word)
                 if taker is not None:
                     self._handed[taker, link] = places[word.value]
-                elif sweeps.result:
+                elif sweeps.each_link:
                     results[link] = replace(
                         word, name=sweeps.result_name(link), unit=unit[link], value=places[word.value]
                     )

@@ -6,7 +6,7 @@ children. Inward, each child adds what its next sibling handed on, and the first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, cast
@@ -27,6 +27,7 @@ from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sw
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
+from rbdhw.passes.unread import leave_out_unread
 from rbdhw.remarks import warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -173,15 +174,16 @@ class _Recording:
 
     def finish(self) -> Sweeps:
         """Return the sweeps without what no result depends on, and the sources of their inputs."""
-        result = f"{RELEASE}.{RESULT}[0]"
-        outputs, sweeps = {result}, self._sweeps
-        while True:
-            sweeps = [_with_outputs(sweep, outputs) for sweep in self._sweeps]
-            sources = {name: self._sources[name] for sweep in sweeps for name in sweep.step.inputs}
-            read = {own.output for own in sources.values() if isinstance(own, Carried | Kept)}
-            if read <= outputs:
-                return Sweeps(len(self._joints), tuple(sweeps), sources, CHAIN_FUNCTION, RESULT, result)
-            outputs |= read
+        return leave_out_unread(
+            Sweeps(
+                len(self._joints),
+                tuple(self._sweeps),
+                self._sources,
+                CHAIN_FUNCTION,
+                RESULT,
+                f"{RELEASE}.{RESULT}[0]",
+            )
+        )
 
     # The steps
 
@@ -260,7 +262,7 @@ class _Recording:
         return inertia, _wrench(self._carried("wrench", (0.0,) * 6, givers, prefix))
 
     def _carried(self, name: str, first: Sequence[float], givers: Givers, prefix: str = "") -> Any:
-        """Return numbers that other links hand on; ``prefix`` tells those of two givers apart."""
+        """Return numbers that another link hands on; a ``prefix`` names those of a second link."""
         return tuple(
             self._input(
                 f"{self._name}_{prefix}{name}[{k}]", Carried(f"{self._name}.{name}[{k}]", value, givers)
@@ -358,12 +360,6 @@ class _Recording:
         if isinstance(turning, float) and isinstance(sliding, float) and turning == sliding:
             return turning
         return self._recorder.select(flag, turning, sliding)
-
-
-def _with_outputs(sweep: Sweep, names: Collection[str]) -> Sweep:
-    """Return a sweep with only these of its outputs."""
-    outputs = tuple(pair for pair in sweep.step.outputs if pair[0] in names)
-    return replace(sweep, step=prune(replace(sweep.step, outputs=outputs)))
 
 
 def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:

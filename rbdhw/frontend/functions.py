@@ -95,7 +95,7 @@ def record_stage(
     ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
     """
     pipeline = _StagePipeline(recorder, robot, (function,), fext, algorithms)
-    pipeline.steady = frozenset(steady)
+    pipeline.steady = steady
     pipeline.record(function)
     return pipeline.integrator
 
@@ -208,7 +208,7 @@ class _Pipeline(SecondQuantities):
 class _StagePipeline(_Pipeline):
     """The results of a function of which one stage is recorded."""
 
-    steady: frozenset[str] = frozenset()
+    steady: Collection[str] = ()
 
     @cached_property
     def integrator(self) -> StageStep:

@@ -19,6 +19,7 @@ from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
+from rbdhw.passes.unread import leave_out_unread
 from rbdhw.protocol import NEXT_STATE
 from rbdhw.robot.model import Robot
 from rbdhw.runtime.garbage_collector import seldom_collect
@@ -40,15 +41,12 @@ def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
         if not found:
             break
         steady |= found
-    graph = optimise(_without_unread(graph, sources), delays)
-    return Sweeps(
-        STAGES,
-        (Sweep(SWEEP, graph),),
-        {name: sources.get(name, Shared()) for name in graph.inputs},
-        function,
-        NEXT_STATE,
-        "",
-    )
+    named = {name: sources.get(name, Shared()) for name in graph.inputs}
+    whole = leave_out_unread(Sweeps(STAGES, (Sweep(SWEEP, graph),), named, function, NEXT_STATE, ""))
+    (step,) = whole.sweeps
+    graph = optimise(step.step, delays)
+    sources = {name: whole.sources[name] for name in graph.inputs}
+    return replace(whole, sweeps=(replace(step, step=graph),), sources=sources)
 
 
 def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph, Mapping[str, Source]]:
@@ -97,15 +95,3 @@ def _constant(graph: Graph, edge: Edge) -> float | None:
         if node.op is Op.CONSTANT
         else None
     )
-
-
-def _without_unread(graph: Graph, sources: Mapping[str, Source]) -> Graph:
-    """Return the graph without what stages hand on but no stage reads."""
-    while True:
-        read = {own.output for name in graph.inputs if isinstance(own := sources.get(name), Carried)}
-        outputs = tuple(
-            pair for pair in graph.outputs if not pair[0].startswith(f"{SWEEP}.") or pair[0] in read
-        )
-        if len(outputs) == len(graph.outputs):
-            return graph
-        graph = prune(replace(graph, outputs=outputs))

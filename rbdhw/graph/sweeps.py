@@ -146,13 +146,18 @@ class Sweeps:
         """Return the name of a link's element of the result."""
         return f"{self.function}.{self.array}[{link}]"
 
+    @property
+    def each_link(self) -> bool:
+        """Whether each link has a result, and not the last step all of them."""
+        return bool(self.result)
+
     def is_result(self, output: str) -> bool:
         """Return whether an output of a step is a result of the function, of every link or of the last."""
-        return output == self.result if self.result else output.startswith(f"{self.function}.")
+        return output == self.result if self.each_link else output.startswith(f"{self.function}.")
 
     def results(self) -> Iterator[tuple[str, str, int]]:
         """Yield the name of each result, and the output and the link of the step that has it."""
-        if self.result:
+        if self.each_link:
             yield from ((self.result_name(link), self.result, link) for link in range(self.links))
             return
         for output, _ in self.sweeps[-1].step.outputs:
@@ -161,7 +166,9 @@ class Sweeps:
 
     def region(self, own: Region, link: int) -> Region:
         """Return the region of a step's node for a link: its joint, or the stage of a method in time."""
-        return replace(own, joint=link) if self.result else replace(own, step=f"{own.step}{STAGE}{link + 1}")
+        return (
+            replace(own, joint=link) if self.each_link else replace(own, step=f"{own.step}{STAGE}{link + 1}")
+        )
 
 
 def run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,12 @@ from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.sweeps import Given, Sweep, Sweeps, run
 from rbdhw.progress import Progress, silent
-from rbdhw.quantize.formats import COARSEST_STEP, Formats, accelerator_model, function_errors
+from rbdhw.quantize.formats import COARSEST_STEP, NOISE_PASSES, Formats, accelerator_model, function_errors
 from rbdhw.quantize.magnitudes import NOISE_MARGIN, NOISY
 from rbdhw.quantize.observation import Draws, Trials, draw_trials, sample_inputs
 from rbdhw.sim.packets import quantise
 
 Array = NDArray[np.float64]
-
-NOISE_PASSES = 2
-"""The most times that magnitudes are raised to the rounding errors that the program shows."""
 
 MOST_STEPS = 1 << 17
 """The steps of links over which magnitudes are observed: fewer tasks of a longer chain are drawn."""
@@ -105,17 +102,7 @@ class _Choice:
     def program(self, width: int) -> ChainProgram:
         """Return the program of a width; magnitudes that are mainly rounding errors are raised."""
         widths = plain_widths(self._joined.graph, width)
-        seen = list(self._magnitudes)
-        program = self._lower(seen, widths)
-        for _ in range(NOISE_PASSES):
-            raised = raise_to_noise(seen, program, self._noise)
-            if raised == seen:
-                break
-            seen, before = raised, program
-            program = self._lower(seen, widths)
-            if min(own.format.binary_point for own in program.operations) < -COARSEST_STEP:
-                return before
-        return program
+        return lower_with_noise(self._magnitudes, self._noise, lambda seen: self._lower(seen, widths))
 
     def _lower(self, magnitudes: Sequence[float], widths: Widths) -> ChainProgram:
         steps = lower_steps(self._joined, magnitudes, self._given, widths)
@@ -146,6 +133,33 @@ def largest_magnitudes(joined: JoinedSteps, chunks: Sequence[Mapping[str, Array]
     for inputs in chunks:
         run(joined.sweeps, inputs, step)
     return [float(size) for size in found]
+
+
+def lower_with_noise(
+    magnitudes: Sequence[float],
+    reals: Mapping[str, Array],
+    lower: Callable[[Sequence[float]], ChainProgram],
+) -> ChainProgram:
+    """Return the program for magnitudes that are raised where values consist mainly of rounding errors.
+
+    Parameters
+    ----------
+    reals
+        The numbers of the tasks in which rounding errors are observed.
+    lower
+        Returns the program for some magnitudes.
+    """
+    seen = list(magnitudes)
+    program = lower(seen)
+    for _ in range(NOISE_PASSES):
+        raised = raise_to_noise(seen, program, reals)
+        if raised == seen:
+            break
+        seen, before = raised, program
+        program = lower(seen)
+        if min(own.format.binary_point for own in program.operations) < -COARSEST_STEP:
+            return before
+    return program
 
 
 def raise_to_noise(

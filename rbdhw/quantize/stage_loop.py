@@ -24,8 +24,8 @@ from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweeps
 from rbdhw.graph.twins import no_twins
 from rbdhw.progress import Progress, silent
-from rbdhw.quantize.chain import raise_to_noise
-from rbdhw.quantize.formats import COARSEST_STEP, NOISE_PASSES, FormatChoice, Formats
+from rbdhw.quantize.chain import lower_with_noise
+from rbdhw.quantize.formats import FormatChoice, Formats
 from rbdhw.quantize.observation import Observed, Trials, observe
 from rbdhw.runtime.garbage_collector import seldom_collect
 
@@ -122,17 +122,11 @@ class _StageChoice(FormatChoice):
     def lower(self, widths: Widths) -> ChainProgram:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
         self._report(widths)
-        program = self._program(self._magnitudes, widths)
-        seen = self._magnitudes
-        for _ in range(NOISE_PASSES):
-            raised = raise_to_noise(seen, program, self._observed.noise_words)
-            if raised == seen:
-                break
-            seen, before = raised, program
-            program = self._program(seen, widths.fit_magnitudes(self._magnitudes, seen))
-            if min(own.format.binary_point for own in program.operations) < -COARSEST_STEP:
-                return before
-        return program
+        return lower_with_noise(
+            self._magnitudes,
+            self._observed.noise_words,
+            lambda seen: self._program(seen, widths.fit_magnitudes(self._magnitudes, seen)),
+        )
 
     def _program(self, magnitudes: Sequence[float], widths: Widths) -> ChainProgram:
         steps = lower_steps(self._joined, magnitudes, self._ranges, widths)

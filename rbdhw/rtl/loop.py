@@ -10,11 +10,11 @@ from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.sweeps import Sweep
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.shared_words import read_shared_words
 from rbdhw.rtl.steps import Steps
 from rbdhw.rtl.stream import registers
-from rbdhw.rtl.task_words import read_task_words
+from rbdhw.schedule.shared_words import shared_words
 from rbdhw.schedule.sweeps import ChainSchedule
-from rbdhw.schedule.task_words import task_words
 from rbdhw.target import Primitive
 
 
@@ -51,14 +51,14 @@ class _Stages(Steps):
     """Stages that read the same numbers of the task; the last one has the results."""
 
     def _task_numbers(self, sweep: Sweep) -> dict[str, Any]:
-        own = task_words(self._core.chain, self._schedule, self._sweeps.sweeps.index(sweep))
+        own = shared_words(self._core.chain, self._schedule, self._sweeps.sweeps.index(sweep))
         if own is None:
             return {}
         program = self._core.program
         slots = split_sum(self._m, self._core.payload, program.slots)
-        return read_task_words(
+        return read_shared_words(
             self._m,
-            f"{sweep.name}_task_words",
+            f"{sweep.name}_shared_words",
             own,
             {word.name: slots[word.slot][: word.format.width] for word in program.inputs},
             starts=self._core.phase_zero,

@@ -69,7 +69,7 @@ def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
                 yield _store(
                     earlier.name, sweep.name, words, reads, [ready.ready(link, links) for link in order]
                 )
-    if not steps.sweeps.result:
+    if not steps.sweeps.each_link:
         return
     last = steps.sweeps.sweeps[-1]
     (result,) = (word for word in steps.program.outputs[last.name] if steps.taker(word) is None)

@@ -117,8 +117,8 @@ def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
         of its own. Otherwise all steps read the same numbers, and the last one has the results.
     """
     times: list[SweepTime] = []
-    links, gathered = sweeps.links, bool(sweeps.result)
-    start = FIRST_WORDS + STORE if gathered else STORE
+    links = sweeps.links
+    start = FIRST_WORDS + STORE if sweeps.each_link else STORE
     for sweep in sweeps.sweeps:
         delay = math.ceil((step.latency[sweep.name] + 1) / step.ii)
         least = delay + STORE if sweeps.branches(sweep) else delay
@@ -127,6 +127,6 @@ def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
         start = times[-1].last(links) + STORE
     last = times[-1]
     output = last.last(links) - links
-    if gathered:
+    if sweeps.each_link:
         output = max(last.ready(link, links) + STORE - link for link in range(links))
     return ChainSchedule(step, links, tuple(times), output, sweeps.function)

@@ -44,9 +44,9 @@ def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
                 if entry[sweep.name, link] < needed:
                     raise SweepError(f"{name}: link {link} enters before window {needed}")
     last = sweeps.sweeps[-1].name
-    if not sweeps.result and schedule.output + links < ready[last, links - 1]:
+    if not sweeps.each_link and schedule.output + links < ready[last, links - 1]:
         raise SweepError("the results leave before they are ready")
-    for link in range(links if sweeps.result else 0):
+    for link in range(links if sweeps.each_link else 0):
         if schedule.output + link < ready[last, link] + 2:
             raise SweepError(f"the result of link {link} leaves before it is written")
 

@@ -11,7 +11,7 @@ import pytest
 from rbdhw.cores.loop import LoopCore
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.schedule.task_words import task_words
+from rbdhw.schedule.shared_words import shared_words
 from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
 from tests.support.stage_loops import loop_core, search_of
 
@@ -39,7 +39,7 @@ def test_a_stage_waits_for_the_one_before_and_has_its_windows_alone(window: int)
 def test_each_stage_reads_the_words_of_its_task(window: int) -> None:
     """The memory window by window: written when a task starts, and read in the window before a stage."""
     own = core(window)
-    (time,), words = own.schedule.sweeps, task_words(own.program, own.schedule, 0)
+    (time,), words = own.schedule.sweeps, shared_words(own.program, own.schedule, 0)
     assert words is not None
     held: dict[int, int] = {}
     entries = {

@@ -15,7 +15,7 @@ from rbdhw.schedule.sweeps import ChainSchedule
 
 
 @dataclass(frozen=True)
-class TaskWords:
+class SharedWords:
     """The memory that the steps of a sweep read.
 
     Parameters
@@ -40,7 +40,7 @@ class TaskWords:
         return max(2, 1 << max(self.ages).bit_length())
 
 
-def task_words(program: ChainProgram, schedule: ChainSchedule, sweep: int) -> TaskWords | None:
+def shared_words(program: ChainProgram, schedule: ChainSchedule, sweep: int) -> SharedWords | None:
     """Return the memory that a sweep, by its place, reads; None if its steps read no such numbers.
 
     A step that enters in window ``e`` reads in the one before, and a task starts every ``links`` windows.
@@ -51,4 +51,4 @@ def task_words(program: ChainProgram, schedule: ChainSchedule, sweep: int) -> Ta
     if not words:
         return None
     links, time = schedule.links, schedule.sweeps[sweep]
-    return TaskWords(words, tuple((time.enters(k, links) - 1) // links for k in range(links)))
+    return SharedWords(words, tuple((time.enters(k, links) - 1) // links for k in range(links)))

@@ -9,13 +9,13 @@ from amaranth.hdl import Array, C, Cat, Module, Signal
 from amaranth.lib.memory import Memory
 
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.schedule.task_words import TaskWords
+from rbdhw.schedule.shared_words import SharedWords
 
 
-def read_task_words(
+def read_shared_words(
     m: Module,
     name: str,
-    own: TaskWords,
+    own: SharedWords,
     words: Mapping[str, Any],
     *,
     starts: Any,

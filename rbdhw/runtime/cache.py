@@ -1,18 +1,29 @@
-"""The user's cache: results that are expensive to make and cheap to keep; deleting it is harmless."""
+"""The user's cache: results that are expensive to make and cheap to keep; deleting it is harmless.
+
+Programs and libraries from here are run. So nobody but the user may write to the folder, and a file is used
+only if its digest is the one that was written beside it.
+"""
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from rbdhw.runtime.files import aside
 
+DIGEST = ".sha256"
+"""The suffix of the file that has a file's digest."""
 
-def find_or_make(name: str, make: Callable[[Path], Path], folder: Path) -> Path:
-    """Return the file ``name`` of the user's cache, made unless it exists.
+
+def find_or_make(name: str, make: Callable[[Path], Path], folder: Path | None = None) -> Path:
+    """Return the file ``name`` of the user's cache, made unless it exists and is whole.
 
     Parameters
     ----------
@@ -21,39 +32,104 @@ def find_or_make(name: str, make: Callable[[Path], Path], folder: Path) -> Path:
     make
         Makes the file in an empty temporary folder, and returns its path.
     folder
-        Where the file is kept if the user's cache is not writable.
+        Where the file is kept if the user's cache cannot be used; by default a folder that only this
+        process uses, and that is removed at its end.
     """
-    kept = [place / name for place in (user_cache(), folder) if place is not None]
-    for file in kept:
-        if file.is_file():
-            return file
+    places = []
+    for place in _places(folder):
+        if is_whole(place / name):
+            return place / name
+        places.append(place)
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         made = make(Path(work))
-        for file in kept[:-1]:
+        for place in places[:-1]:
             try:
-                keep(made, file)
+                keep(made, place / name)
             except OSError:
                 continue
-            return file
-        keep(made, kept[-1])
-    return kept[-1]
+            return place / name
+        keep(made, places[-1] / name)
+    return places[-1] / name
+
+
+def _places(folder: Path | None) -> Iterator[Path]:
+    """Yield the folders in which a file may be, the last of which can be written."""
+    own = user_cache()
+    if own is not None:
+        yield own
+    yield folder or process_folder()
 
 
 def user_cache() -> Path | None:
-    """Return ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``); None if the user has no home."""
+    """Return ``$XDG_CACHE_HOME/rbdhw`` (``~/.cache/rbdhw``), which only the user may open; made if missing.
+
+    None if the user has no home, if the folder cannot be made, or if others own it or may write to it.
+    """
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # no home
+        if not base.is_absolute():
+            return None
+        folder = base / "rbdhw"
+        base.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+        state = folder.lstat()
+        if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid():
+            return None
+        if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return None
+        if state.st_mode & (stat.S_IRWXG | stat.S_IRWXO):  # an older version let others read it
+            folder.chmod(stat.S_IRWXU)
+    except (RuntimeError, OSError):  # no home, or a folder that cannot be made
         return None
-    return base / "rbdhw" if base.is_absolute() else None
+    return folder
+
+
+@cache
+def process_folder() -> Path:
+    """Return a folder that only this process uses, and that is removed at its end."""
+    folder = Path(tempfile.mkdtemp(prefix="rbdhw-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def log_file(name: str) -> Path:
+    """Return the path of a log: in the user's cache, or else in a new folder that only the user may open."""
+    return (user_cache() or Path(tempfile.mkdtemp(prefix="rbdhw-"))) / name
+
+
+def is_whole(file: Path) -> bool:
+    """Return whether a file exists and has the digest that was written beside it."""
+    try:
+        if not stat.S_ISREG(file.lstat().st_mode):
+            return False
+        expected = _beside(file).read_text(encoding="ascii")
+        return expected == _digest(file)
+    except (OSError, ValueError):
+        return False
 
 
 def keep(made: Path, place: Path) -> None:
-    """Copy a file to its place in a cache atomically; another process may do the same at the same time."""
+    """Copy a file to its place in a cache atomically, and write its digest beside it.
+
+    Another process may do the same at the same time.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
-    copy = aside(place.parent)
+    copy, digest = aside(place.parent), aside(place.parent)
     try:
         shutil.copy(made, copy)  # a program remains executable
+        digest.write_text(_digest(copy), encoding="ascii")
         copy.replace(place)
+        digest.replace(_beside(place))
     finally:
         copy.unlink(missing_ok=True)
+        digest.unlink(missing_ok=True)
+
+
+def _beside(file: Path) -> Path:
+    """Return the path of the file with a file's digest."""
+    return file.with_name(file.name + DIGEST)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -8,13 +8,12 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from rbdhw.errors import InputError
-from rbdhw.runtime.cache import find_or_make
+from rbdhw.runtime.cache import find_or_make, log_file
 
 COMPILERS = ("cc", "gcc", "clang")
 """The compilers that are tried if the variable CC is not set."""
@@ -35,15 +34,36 @@ def find_compiler() -> tuple[str, ...]:
     InputError
         There is none.
     """
-    given = shlex.split(os.environ.get("CC", ""))
-    for name in given[:1] or COMPILERS:
+    given = command_in("CC", "the path of a C compiler")
+    if given:
+        return given
+    for name in COMPILERS:
         found = shutil.which(name)
         if found is not None:
-            return (found, *given[1:])
-    if given:
-        raise InputError(f"CC={given[0]}", "no such program", "the path of a C compiler")
+            return (found,)
     reason = f"none of {', '.join(COMPILERS)} is installed"
     raise InputError("C compiler", reason, "one, or its path in CC", "install one, or use --engine numpy")
+
+
+def command_in(variable: str, expected: str) -> tuple[str, ...]:
+    """Return the command that an environment variable has, with the program's path; empty if it is not set.
+
+    Raises
+    ------
+    InputError
+        There is no such program, or a quotation mark is open.
+    """
+    text = os.environ.get(variable, "")
+    try:
+        given = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{variable}={text}", f"cannot be split ({error})", expected) from None
+    if not given:
+        return ()
+    found = shutil.which(given[0])
+    if found is None:
+        raise InputError(f"{variable}={given[0]}", "no such program", expected)
+    return (found, *given[1:])
 
 
 def compile_library(
@@ -73,11 +93,10 @@ def compile_library(
         It fails.
     """
     command = [*(compiler or (*find_compiler(), *FLAGS)), *flags]
-    digest = hashlib.sha256("\0".join([_host(command[0]), *command[1:], *compiled]).encode())
+    digest = hashlib.sha256("\0".join([_host(tuple(command)), *command, *compiled]).encode())
     for name, text in sorted(sources.items()):
         digest.update(f"\0{name}\0{text}".encode())
     library = f"{Path(compiled[0]).stem}-{digest.hexdigest()[:16]}.so"
-    own = Path(tempfile.gettempdir()) / f"rbdhw-{os.getuid()}"
 
     def make(work: Path) -> Path:
         for name, text in sources.items():
@@ -85,15 +104,15 @@ def compile_library(
         made = work / library
         run_compiler(
             [*command, "-o", str(made), *(str(work / name) for name in compiled), "-lm"],
-            (own / library).with_suffix(".log"),
+            Path(library).with_suffix(".log").name,
         )
         return made
 
-    return find_or_make(library, make, own)
+    return find_or_make(library, make)
 
 
-def run_compiler(command: Sequence[str], log: Path) -> str:
-    """Run a compiler and return its output; keep the output as a log if it fails.
+def run_compiler(command: Sequence[str], log: str) -> str:
+    """Run a compiler and return its output; keep the output as a log of this name if it fails.
 
     Raises
     ------
@@ -104,21 +123,21 @@ def run_compiler(command: Sequence[str], log: Path) -> str:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     if done.returncode:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(done.stdout)
+        kept = log_file(log)
+        kept.write_bytes(done.stdout)
         last = done.stdout.decode(errors="replace").splitlines()[-LAST_LINES:]
         lines = "".join(f"\n  {line}" for line in last)
-        raise CompilerError(f"{command[0]}: failed with status {done.returncode}; log: {log}{lines}")
+        raise CompilerError(f"{command[0]}: failed with status {done.returncode}; log: {kept}{lines}")
     return done.stdout.decode(errors="replace")
 
 
 @cache
-def _host(compiler: str) -> str:
+def _host(command: tuple[str, ...]) -> str:
     """Return what a library depends on besides its source: the compiler's version and the processor."""
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
+    version = subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = [platform.processor()]
     features = next((line for line in lines if line.startswith(("flags", "Features"))), lines[0])
-    return f"{compiler}\n{version.decode(errors='replace')}\n{platform.machine()}\n{features}"
+    return f"{version.decode(errors='replace')}\n{platform.machine()}\n{features}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
 import struct
 import tempfile
@@ -14,8 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rbdhw.errors import InputError
-from rbdhw.runtime.cache import user_cache
-from rbdhw.software.compiler import run_compiler
+from rbdhw.software.compiler import command_in, run_compiler
 
 VARIABLE = "NVCC"
 """The environment variable that sets the command."""
@@ -41,12 +38,9 @@ def find_nvcc() -> tuple[str, ...]:
     InputError
         There is none.
     """
-    given = shlex.split(os.environ.get(VARIABLE, ""))
+    given = command_in(VARIABLE, "the path of nvcc")
     if given:
-        found = shutil.which(given[0])
-        if found is None:
-            raise InputError(f"{VARIABLE}={given[0]}", "no such program", "the path of nvcc")
-        return (found, *given[1:])
+        return given
     package = find_spec("nvidia")
     folders = package.submodule_search_locations if package is not None else None
     for name in (*(str(folder / IN_WHEEL) for folder in map(Path, folders or ())), "nvcc"):
@@ -100,7 +94,7 @@ def measure_kernels(
         binary = Path(work) / "dynamics.cubin"
         options = [f"-arch={architecture}", "-Xptxas=-v", "-cubin", "-o", str(binary)]
         command = [*find_nvcc(), *FLAGS, *flags, *options, str(Path(work) / "dynamics.cu")]
-        output = run_compiler(command, (user_cache() or Path(tempfile.gettempdir())) / "nvcc.log")
+        output = run_compiler(command, "nvcc.log")
         return read_use(output, binary.read_bytes())
 
 

@@ -13,7 +13,8 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.software.compiler import CompilerError
+from rbdhw.software.compiler import CompilerError, find_compiler
+from rbdhw.software.nvcc import find_nvcc
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
@@ -150,6 +151,26 @@ def test_without_a_compiler(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("CC", "nocc")
     with pytest.raises(InputError, match="CC=nocc"):
         acc.id(*tasks(1)[:, 0])
+
+
+@pytest.mark.parametrize("damage", [lambda file: os.truncate(file, 4096), lambda file: file.write_bytes(b"")])
+def test_a_damaged_library_is_compiled_again(folder, monkeypatch, tmp_path, damage):
+    """A library that is cut short would end the process when it is called."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    q, v, tau = tasks(1)[:, 0]
+    expected = rbdhw.load(folder).id(q, v, tau).tau
+    (library,) = (tmp_path / "rbdhw").glob("*.so")
+    library.rename(tmp_path / "open.so")  # it stays mapped
+    library.write_bytes((tmp_path / "open.so").read_bytes())
+    damage(library)
+    assert np.array_equal(rbdhw.load(folder).id(q, v, tau).tau, expected)
+
+
+@pytest.mark.parametrize("variable", ["CC", "NVCC"])
+def test_a_command_with_an_open_quotation_is_refused(monkeypatch, variable):
+    monkeypatch.setenv(variable, 'cc "-O2')
+    with pytest.raises(InputError, match=rf'{variable}=cc "-O2: cannot be split \(No closing quotation\)'):
+        {"CC": find_compiler, "NVCC": find_nvcc}[variable]()
 
 
 def test_a_compiler_that_fails_leaves_its_log(folder, monkeypatch, tmp_path):

@@ -12,15 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import WordName
+from rbdhw.arrays import MULTIPLIERS, WordName
 from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import QUATERNION_SLACK
+from rbdhw.domain.graph_inputs import graph_inputs
+from rbdhw.domain.sampling import quaternions
+from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
-from rbdhw.protocol import PARAMETERS, flag_values
+from rbdhw.fixed.program import Word
+from rbdhw.protocol import BASE_HELD, PARAMETERS, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind
-from rbdhw.robot.parameters import held_bounds, held_values
+from rbdhw.robot.parameters import held_bounds
 from rbdhw.sim.packets import encode
 
 Array = NDArray[np.float64]
@@ -31,7 +35,13 @@ OUTSIDE, OVERFLOW = "outside", "overflow"
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
-_JOINT_ENTRIES = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "effort"}
+_JOINT_ENTRIES = {
+    "q": "position",
+    "v": "velocity",
+    "a": "acceleration",
+    "tau": "effort",
+    **dict.fromkeys(MULTIPLIERS, "multiplier"),
+}
 """The entry of a joint's table in a domain file that bounds an array."""
 
 _BASE_ENTRIES = {
@@ -43,6 +53,15 @@ _BASE_ENTRIES = {
     "fext": ("force", "moment"),
 }
 """The entries that bound a moving base or an external force: linear, then angular."""
+
+_UNIT_LENGTH = "bring [x y z w] to unit length"
+
+_REMEDIES = {
+    "gravity": "generate with the larger --gravity",
+    "Minv": "expected the inverse of a mass matrix of this robot",
+    BASE_HELD: "set it to 1 to hold the base, or to 0 to let it float",
+}
+"""What to change where no domain file has the bounds of an array."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +80,8 @@ class Cause:
         The number of tasks. A task with several overflows counts for the first one.
     task, value
         The row of the task that exceeded the bounds by the most, and its value.
+    step
+        Of a rollout: its first flagged step, from 1 on.
     lower, upper, unit
         The bounds, and the unit of all three.
     remedy
@@ -77,6 +98,7 @@ class Cause:
     upper: float
     unit: str
     remedy: str
+    step: int | None = None
 
     @property
     def excess(self) -> float:
@@ -90,8 +112,10 @@ class Cause:
         unit = "" if self.unit in ("1", "") else f" {self.unit}"
         bounds = f"{self.lower:.6g} to {self.upper:.6g}{unit}"
         head = "outside the domain" if self.status == OUTSIDE else "overflow"
-        many = "1 task" if self.tasks == 1 else f"{self.tasks} tasks, this the farthest"
-        worst = f"is {self.value:.6g}{unit} in task {self.task}, expected {bounds}"
+        kind = "task" if self.step is None else "rollout"
+        many = f"1 {kind}" if self.tasks == 1 else f"{self.tasks} {kind}s, this the farthest"
+        at = f"task {self.task}" if self.step is None else f"rollout {self.task}, step {self.step}"
+        worst = f"is {self.value:.6g}{unit} in {at}, expected {bounds}"
         return f"{self.function}: {head}: {self.signal} {worst} ({many}); {self.remedy}"
 
     def json(self) -> dict[str, Any]:
@@ -121,11 +145,32 @@ def diagnose(
         return ()
     numbers = np.arange(tasks) if rows is None else rows
     words = encode(design, function, arrays, extended)
-    found = [
-        *_outside(design, function, arrays, words, extended),
-        *_overflows(design, function, arrays, words, extended),
-    ]
+    found = explain(design, function, words, graph_inputs(design.robot, arrays), extended)
     return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in found)
+
+
+def explain(
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    reals: Mapping[str, Array],
+    extended: bool = False,
+) -> list[Cause]:
+    """Return the causes for which the model flags tasks with these input words (N,).
+
+    ``reals`` are the numbers (N,) for which words stand, before they were limited, by name and in the units
+    of words.
+    """
+    inputs = design.interface.inputs(function, extended)
+    values = {word.name: _value(word, words, reals) for word in inputs}
+    outside = _outside(design, function, words, values, extended)
+    return [*outside, *_overflows(design, function, words, values, extended)]
+
+
+def _value(word: Word, words: Mapping[str, Integers], reals: Mapping[str, Array]) -> Array:
+    """Return the numbers (N,) of a word in the user's unit; of one that has a default, those of its words."""
+    real = reals[word.name] if word.name in reals else word.format.real(words[word.name])
+    return np.asarray(real * TURN if word.unit == "turn" else real, np.float64)
 
 
 def merge_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
@@ -151,36 +196,22 @@ def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
 
 
 def _outside(
-    design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    values: Mapping[str, Array],
+    extended: bool,
 ) -> Iterator[Cause]:
     for word in design.interface.inputs(function, extended):
         if word.lowest is None or word.highest is None:
             continue
-        low, high = words[word.name] < word.lowest, words[word.name] > word.highest
-        if not np.any(low | high):
+        out = (words[word.name] < word.lowest) | (words[word.name] > word.highest)
+        if not np.any(out):
             continue
         array, index = _element(word.name)
-        values = _values(design, arrays, array, index)
-        lower, upper = _bounds(design, array, index)
-        task = int(np.argmax(np.where(low | high, np.maximum(values - upper, lower - values), -np.inf)))
-        yield Cause(
-            function,
-            OUTSIDE,
-            f"{word.name}{_owner(design, array, index)}",
-            int(np.count_nonzero(low | high)),
-            task,
-            float(values[task]),
-            lower,
-            upper,
-            {"turn": "rad"}.get(word.unit, word.unit),
-            _remedy(design, array, index),
-        )
-
-
-def _values(design: Design, arrays: Tasks, array: str, index: tuple[int, ...]) -> Array:
-    """Return the values (N,) of an input in the user's unit, or of a number that is held of parameters."""
-    given = held_values(design.robot, arrays[array]) if array == PARAMETERS else arrays[array]
-    return np.asarray(np.moveaxis(given, 0, -1)[index], np.float64)
+        signal, unit = f"{word.name}{_owner(design, array, index)}", {"turn": "rad"}.get(word.unit, word.unit)
+        bounds, remedy = _bounds(design, array, index), _remedy(design, array, index)
+        yield _cause(function, OUTSIDE, signal, out, values[word.name], bounds, unit, remedy)
 
 
 def _element(name: str) -> tuple[str, tuple[int, ...]]:
@@ -200,7 +231,7 @@ def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, 
 
 
 def _coordinate(design: Design, array: str, index: tuple[int, ...]) -> Coordinate | None:
-    """Return the coordinate of an element of q, v, a or tau; None for other arrays."""
+    """Return the coordinate of an element of q, v, a, tau or of multipliers; None for other arrays."""
     if array == "q":
         return configuration_coordinates(design.robot)[index[0]]
     return velocity_coordinates(design.robot)[index[0]] if array in _JOINT_ENTRIES else None
@@ -209,27 +240,36 @@ def _coordinate(design: Design, array: str, index: tuple[int, ...]) -> Coordinat
 def _owner(design: Design, array: str, index: tuple[int, ...]) -> str:
     if array == "fext":
         return f" (link '{design.robot.bodies[index[0]].name}')"
+    if array == PARAMETERS and design.robot.loaded is not None:
+        return f" ({design.robot.loaded.names[index[0]]})"
     coordinate = _coordinate(design, array, index)
     return f" (joint '{coordinate.joint}'{coordinate.part and ', ' + coordinate.part})" if coordinate else ""
 
 
 def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
-    """Return how to widen the bounds of an input in a domain file."""
+    """Return how to widen the bounds of an input in a domain file, or what else to change."""
     coordinate = _coordinate(design, array, index)
-    if coordinate is not None and coordinate.kind is JointKind.FLOATING:
-        return f"widen {_entry('base', _BASE_ENTRIES[array][index[0] // 3])}"
     if coordinate is not None:
-        return f"widen {_entry('joints.' + _key(coordinate.joint), _JOINT_ENTRIES[array])}"
+        return _joint_remedy(coordinate, array, index)
     if array in _BASE_ENTRIES:
         table = "fext" if array == "fext" else "base"
         return f"widen {_entry(table, _BASE_ENTRIES[array][index[-1] // 3])}"
-    if array == "gravity":
-        return "generate with the larger --gravity"
     if array == PARAMETERS:
         return "widen [parameters] in generate's --domain file"
-    if array == "h":
-        return f"widen {_entry('integration', 'time_step')}"
-    return "expected the inverse of a mass matrix of this robot"
+    return f"widen {_entry('integration', 'time_step')}" if array == "h" else _REMEDIES[array]
+
+
+def _joint_remedy(coordinate: Coordinate, array: str, index: tuple[int, ...]) -> str:
+    """Return the remedy for a coordinate of a joint."""
+    if array == "q" and coordinate.unit == "1":
+        return _UNIT_LENGTH
+    if coordinate.kind is not JointKind.FLOATING:
+        return f"widen {_entry('joints.' + _key(coordinate.joint), _JOINT_ENTRIES[array])}"
+    if array == "q":
+        return "choose an origin nearer to the base"
+    if array in MULTIPLIERS:
+        return f"widen {_entry('default', _JOINT_ENTRIES[array])}"
+    return f"widen {_entry('base', _BASE_ENTRIES[array][index[0] // 3])}"
 
 
 def _entry(table: str, entry: str) -> str:
@@ -254,7 +294,11 @@ class _Overflow:
 
 
 def _overflows(
-    design: Design, function: str, arrays: Tasks, words: Mapping[str, Integers], extended: bool
+    design: Design,
+    function: str,
+    words: Mapping[str, Integers],
+    values: Mapping[str, Array],
+    extended: bool,
 ) -> Iterator[Cause]:
     """Yield the causes of overflows.
 
@@ -262,15 +306,17 @@ def _overflows(
     cause is the value that overflowed first.
     """
     first = _first_overflows(design, function, words, extended)
-    explained = np.zeros(len(arrays["q"]), np.bool_)
-    overflowed = np.any([explained, *(found.tasks for found in first)], axis=0)
-    for joint, length in _quaternion_lengths(design, arrays).items():
+    if not first:
+        return
+    overflowed = np.any([found.tasks for found in first], axis=0)
+    explained = np.zeros_like(overflowed)
+    for joint, length in _quaternion_lengths(design, values).items():
         off = overflowed & (np.abs(length - 1.0) > QUATERNION_SLACK)
         if off.any():
             explained |= off
             bounds = 1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK
             signal = f"quaternion length of joint '{joint}'"
-            yield _overflow(function, signal, off, length, bounds, "1", "bring [x y z w] to unit length")
+            yield _cause(function, OVERFLOW, signal, off, length, bounds, "1", _UNIT_LENGTH)
     program = design.program_of(function)
     results = {word.value: word.name for word in program.outputs[function]}
     for found in first:
@@ -278,8 +324,9 @@ def _overflows(
         if over.any():
             operation = program.operations[found.value]
             format_ = operation.format
-            yield _overflow(
+            yield _cause(
                 function,
+                OVERFLOW,
                 results.get(found.value, f"value v{found.value} of {operation.region}"),
                 over,
                 np.asarray(found.full * format_.step, np.float64),
@@ -311,8 +358,9 @@ def _first_overflows(
     return first
 
 
-def _overflow(
+def _cause(
     function: str,
+    status: str,
     signal: str,
     over: NDArray[np.bool_],
     values: Array,
@@ -320,17 +368,19 @@ def _overflow(
     unit: str,
     remedy: str,
 ) -> Cause:
+    """Return the cause of tasks ``over`` (N,), from the values (N,) of a signal and its bounds."""
     lower, upper = bounds
     task = int(np.argmax(np.where(over, np.maximum(values - upper, lower - values), -np.inf)))
     count = int(np.count_nonzero(over))
-    return Cause(function, OVERFLOW, signal, count, task, float(values[task]), lower, upper, unit, remedy)
+    return Cause(function, status, signal, count, task, float(values[task]), lower, upper, unit, remedy)
 
 
-def _quaternion_lengths(design: Design, arrays: Tasks) -> dict[str, Array]:
-    """Return the lengths of the quaternions by joint."""
-    lengths = {}
-    for body, place in zip(design.robot.bodies, design.robot.q_of, strict=True):
-        part = body.joint.kind.quaternion
-        if part is not None:
-            lengths[body.joint.name] = np.linalg.norm(arrays["q"][:, place][:, part], axis=1)
+def _quaternion_lengths(design: Design, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the lengths (N,) of the quaternions by joint, of those that the function reads."""
+    coordinates, lengths = configuration_coordinates(design.robot), {}
+    for place in quaternions(design.robot):
+        elements = [f"q[{k}]" for k in range(place.start, place.stop)]
+        if values.keys() >= set(elements):
+            length = np.linalg.norm([values[name] for name in elements], axis=0)
+            lengths[coordinates[place.start].joint] = length
     return lengths

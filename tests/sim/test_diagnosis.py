@@ -1,21 +1,26 @@
 """The causes of flagged tasks: inputs outside their domain, overflows, quaternions not of unit length."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
 
+from rbdhw import golden
+from rbdhw.arrays import WordName
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted, mount
-from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.robot.model import Inertia
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.robot.model import BASE, Inertia, JointKind
+from rbdhw.robot.parameters import held_bounds, held_values, load_inertias, nominal_parameters
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import encode
+from tests.support.mechanisms import mechanism
 
 WHEN_OUTSIDE = "in generate's --domain file"
 
@@ -23,7 +28,7 @@ WHEN_OUTSIDE = "in generate's --domain file"
 @pytest.fixture(scope="module")
 def floating():
     """Return the model of a floating toy: external forces, gravity in the task, and all functions."""
-    toy = replace(load_urdf(path("toy")), base_inertia=Inertia(3.0, rotational=(0.1, 0, 0, 0.2, 0, 0.3)))
+    toy = replace(load_urdf(path("toy")), base_inertia=BODY)
     options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=20, fext="all", ii=4, samples=256)
     return make_plan(mount(toy, Mounting("floating", gravity="task")), options).accelerator
 
@@ -64,6 +69,114 @@ def test_an_input_outside_its_domain(floating, array, index, signal, entry):
         f"{lower:.6g} to {upper:.6g} {found[0].unit} (2 tasks, this the farthest); widen {entry} "
         f"{WHEN_OUTSIDE}"
     )
+
+
+BODY = Inertia(3.0, rotational=(0.1, 0.0, 0.0, 0.2, 0.0, 0.3))
+
+KINDS = [kind for kind in JointKind if kind is not JointKind.FLOATING]
+
+
+@lru_cache
+def design_of(name):
+    """Return the model of a small robot whose tasks bring many arrays."""
+    own = {"width": 20, "ii": 4, "samples": 128}
+    if name == "kinds":  # every kind of joint, side by side
+        robot = mechanism(KINDS, [BASE] * len(KINDS), 3)
+        options = BuildOptions(functions=("step", "id"), **own)
+        return make_plan(mount(robot, options.mounting), options).accelerator
+    toy = replace(load_urdf(path("toy")), base_inertia=BODY)
+    own |= {"mounting": Mounting(name, gravity="task")}
+    if name == "any":  # parameters, and forces on links
+        robot = load_inertias(mount(toy, own["mounting"]), ("forearm",))
+        return make_plan(robot, BuildOptions(("id", "step"), fext="all", **own)).accelerator
+    options = BuildOptions(("hid", "difd", "hfd", "step"), algorithms={"products": "dense"}, **own)
+    return make_plan(mount(toy, options.mounting), options).accelerator
+
+
+ARRAYS_OF = {
+    "kinds": {"q", "v", "a", "tau", "h"},
+    "floating": {"q", "v", "a", "tau", "h", "lambda_tau", "lambda_a", "gravity", "Minv"},
+    "given": {"q", "v", "a", "tau", "h", "lambda_tau", "lambda_a", "gravity", "Minv", "base_v", "base_a"},
+    "any": {"q", "v", "a", "tau", "h", "gravity", "fext", "base_a", "base_held"},
+}
+
+
+def outside_words(design, function, arrays, extended):
+    """Return the arrays with a number of each row outside, and for each row its word, value and bounds."""
+    changed, rows = {name: array.copy() for name, array in arrays.items()}, []
+    for word in design.interface.inputs(function, extended):
+        name = WordName.parse(word.name)
+        if word.lowest is None or name.array == "parameters":
+            continue
+        i, j = (0, 0, *name.index)[-2:]
+        bounds = design.domain.bounds[name.array]
+        lower, upper = bounds[i * design.robot.nv + j if name.array == "Minv" else j].tolist()
+        changed[name.array][(len(rows), *name.index)] = value = lower - (upper - lower) - 0.01
+        rows.append((word.name, value, lower, upper))
+    return changed, rows
+
+
+@pytest.mark.parametrize("name", ARRAYS_OF)
+def test_any_number_outside_its_domain_is_named_with_its_value_and_its_bounds(name):
+    design, seen = design_of(name), set()
+    for function in design.functions:
+        arrays, extended = tasks_of(design, 100), FUNCTIONS[function].takes_inverse
+        if extended:
+            arrays |= golden.evaluate(design.robot, "minv", arrays)
+        changed, rows = outside_words(design, function, arrays, extended)
+        causes = [own for own in diagnose(design, function, changed, extended) if own.status == "outside"]
+        causes.sort(key=lambda own: own.task)
+        assert [(own.signal.split(" ")[0], own.value, own.lower, own.upper) for own in causes] == rows
+        assert [(own.task, own.tasks) for own in causes] == [(k, 1) for k in range(len(rows))]
+        assert all(own.remedy for own in causes)
+        seen |= {WordName.parse(word).array for word, *_ in rows}
+    assert seen == ARRAYS_OF[name]
+
+
+def test_an_inertial_parameter_is_named():
+    design = design_of("any")
+    arrays = tasks_of(design, 4)
+    arrays["parameters"][:] = nominal_parameters(design.robot)
+    arrays["parameters"][1, 0, 0] *= 1.5
+    causes = [own for own in diagnose(design, "step", arrays) if own.status == "outside"]
+    assert [(own.signal, own.task, own.remedy) for own in causes][:1] == [
+        (
+            f"parameters[0] ({design.robot.loaded.names[0]})",
+            1,
+            "widen [parameters] in generate's --domain file",
+        )
+    ]
+    assert causes[0].value == held_values(design.robot, arrays["parameters"])[1, 0] > causes[0].upper
+    assert (causes[0].lower, causes[0].upper) == tuple(held_bounds(design.robot)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "index", "signal", "remedy"),
+    [
+        ("floating", "q", 1, "q[1] (joint 'root_joint', y)", "choose an origin nearer to the base"),
+        ("floating", "q", 5, "q[5] (joint 'root_joint', qz)", "bring [x y z w] to unit length"),
+        ("kinds", "h", (), "h", f"widen [integration] time_step {WHEN_OUTSIDE}"),
+        ("any", "base_a", 5, "base_a[5]", f"widen [base] angular_acceleration {WHEN_OUTSIDE}"),
+        ("any", "base_held", (), "base_held", "set it to 1 to hold the base, or to 0 to let it float"),
+    ],
+)
+def test_the_remedy_for_a_number_of_a_step(name, array, index, signal, remedy):
+    design = design_of(name)
+    arrays = tasks_of(design, 4)
+    arrays[array][(3, index) if index != () else 3] = -50.0
+    (cause,) = (own for own in diagnose(design, "step", arrays) if own.status == "outside")
+    assert (cause.signal, cause.remedy) == (signal, remedy)
+
+
+def test_the_multiplier_of_a_joint_and_of_a_base():
+    design = design_of("floating")
+    arrays = tasks_of(design, 4)
+    arrays["lambda_tau"][1, [0, 7]] = 9.0
+    found = {own.signal: own.remedy for own in diagnose(design, "hid", arrays) if own.status == "outside"}
+    assert found == {
+        "lambda_tau[0] (joint 'root_joint', vx)": f"widen [default] multiplier {WHEN_OUTSIDE}",
+        "lambda_tau[7] (joint 'elbow')": f"widen [joints.elbow] multiplier {WHEN_OUTSIDE}",
+    }
 
 
 def test_an_effort_and_a_gravity(floating):

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions
+from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.pipeline import generate
+from rbdhw.frontend.base import mount
+from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.model import Inertia
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 from rbdhw.sim.run import rtl, run
@@ -82,6 +85,31 @@ def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_pa
         "(1 task); widen [joints.rail_1] position in generate's --domain file",
     ]
     assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [3, 5]
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_a_floating_base_out_of_bounds_and_a_quaternion_of_another_length_are_explained(tmp_path):
+    options = BuildOptions(
+        functions=("step",), width=20, ii=4, samples=128, mounting=Mounting("floating"), data_width=64
+    )
+    body = Inertia(3.0, rotational=(0.1, 0.0, 0.0, 0.2, 0.0, 0.3))
+    robot = mount(replace(load_urdf(path("toy")), base_inertia=body), options.mounting)
+    write(build_design(robot, options), tmp_path / "toy")
+    design = read(tmp_path / "toy")
+    arrays = sample(design.robot, design.domain, 4, np.random.default_rng(1))
+    arrays["q"][1, 2], arrays["q"][3, 3:7] = 40.0, 0.7
+    np.savez(tmp_path / "in.npz", **{name: arrays[name] for name in ("q", "v", "tau", "h")})
+    outcome = run(tmp_path / "toy", "step", tmp_path / "in.npz", tmp_path / "out.npz", "numpy")
+    assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [1, 3]
+    assert [(cause.signal, cause.task, cause.value, cause.remedy) for cause in outcome.causes] == [
+        ("q[2] (joint 'root_joint', z)", 1, 40.0, "choose an origin nearer to the base"),
+        (
+            "quaternion length of joint 'root_joint'",
+            3,
+            pytest.approx(1.4),
+            "bring [x y z w] to unit length",
+        ),
+    ]
 
 
 @pytest.fixture(scope="module", params=["fixed", "float32"])

@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
 JOBS ?= 2
+ONLY ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,13 +50,16 @@ docs: $(READY) ## Build the documentation, build/docs/html/index.html, with warn
 	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html -d build/docs/doctrees docs build/docs/html
 
 .PHONY: bench
-bench: $(READY) ## Measure the tables of docs/results.md and of the README
-	$(BIN)/rbdhw bench --write docs/results.md
-	$(BIN)/rbdhw bench --write README.md
+bench: $(READY) ## Measure the tables of docs/results.md and of the README; ONLY=TEXT: some of them
+	$(BIN)/python -m benchmarks tables --write docs/results.md --write README.md --only "$(ONLY)"
 
 .PHONY: sweep
 sweep: $(READY) ## Check every robot of example-robot-data, stage by stage; writes docs/robots.md
-	$(BIN)/rbdhw bench --sweep $(VENV)/lib/python3*/site-packages/$(ROBOTS) --output docs/robots.md
+	$(BIN)/python -m benchmarks sweep $(VENV)/lib/python3*/site-packages/$(ROBOTS) --output docs/robots.md
+
+.PHONY: calibrate
+calibrate: $(READY) ## Synthesise the designs to which estimates are fitted, where they have changed
+	$(BIN)/python -m benchmarks calibrate
 
 .PHONY: bitstream
 bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for the ULX3S-85F
@@ -72,7 +76,7 @@ lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
 .PHONY: clean
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build docs/api dist rbdhw.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find rbdhw sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
+	find rbdhw benchmarks sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
 
 # An installation that was cut short cannot be told from a whole one by pip, so a changed lock
 # starts from an empty environment, and each stamp is written only after its last step.

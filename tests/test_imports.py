@@ -26,7 +26,7 @@ CHAIN = ("fixed.step_program", "graph.sweeps", "schedule.sweeps", "schedule.stor
 ROLLOUTS = ("fixed.cost", "fixed.feedback", "fixed.state_error", "fixed.rollout")
 
 EVERYTHING = ("",)
-"""The stages that only the pipeline, the command line and the benchmarks may import."""
+"""The stages that only the pipeline and the command line may import."""
 
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
@@ -287,7 +287,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "software",
     ),
     "pipeline": EVERYTHING,
-    "bench": EVERYTHING,
     "cli": EVERYTHING,
     "__main__": ("cli",),
 }

@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | run | synthesize | bench``.
+"""The command line: ``rbdhw info | generate | simulate | run | synthesize``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -37,10 +37,8 @@ from rbdhw.design.manifest import Manifest, read_manifest
 from rbdhw.design.replacement import check_output
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
-from rbdhw.runtime.files import check_file, write_text
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 
@@ -65,19 +63,24 @@ class Engine(StrEnum):
 
 
 def main() -> None:
-    """Run the command line. Every expected failure prints one line on the error stream."""
+    """Run the command line."""
+    run_commands(app, "rbdhw")
+
+
+def run_commands(commands: typer.Typer, name: str) -> None:
+    """Run commands and exit. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
     from rbdhw.sim.tools import SimulationError
     from rbdhw.software.compiler import CompilerError
 
     _prepare_streams()
     try:
-        status = app(prog_name="rbdhw", standalone_mode=False)
+        status = commands(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status)
     except TyperException as error:
         if error.format_message():  # empty without a command: the help is already printed
-            _print_refusal(_usage(error))
+            _print_refusal(_usage(error, commands, name))
         sys.exit(BAD_INPUT)
     except InputError as error:
         _print_refusal(error)
@@ -106,10 +109,10 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _usage(error: TyperException) -> InputError:
+def _usage(error: TyperException, commands: typer.Typer, name: str) -> InputError:
     """Return the refusal of a command line, with the command whose help describes the correct usage."""
-    commands = typer.main.get_group(app).commands
-    command = " ".join(["rbdhw", *(word for word in sys.argv[1:2] if word in commands)])
+    known = getattr(typer.main.get_command(commands), "commands", {})
+    command = " ".join([name, *(word for word in sys.argv[1:2] if word in known)])
     message = " ".join(error.format_message().split()).removesuffix(".")
     reason = f"{message[:1].lower()}{message[1:]}"
     return InputError("command line", reason, f"what `{command} --help` describes")
@@ -355,83 +358,3 @@ def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) ->
         _print_json(report)
     else:
         print_synthesis(directory, report)
-
-
-@app.command()
-def bench(
-    output: Annotated[Path | None, typer.Option(help="Write the tables to this file, in Markdown.")] = None,
-    sweep: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Instead, check every URDF in a folder and its subfolders."),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="Processes of a sweep; by default one per core.")
-    ] = None,
-    synthesis: Annotated[
-        bool, typer.Option("--synthesis", help="Instead, synthesise designs to calibrate the estimates.")
-    ] = False,
-    only: Annotated[
-        str, typer.Option(metavar="TEXT", help="Only tables, or designs, whose titles contain TEXT.")
-    ] = "",
-    write: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DOCUMENT", help="Measure the tables that the document has markers for, and insert them."
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure the tables of the documentation, check a folder of robots, or calibrate the estimates."""
-    if write is not None and (sweep is not None or synthesis):
-        other = "--sweep" if sweep is not None else "--synthesis"
-        raise InputError("write", f"cannot be combined with {other}", "one of the two")
-    for written in (output, write):
-        if written is not None:
-            check_file(written)
-    if sweep is not None:
-        _sweep(sweep, jobs, output, as_json)
-        return
-    if synthesis:
-        _calibrate(only, output, as_json)
-        return
-    from rbdhw.bench import readme_tables as tables
-
-    with show_progress() as progress:
-        results = tables.measure(progress, only) if write is None else tables.write(write, progress, only)
-    _report(results, tables.markdown(tables.lay_out(results)), output, as_json)
-
-
-def _sweep(folder: Path, jobs: int | None, output: Path | None, as_json: bool) -> None:
-    """Check a folder of robots; exit with status 1 if a robot fails a check."""
-    from rbdhw.bench import robot_sweep
-
-    with show_progress() as progress:
-        found = robot_sweep.sweep(folder, progress, jobs)
-    _report(found.json(), robot_sweep.markdown(found), output, as_json)
-    if not found.passed:
-        raise typer.Exit(FOUND_WRONG)
-
-
-def _calibrate(only: str, output: Path | None, as_json: bool) -> None:
-    """Rewrite the package's calibration table from synthesis, and compare the estimates with it."""
-    from rbdhw.bench.readme_tables import markdown
-    from rbdhw.bench.synthesis import calibrate, select_subjects, tables
-
-    with show_progress() as progress:
-        found = calibrate(
-            calibration(),
-            lambda table: write_text(TABLE, table.text()),
-            progress,
-            select_subjects(only),
-        )
-    _report(found.model_dump(mode="json"), markdown(tables(found)), output, as_json)
-
-
-def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:
-    """Write the tables to the output file if there is one; print JSON, or without a file the tables."""
-    if output is not None:
-        write_text(output, text)
-    if as_json:
-        _print_json(results)
-    elif output is None:
-        print(text)

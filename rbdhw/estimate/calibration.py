@@ -1,8 +1,8 @@
 """Calibrate estimates with Yosys' results: weights for the parts of a design, and the remaining errors.
 
 ``calibration.json`` stores designs with the cells computed from their structure and Yosys' counts. Weights of
-the parts are fitted to relative errors and kept near 1, so that few designs suffice. ``rbdhw bench
---synthesis`` measures the designs and fits the weights again.
+the parts are fitted to relative errors and kept near 1, so that few designs suffice. ``make
+calibrate`` measures the designs and fits the weights again.
 """
 
 from __future__ import annotations

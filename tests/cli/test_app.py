@@ -108,7 +108,7 @@ def test_simulate(rbdhw, tmp_path):
 class TestUsage:
     """Help, version, completion, and invalid command lines."""
 
-    COMMANDS = ("info", "generate", "simulate", "run", "synthesize", "bench")
+    COMMANDS = ("info", "generate", "simulate", "run", "synthesize")
 
     def test_the_version_is_that_of_the_package(self, rbdhw):
         assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.bench.synthesis import error_rows
+from benchmarks.synthesis import error_rows
 from rbdhw.estimate.calibration import calibration
 from tests.support.documents import README, ROOT, text
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.bench.builds import ALL, plan_of, robot_of
+from benchmarks.builds import ALL, plan_of, robot_of
 from rbdhw.config import BuildOptions
 from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts

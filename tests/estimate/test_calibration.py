@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rbdhw.bench.synthesis import error_rows, rows, subject_of, subjects
+from benchmarks.synthesis import error_rows, rows, subject_of, subjects
 from rbdhw.estimate.calibration import (
     COUNTED,
     PARTS,
@@ -145,7 +145,7 @@ class TestTable:
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_a_design_of_the_table_built_again_is_within_the_error(self, name, core):
-        """Otherwise the hardware has changed: `rbdhw bench --synthesis` measures the table again."""
+        """Otherwise the hardware has changed: `make calibrate` measures the table again."""
         own = {"robot": "toy", "width": 18, "target": name, "core": core}
         kept = next(
             design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.bench.forward_dynamics import snake
+from benchmarks.forward_dynamics import snake
 from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.frontend.chain import check_chain, suggest_chain_core

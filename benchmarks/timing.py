@@ -1,0 +1,152 @@
+"""Generated C with a clock around it: the time of calls, without the overhead of Python."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment
+from numpy.typing import NDArray
+
+from rbdhw.software.arrays import Array
+from rbdhw.software.compiler import compile_library
+from rbdhw.software.float_library import FLAGS, REALS
+from rbdhw.software.folder import Software
+
+Arrays = Mapping[str, NDArray[Any]]
+Interfaces = Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]]
+"""The inputs and results of each function, in the order of the C function's parameters."""
+
+FEW = 64
+"""The tasks through which single calls go, few enough that they stay in the processor's cache."""
+
+ROUNDS = 15
+"""The measurements of each figure."""
+
+ROUND_SECONDS = 0.02
+"""The least time of a measurement."""
+
+
+class TimedLibrary:
+    """The functions of a C header, compiled with a clock around them.
+
+    Parameters
+    ----------
+    sources
+        The texts by name.
+    header
+        The name of the header that declares the functions.
+    arrays
+        The functions.
+    number
+        The type of numbers, one of :data:`rbdhw.software.float_library.REALS`.
+    flags
+        Options of the compiler.
+    exact
+        Whether the functions are those of the bit-exact model, which take arrays only in rows, and a status.
+    threads
+        Whether calls use several threads. Then the figures are the shortest elapsed times, because other
+        processes delay the rest. Otherwise they are medians of processor time.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        header: str,
+        arrays: Interfaces,
+        number: str = "float64",
+        flags: Sequence[str] = (),
+        *,
+        exact: bool = False,
+        threads: bool = False,
+    ) -> None:
+        real, self._dtype = REALS[number]
+        self._arrays, self._exact = dict(arrays), exact
+        self._typical = min if threads else statistics.median
+        template = files("benchmarks").joinpath("timing.c.template").read_text(encoding="utf-8")
+        text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(template)
+        timing = text.render(
+            header=header,
+            clock="CLOCK_MONOTONIC" if threads else "CLOCK_PROCESS_CPUTIME_ID",
+            functions=[_parameters(name, real, exact, *own) for name, own in arrays.items()],
+        )
+        compiled = ["timing.c", *compiled_files(sources)]
+        self._library = ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, compiled, flags)))
+
+    def seconds(self, function: str, tasks: Arrays, count: int = 1) -> float:
+        """Return the time of a call for ``count`` tasks, in rows or in columns, whichever is faster.
+
+        Single tasks are always in rows, and calls go through the first :data:`FEW` of them.
+
+        Parameters
+        ----------
+        tasks
+            The inputs by name, with an axis of at least ``count`` tasks, for ``count`` = 1 of :data:`FEW`.
+        """
+        if count == 1:
+            return self._seconds(function, tasks, 1, FEW, by_columns=False)
+        return min(
+            self._seconds(function, tasks, count, count, by_columns)
+            for by_columns in {False, not self._exact}
+        )
+
+    def _seconds(self, function: str, tasks: Arrays, count: int, states: int, by_columns: bool) -> float:
+        """Return the time of a call for ``count`` of ``states`` tasks."""
+        inputs, outputs = self._arrays[function]
+        layout = _columns if by_columns else np.ascontiguousarray
+        arrays = [
+            None if own.optional else layout(tasks[own.name][:states].astype(self._dtype)) for own in inputs
+        ]
+        arrays += [
+            None if own.optional else layout(np.zeros((states, *own.shape), self._dtype)) for own in outputs
+        ]
+        pointers = [None if array is None else array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
+        call = getattr(self._library, f"time_{function}")
+        call.restype = ctypes.c_double
+
+        def run(calls: int) -> float:
+            sizes = map(ctypes.c_size_t, (count, states, calls))
+            return float(call(*sizes, int(by_columns), *pointers))
+
+        calls = 1
+        while run(calls) < ROUND_SECONDS:
+            calls *= 2
+        return self._typical(run(calls) / calls for _ in range(ROUNDS))
+
+
+def timed_software(software: Software, number: str, *, threads: bool = False) -> TimedLibrary:
+    """Return the functions of a folder of C, in ``float64`` or ``float32``, on one thread or on all."""
+    arrays = {function: software.arrays(function) for function in software.functions}
+    flags = [*FLAGS, f"-DRBDHW_REAL={REALS[number][0]}", *["-fopenmp"] * threads]
+    return TimedLibrary(software.sources, "dynamics.h", arrays, number, flags, threads=threads)
+
+
+def compiled_files(sources: Mapping[str, str]) -> list[str]:
+    """Return the names of the sources that are compiled; they include the others."""
+    return [name for name in sources if name.endswith(".c")]
+
+
+def _parameters(
+    name: str, real: str, exact: bool, inputs: Sequence[Array], outputs: Sequence[Array]
+) -> dict[str, Any]:
+    """Return a function's parameters, and its arguments for tasks in rows and in columns."""
+    both = [own.name for own in (*inputs, *outputs)]
+    rows = [f"{own.name} ? {own.name} + first * {own.size} : NULL" for own in (*inputs, *outputs)]
+    return {
+        "name": name,
+        "parameters": ", ".join(
+            [f"const {real} *{own.name}" for own in inputs] + [f"{real} *{own.name}" for own in outputs]
+        ),
+        "rows": ", ".join([*rows, "NULL"] if exact else rows),
+        "columns": ", ".join(f"{array} ? {array} + first : NULL" for array in both),
+        "by_columns": not exact,
+    }
+
+
+def _columns(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array whose axis of tasks varies fastest."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)

@@ -1,0 +1,52 @@
+"""The tables of errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks import accuracy
+from benchmarks.accuracy import accuracy_layout, strata_layout
+from benchmarks.builds import ALL, errors_of, plan_of
+from rbdhw.domain.strata import STRATA
+
+
+def test_errors_by_build(monkeypatch):
+    """The figures are those of the build; after its builds each robot has a row of Q16.16."""
+    monkeypatch.setattr(accuracy, "UNIFORM_TASKS", 512)
+    rows = accuracy.accuracy([("toy", 18), ("toy", None)])
+    labels = list(dict.fromkeys(row["bits"] for row in rows))
+    budget = plan_of("toy", width=None)
+    ports = "×".join(map(str, budget.program.port_widths))
+    assert labels[0] == "18×18"
+    assert labels[1].startswith(f"budget 0.001: {ports}")
+    assert labels[2:] == ["Q16.16"]
+    own = {(row["function"], row["stratum"]): row for row in rows if row["bits"] == "18×18"}
+    for function in ALL:
+        found = errors_of(plan_of("toy"), function)
+        for stratum, figures in {"all": found.whole, **found.strata}.items():
+            row = own[function, stratum]
+            assert (row["median"], row["largest"]) == (figures.median, figures.max)
+            assert row["tasks counted"] == figures.samples - figures.flagged
+    shown = accuracy_layout(rows)
+    assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
+    assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
+    parts = strata_layout(rows)
+    assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
+
+
+def test_cells_of_errors_say_how_many_tasks_count():
+    row = {
+        "robot": "hyq",
+        "bits": "Q16.16",
+        "function": "fd",
+        "stratum": "all",
+        "median": 1.234e-3,
+        "largest": 0.5,
+        "tasks": 4096,
+        "tasks counted": 4096,
+    }
+    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd": "1.2e-03 / 5.0e-01"}]
+    some = accuracy_layout([row | {"tasks counted": 1024}])
+    assert some[0]["fd"] == "1.2e-03 / 5.0e-01 (1,024)"
+    none = accuracy_layout([row | {"tasks counted": 0, "median": np.inf, "largest": np.inf}])
+    assert none[0]["fd"] == "-"

@@ -1,0 +1,20 @@
+"""The table of chains on the array core and on the chain core."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.chain_builds import builds_layout, chain_builds
+
+
+@pytest.mark.parametrize("core", ["array", "chain"])
+def test_rows_of_a_short_chain(core: str) -> None:
+    (row,) = chain_builds([(core, 2, 16)])
+    assert (row["core"], row["links"], row["ii"]) == (core, 2, 16)
+    assert 0 < row["multipliers"] <= row["dsp_blocks"] < 200
+    assert 16 < row["latency"] < 400
+    assert 0.0 < row["median"] <= row["max"]
+    assert row["seconds"] > 0.0
+    (line,) = builds_layout([row | {"latency": 1602, "verilog": 2_340_000, "seconds": 53.6}])
+    assert line["core latency"] == "1,602 cycles"
+    assert (line["Verilog"], line["`generate`, one core"]) == ("2.3 MB", "54 s")

@@ -1,0 +1,27 @@
+"""The tables of steps in time."""
+
+from __future__ import annotations
+
+from benchmarks.integrators import (
+    step_builds,
+    trajectories,
+    trajectories_layout,
+)
+
+
+def test_builds():
+    (row,) = step_builds([("toy", "fixed", "dstep", 2)])
+    assert (row["II"], row["beats of an answer"]) == (2, 1)
+    cycles = int(row["core latency"].split()[0])
+    assert row["100 tasks"] == f"{cycles + 99 * 2} cycles"
+
+
+def test_many_steps():
+    """The error grows with time and falls with the width."""
+    rows = trajectories("toy", widths=(18, 27), lengths=(2, 20))
+    found = {(row["function"], row["h"], row["bits"], row["steps"]): row["q"] for row in rows}
+    assert len(found) == 2 * 2 * 2 * 2
+    for function in ("step", "rk4"):
+        assert found[function, 0.001, 27, 20] < 0.5 * found[function, 0.001, 18, 20] < 1e-3
+        assert found[function, 0.001, 27, 2] < found[function, 0.001, 27, 20]
+    assert len(trajectories_layout(rows)) == 8

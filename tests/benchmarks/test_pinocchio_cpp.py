@@ -1,0 +1,97 @@
+"""Pinocchio in C++: its results are golden's, and what is missing is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import pinocchio_cpp
+from benchmarks.builds import ALL, robot_of
+from benchmarks.pinocchio_cpp import Build, Figures, Outcome, build_program, measure, run
+from rbdhw.boards.tools import ToolError
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
+from rbdhw.golden.dynamics import evaluate
+from rbdhw.golden.error_norm import relative_errors
+from rbdhw.robots import path
+
+TASKS = 32
+
+QUICK = Build("quick", ("-O0", *pinocchio_cpp.WHEEL.options[1:]))
+"""The build that compiles fastest: the algorithms are in the wheel, and the rest is not optimised."""
+
+
+@pytest.mark.verify  # compiles Pinocchio's templates
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("name", "base", "functions"),
+    [("toy", "fixed", ALL), ("hyq", "floating", ALL), ("tiago", "fixed", ("id", "m", "did"))],
+)
+def test_every_way_has_the_results_of_the_golden_model(name, base, functions):
+    """TIAGo has planar, prismatic and continuous joints, and mimics, which Pinocchio does not constrain."""
+    robot = robot_of(name, base)
+    states = sample(robot, input_domain(robot), TASKS, np.random.default_rng(3))
+    outcomes = run(path(name), base, functions, states, builds=[QUICK], rounds=1)
+    assert tuple(dict.fromkeys(own.function for own in outcomes)) == functions
+    for own in outcomes:
+        expected = evaluate(robot, own.function, states)
+        assert list(own.results) == list(expected)
+        assert np.max(relative_errors(own.results, expected)) <= 1e-9, own.figures.way
+        assert own.figures.nanoseconds > 0.0
+        assert own.figures.tasks_per_second > 0.0
+        assert own.figures.build == "quick"
+
+
+def test_the_fastest_way_is_reported(monkeypatch):
+    times = {"aba": 3.0, "cholesky": 2.0, "crba": 1.0}
+    figures = {way: Figures(way, "native", time, 1e9 / time) for way, time in times.items()}
+    functions = {"aba": "fd", "cholesky": "fd", "crba": "m"}
+    outcomes = [Outcome(functions[way], own, {}) for way, own in figures.items()]
+    monkeypatch.setattr(pinocchio_cpp, "run", lambda *_: outcomes)
+    assert measure(path("toy")) == {"fd": figures["cholesky"], "m": figures["crba"]}
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1200)
+def test_a_wrong_result_is_refused(monkeypatch):
+    monkeypatch.setattr(pinocchio_cpp, "TOLERANCE", -1.0)
+    with pytest.raises(ToolError, match=r"^pinocchio_cpp: id by rnea differs from Pinocchio's in Python by "):
+        measure(path("toy"), functions=["id"], builds=[QUICK], rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"base": "given"}, "base 'given': not measured with Pinocchio; expected one of fixed, floating"),
+        ({"functions": ["im"]}, "function 'im': unknown; expected one of id, fd, m, minv, did, dfd, difd"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(arguments, message):
+    with pytest.raises(InputError) as error:
+        measure(path("toy"), **arguments)
+    assert str(error.value) == message
+
+
+def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", "g++-of-nowhere")
+    with pytest.raises(InputError) as error:
+        build_program(QUICK, tmp_path)
+    expected = "not found; expected a C++ compiler; install g++ from your system's packages"
+    assert str(error.value) == f"g++-of-nowhere: {expected}"
+
+
+def test_missing_headers_are_named(monkeypatch, tmp_path):
+    """Eigen's are in a package of their own."""
+    found = pinocchio_cpp.find_spec("pinocchio")
+    monkeypatch.setattr(found, "origin", str(tmp_path / "lib/python3/site-packages/pinocchio/__init__.py"))
+    monkeypatch.setattr(pinocchio_cpp, "find_spec", lambda _: found)
+    with pytest.raises(InputError) as error:
+        build_program(QUICK, tmp_path)
+    assert str(error.value) == "cmeel-eigen: not installed; run: pip install '.[test]'"
+
+
+def test_a_failing_compiler_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", "false")
+    with pytest.raises(ToolError, match=r"^false failed \(exit status 1\)$"):
+        build_program(QUICK, tmp_path)

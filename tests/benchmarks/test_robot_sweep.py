@@ -1,0 +1,205 @@
+"""A sweep: passing, failing and refused robots and remarks, in tables and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks.robot_check import Evaluated
+from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
+from rbdhw.cli.app import FOUND_WRONG
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.example_robots import EXAMPLES
+
+LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
+BASE = '<link name="base"/>'
+INERTIAL = """<inertial><mass value="2"/>
+<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>"""
+EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
+
+
+def errors(*figures) -> FunctionErrors:
+    """Return a function's errors with the same figures for all tasks and for its only stratum."""
+    return FunctionErrors(ErrorFigures(*figures), {"box": ErrorFigures(*figures)})
+
+
+GOOD = errors(1e-6, 1e-5, 100, 1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Make a folder of robots, with a duplicate, one without useful limits, one with a massless base."""
+    folder = tmp_path_factory.mktemp("robots")
+    bare = path("toy").read_text()
+    assert BASE in bare
+    text = bare.replace(BASE, f'<link name="base">{INERTIAL}</link>')
+    (folder / "below").mkdir()
+    (folder / "toy.urdf").write_text(text)
+    (folder / "below" / "same.urdf").write_text(text)
+    (folder / "weightless.urdf").write_text(bare.replace(BASE, '<link name="base"><inertial/></link>'))
+    assert LIMIT in text
+    (folder / "unlimited.urdf").write_text(text.replace(LIMIT, '<limit velocity="0" effort="0"/>'))
+    (folder / "broken.urdf").write_text(text.replace("</robot>", ""))
+    (folder / "plate.urdf").write_text(EMPTY)
+    (folder / "notes.txt").write_text("no robot")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> tuple[Sweep, list[str]]:
+    """Sweep the folder with two processes; return the result and its progress."""
+    texts: list[str] = []
+    return sweep(folder, texts.append, jobs=2), texts
+
+
+def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(found):
+    rows = [(row.name, row.base, row.dof, row.depth) for row in found[0].rows]
+    assert rows == [
+        ("below/same.urdf", "fixed", 2, 2),
+        ("below/same.urdf", "floating", 8, 3),
+        ("plate.urdf", "floating", 6, 1),
+        ("toy.urdf", "fixed", 2, 2),
+        ("toy.urdf", "floating", 8, 3),
+        ("unlimited.urdf", "fixed", 2, 2),
+        ("unlimited.urdf", "floating", 8, 3),
+        ("weightless.urdf", "fixed", 2, 2),
+        ("weightless.urdf", "floating", 8, 3),
+    ]
+    assert [row.failures for row in found[0].rows] == [()] * 9
+    assert found[0].passed
+
+
+def test_files_of_the_same_robot_are_evaluated_once(found):
+    same, other = (
+        next(row for row in found[0].rows if row.name == name) for name in ("below/same.urdf", "toy.urdf")
+    )
+    assert same.evaluated is other.evaluated or same.evaluated == other.evaluated
+    counts = [text.partition(", last ")[0] for text in found[1]]
+    assert counts == [f"checking: {k} of 7 robots" for k in range(1, 8)]
+
+
+def test_errors_are_small_but_measured(found):
+    for row in found[0].rows:
+        assert 0.0 < row.golden < 1e-9
+        assert row.evaluated.graph < 1e-9
+        singular = (row.name, row.base) == ("weightless.urdf", "floating")
+        functions = ("id", "m", "did") if singular else DEFAULT_FUNCTIONS
+        assert list(row.evaluated.errors) == list(row.evaluated.operations) == list(functions)
+        assert 0.0 < max(figures.whole.max for figures in row.evaluated.errors.values()) < 1e-3
+
+
+def test_what_is_refused_has_its_reason(found):
+    assert {file.name: file.refusal for file in found[0].files if file.robot is None} == {
+        "broken.urdf": "not well-formed XML (no element found: line 47, column 0); expected a URDF file"
+    }
+
+
+def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
+    remarks = remarks_of(found[0])
+    assert list(remarks) == ["unlimited.urdf", "weightless.urdf"]
+    assert remarks["weightless.urdf"] == [
+        "link 'base': no <mass>; taken as no inertia, as Pinocchio does",
+        "floating base: the mass matrix is singular, or nearly so, in some poses; "
+        "only id, m, did are checked",
+    ]
+    joint = load_urdf(path("toy")).joints[-1]
+    where, override = f"domain: joint '{joint}'", f"in [joints.{joint}] of a domain file overrides it"
+    assert remarks["unlimited.urdf"][:2] == [
+        f"{where}: no position limits; taken as a full turn, which wraps; position {override}",
+        f"{where}: velocity limit 0 bounds nothing; taken within 4 rad/s; velocity {override}",
+    ]
+    effort = f"{where}: effort limit 0 bounds nothing; taken within "
+    assert [remark.startswith(effort) for remark in remarks["unlimited.urdf"][2:]] == [True, True]
+
+
+def test_tables_in_markdown(found, folder):
+    text = markdown(found[0])
+    assert f"`make sweep` on the 6 URDF files of {folder.name}, read without" in text
+    assert "1 file is refused. 9 of 9 robots and bases pass." in text
+    lines = text.splitlines()
+    assert sum(line.startswith("| `toy.urdf` | f") for line in lines) == 2
+    assert any(line.startswith("| `broken.urdf` | not well-formed XML") for line in lines)
+    assert "## Failing" not in text
+    assert "- link 'base': no &lt;mass>; taken as no inertia, as Pinocchio does" in lines
+    assert text.index("## Passing") < text.index("## Refused") < text.index("## Remarks")
+
+
+def test_a_robot_that_fails_is_listed_with_what_failed():
+    bad = Evaluated(1e-6, {"id": GOOD, "fd": errors(1e-4, 0.2, 100, 30)}, {"id": 7, "fd": 9})
+    rows = (Row("a.urdf", "fixed", 1, 1, 1e-12, bad, 0.1, tuple(bad.complaints)),)
+    failed = Sweep(Path("some"), (File("a.urdf", Path("a.urdf"), None, (), ""),), rows, 1.0, 1.0, 1)
+    assert not failed.passed
+    assert "| `a.urdf` | fixed | graph off by 1.0e-06; fd off by 2.0e-01, 30 of 100 flagged |" in markdown(
+        failed
+    )
+
+
+REPORT = Path(__file__).parents[2] / "docs" / "robots.md"
+
+SMALL = ("double_pendulum", "double_pendulum_simple", "finger_edu", "TwoDofs", "iris")
+"""Robots of docs/robots.md whose check takes seconds."""
+
+
+def test_the_report_in_the_documents_is_what_a_sweep_finds(tmp_path):
+    """Cells of small robots agree; errors in double precision agree in magnitude."""
+    lines = REPORT.read_text(encoding="utf-8").splitlines()
+    rows = {tuple(own[:2]): own for line in lines if line.startswith("| `") for own in [_row(line)]}
+    folder = tmp_path / "example-robot-data"
+    for name in SMALL:
+        (place,) = {file for file, _ in rows if Path(file.strip("`")).stem == name}
+        copy = folder / place.strip("`")
+        (source,) = (path for path in EXAMPLES if path.as_posix().endswith(f"/{place.strip('`')}"))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+    result = sweep(folder, lambda _: None, jobs=1)
+    assert _row(next(line for line in lines if line.startswith("| URDF"))) == list(HEADINGS)
+    found = [_row(line) for line in markdown(result).splitlines() if line.startswith("| `")]
+    assert len(found) == 2 * len(SMALL)
+    for row in found:
+        written = rows[tuple(row[:2])]
+        if len(row) < len(HEADINGS):  # of those that fail: what fails
+            assert row == written
+            continue
+        assert (row[:4], row[6:]) == (written[:4], written[6:])
+        assert max(*map(float, row[4:6]), *map(float, written[4:6])) < 1e-10
+
+
+def _row(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+class TestCommandLine:
+    def test_tables_go_to_a_file(self, monkeypatch, tmp_path, found, benchmark):
+        asked = []
+        monkeypatch.setattr("benchmarks.robot_sweep.sweep", lambda *given: asked.append(given) or found[0])
+        output = tmp_path / "robots.md"
+        assert benchmark("sweep", tmp_path, "--jobs", 3, "--output", output)[0] == 0
+        assert output.read_text() == markdown(found[0])
+        assert (asked[0][0], asked[0][2]) == (tmp_path, 3)
+
+    def test_a_failure_is_an_exit_status_and_json_tells_all(self, monkeypatch, tmp_path, benchmark):
+        row = Row("plate.urdf", "floating", 6, 1, 0.5, None, 0.0, ("golden model off Pinocchio by 5.0e-01",))
+        file = File("plate.urdf", tmp_path, None, (), "")
+        result = Sweep(tmp_path, (file,), (row,), 1.0, 1.0, 1)
+        monkeypatch.setattr("benchmarks.robot_sweep.sweep", lambda *_: result)
+        output = tmp_path / "robots.md"
+        status, out, _ = benchmark("sweep", tmp_path, "--json", "--output", output)
+        assert status == FOUND_WRONG
+        assert output.read_text() == markdown(result)
+        assert json.loads(out)["rows"][0]["failures"] == list(row.failures)
+
+    def test_a_folder_without_robots_is_bad_input(self, tmp_path, refused):
+        expected = "no URDF file; expected a folder with *.urdf files in or below it"
+        assert refused("sweep", tmp_path) == f"{tmp_path}: {expected}"
+
+    def test_what_cannot_be_written_or_read(self, refused):
+        assert refused("sweep", 300 * "n").endswith("expected a place that can be read and written")
+        for place in (".", "no/where"):
+            expected = f"{place}: cannot be written; expected a file in a folder that exists"
+            assert refused("tables", "--output", place) == expected

@@ -1,0 +1,41 @@
+"""The tables of second derivatives."""
+
+from __future__ import annotations
+
+from benchmarks import second_order
+from benchmarks.second_order import (
+    SECOND,
+    binary_tree,
+    chain,
+    differences,
+    differences_layout,
+    second_operations,
+    second_operations_layout,
+)
+
+
+def test_operations():
+    rows = second_operations([("toy", "fixed", SECOND)])
+    assert [row["function"] for row in rows] == ["sid", "sfd", "hid", "hfd"]
+    assert all(0 < row["multiplications"] < 150 for row in rows)
+    own, differenced = second_operations_layout(rows)
+    assert (own[""], differenced[""]) == ("toy", "toy, by differences")
+    assert own["sid"].endswith(" 9 words")
+    assert all(row["by differences"] > 2 * row["multiplications"] for row in rows)
+
+
+def test_differences(monkeypatch):
+    """The graph is exact to rounding, and each difference that is taken costs digits."""
+    monkeypatch.setattr(second_order, "robot_of", lambda _: chain(2))
+    rows = differences(sizes=[3])
+    assert len(rows) == 4 * 3
+    for exact, once, twice in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
+        assert exact["root mean square relative"] < 1e-11
+        assert 1e-10 < once["root mean square relative"] < 1e-4
+        assert once["root mean square"] < twice["root mean square"] < 1e-5
+    assert differences_layout(rows)[0]["method"] == "graph in double precision"
+
+
+def test_shapes():
+    assert [body.parent for body in chain(4).bodies] == [-1, 0, 1, 2]
+    assert [body.parent for body in binary_tree(6).bodies] == [-1, 0, 0, 1, 1, 2]

@@ -19,6 +19,7 @@ from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent
+from rbdhw.runtime.build_folder import make_build_folder
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE
 from rbdhw.target import target as find_target
@@ -146,12 +147,13 @@ class _Run:
 
     def folder(self, name: str) -> Path:
         """Create and return the folder for the output of the programs."""
-        folder = self.work or self.directory / f"build-{name}"
+        if self.work is None:
+            return make_build_folder(self.directory, name)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self.work.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
-        return folder
+            raise InputError(str(self.work), f"cannot be written ({error.strerror})", WRITABLE) from error
+        return self.work
 
 
 def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles, Implementation]:

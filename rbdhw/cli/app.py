@@ -215,8 +215,8 @@ def generate(
 ) -> None:
     """Write the Verilog, its bit-exact model and its manifest; with --target c or cuda, write C or CUDA.
 
-    A design that is already in the folder is replaced.
-    The build folders of that design are removed.
+    An unchanged design that is already in the folder is replaced, with its build folders.
+    Other files in the folder remain.
     """
     check_output(output)
     options, overrides = build.parse()

@@ -21,7 +21,10 @@ KEY = "digests"
 """The key of the digests in the manifest."""
 
 AGAIN = "run `rbdhw generate` again"
-"""The remedy for a folder that was changed or damaged."""
+"""The remedy for a folder that this version cannot read."""
+
+AFRESH = "run `rbdhw generate` with another folder"
+"""The remedy for a folder that was changed: what was changed is not replaced."""
 
 _FOLDER = "a folder that `rbdhw generate` wrote"
 
@@ -45,21 +48,54 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     """
     path = directory / MANIFEST
     manifest = json_object(path)
-    digests = manifest.pop(KEY, None)
-    if not isinstance(digests, dict) or not all(isinstance(digest, str) for digest in digests.values()):
-        raise _changed(path, "has no digests of the design's files")
-    own = digests.pop(MANIFEST, None)
-    if own != _own({**manifest, KEY: digests}):
-        raise _changed(path, "was changed after it was written")
+    digests = _unseal(manifest, path)
     for name, digest in digests.items():
-        if hashlib.sha256(content(directory / name)).hexdigest() != digest:
+        if name != MANIFEST and not is_unchanged(directory / name, digest):
             reason = f"is not the file that {MANIFEST} describes: it was changed or belongs to another design"
             raise _changed(directory / name, reason)
     return manifest
 
 
+def recorded_digests(directory: Path) -> dict[str, str]:
+    """Return the digests in the manifest of a folder, by file; none without an intact manifest."""
+    path = directory / MANIFEST
+    if path.is_symlink():
+        return {}
+    try:
+        return _unseal(json_object(path), path)
+    except InputError:
+        return {}
+
+
+def is_unchanged(path: Path, digest: str) -> bool:
+    """Return whether the content of a file of a design has a digest.
+
+    Raises
+    ------
+    InputError
+        As :func:`content`.
+    """
+    return hashlib.sha256(content(path)).hexdigest() == digest
+
+
+def _unseal(manifest: dict[str, Any], path: Path) -> dict[str, str]:
+    """Remove the digests from a manifest and return them; InputError if anything was changed."""
+    digests = manifest.pop(KEY, None)
+    if not isinstance(digests, dict) or not all(map(_is_digest, digests, digests.values())):
+        raise _changed(path, "has no digests of the design's files")
+    others = {name: digest for name, digest in digests.items() if name != MANIFEST}
+    if digests.get(MANIFEST) != _own({**manifest, KEY: others}):
+        raise _changed(path, "was changed after it was written")
+    return digests
+
+
+def _is_digest(name: str, digest: object) -> bool:
+    """Return whether an entry is the digest of a file in the folder itself."""
+    return isinstance(digest, str) and Path(name).name == name
+
+
 def _changed(path: Path, reason: str) -> InputError:
-    return InputError(str(path), reason, "the folder as it was written", AGAIN)
+    return InputError(str(path), reason, "the folder as it was written", AFRESH)
 
 
 def content(path: Path) -> bytes:
@@ -92,9 +128,9 @@ def json_object(path: Path) -> dict[str, Any]:
         data = json.loads(content(path).decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise InputError(str(path), f"damaged, not JSON ({reason})", "what generate wrote", AGAIN) from None
+        raise InputError(str(path), f"damaged, not JSON ({reason})", "what generate wrote", AFRESH) from None
     if not isinstance(data, dict):
-        raise InputError(str(path), "damaged, no JSON object", "what generate wrote", AGAIN)
+        raise InputError(str(path), "damaged, no JSON object", "what generate wrote", AFRESH)
     return data
 
 

@@ -13,9 +13,9 @@
 ``model.c``          the bit-exact model in C, and ``model.h``, its interface
 ===================  =========================================================================
 
-A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders whose names
-start with ``build-`` contain the results of tools that read the design. They are removed when another design
-is written to the folder.
+A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders that tools
+made (:mod:`rbdhw.runtime.build_folder`) contain their results. They are removed when another design is
+written to the folder.
 """
 
 from __future__ import annotations

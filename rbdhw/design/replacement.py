@@ -1,19 +1,24 @@
-"""Write a generated folder whole, in place of an earlier one."""
+"""Write a generated folder whole, in place of an earlier design and of nothing else.
+
+The manifest of a design records its files and their digests. Only these files are replaced, and only while
+they are unchanged; what a user adds to the folder remains.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rbdhw.design.digests import MANIFEST, seal
+from rbdhw.design.digests import MANIFEST, is_unchanged, recorded_digests, seal
 from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.runtime.files import ASIDE, WRITABLE, aside, check_folder
+from rbdhw.runtime.aside import aside, remove
+from rbdhw.runtime.build_folder import BUILD_PREFIX, is_build_folder
+from rbdhw.runtime.files import WRITABLE, check_folder
 
 VERILOG = "accelerator.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
@@ -39,10 +44,8 @@ def software_files(target: str, functions: Iterable[str]) -> tuple[str, ...]:
     return "dynamics.h", "batch.h", *own
 
 
-_OURS = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))
-
-BUILD_PREFIX = "build-"
-"""The prefix of the names of subfolders in which tools keep their results."""
+_NAMES = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))
+"""The names that a file of a design can have."""
 
 
 def check_output(directory: Path) -> None:
@@ -51,27 +54,47 @@ def check_output(directory: Path) -> None:
     Raises
     ------
     InputError
-        If the folder cannot be created or written, or contains a file that is no part of a design.
+        If the folder cannot be created or written, or if a file in it has the name of a design's file and is
+        not as a design's manifest describes it.
     """
     check_folder(directory, "to write a design to")
     if directory.exists():
-        foreign = sorted(entry.name for entry in directory.iterdir() if not _is_ours(entry))
-        if foreign:
-            reason = f"contains '{foreign[0]}', which is no part of a design"
-            expected = "a new or empty folder, or the folder of an earlier design"
-            raise InputError(str(directory), reason, expected)
+        _earlier_files(directory)
 
 
-def _is_ours(entry: Path) -> bool:
-    return entry.name in _OURS or (entry.name.startswith((BUILD_PREFIX, ASIDE)) and entry.is_dir())
+def _earlier_files(directory: Path) -> tuple[str, ...]:
+    """Return the names of what a folder contains of an earlier design, the manifest first.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_output`.
+    """
+    digests = recorded_digests(directory)
+    named = sorted(name for name in {*_NAMES, *digests} if os.path.lexists(directory / name))
+    for name in named:
+        path = directory / name
+        if name not in digests:
+            raise _in_the_way(path, f"is no file of a design that {MANIFEST} describes")
+        if name != MANIFEST and (path.is_symlink() or not is_unchanged(path, digests[name])):
+            raise _in_the_way(path, "was changed after it was written")
+    builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*") if is_build_folder(path))
+    others = [name for name in named if name != MANIFEST]
+    return (MANIFEST, *others, *builds) if digests else ()
+
+
+def _in_the_way(path: Path, reason: str) -> InputError:
+    expected = "a folder in which nothing but an unchanged design would be replaced"
+    return InputError(str(path), reason, expected, "use another folder, or move the file away")
 
 
 def write_files(
     manifest: Mapping[str, Any], contents: dict[str, bytes], directory: Path, check: Callable[[Path], None]
 ) -> dict[str, Any]:
-    """Write a folder of files and their manifest, replacing an earlier folder and the builds in it.
+    """Write a folder of files and their manifest, replacing an earlier design and the builds in it.
 
-    On failure the earlier files and builds remain unchanged, and no new file is left.
+    Other files in the folder remain. On failure the earlier design and builds remain unchanged, and no new
+    file is left.
 
     Parameters
     ----------
@@ -107,7 +130,7 @@ def write_files(
             else:
                 made.rename(folder)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            remove(made)
     except OSError as error:
         raise InputError(str(directory), f"cannot be written ({error.strerror})", WRITABLE) from error
     return sealed
@@ -121,10 +144,7 @@ def _exchange(directory: Path, made: Path, names: Sequence[str]) -> None:
     """
     earlier = made / "earlier"
     earlier.mkdir()
-    builds = sorted(path.name for path in directory.glob(f"{BUILD_PREFIX}*"))
-    others = sorted(_OURS.difference(FILES))
-    old = [name for name in (*reversed(FILES), *others, *builds) if (directory / name).exists()]
-    moves = [(directory / name, earlier / name) for name in old]
+    moves = [(directory / name, earlier / name) for name in _earlier_files(directory)]
     moves += [(made / name, directory / name) for name in names]
     with ExitStack() as undo:
         for source, destination in moves:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from rbdhw.runtime.files import aside
+from rbdhw.runtime.aside import aside
 
 DIGEST = ".sha256"
 """The suffix of the file that has a file's digest."""

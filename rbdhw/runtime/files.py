@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 import sys
@@ -14,9 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rbdhw.errors import InputError
-
-ASIDE = ".writing-"
-"""The prefix of the names of incomplete files and folders."""
+from rbdhw.runtime.aside import aside
 
 WRITABLE = "a writable folder"
 """The expectation in the refusal of a folder."""
@@ -132,11 +129,6 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file through :func:`replace_file`, which defines the errors."""
     with replace_file(path) as made:
         made.write_text(text, encoding="utf-8")
-
-
-def aside(folder: Path, suffix: str = "") -> Path:
-    """Return a new path in ``folder`` for a file or folder that is not yet complete."""
-    return folder / f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}{suffix}"
 
 
 def _is_there(path: Path) -> bool:

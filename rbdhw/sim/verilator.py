@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.replacement import BUILD_PREFIX, VERILOG
+from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
+from rbdhw.runtime.build_folder import make_build_folder
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE, replace_file
 from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
@@ -28,8 +29,6 @@ from rbdhw.sim.primitives import models
 from rbdhw.sim.tools import failure, find_tools
 
 TOP = "accelerator"
-
-BUILD_FOLDER = f"{BUILD_PREFIX}sim"
 
 SINGLE_FILE = 2_000_000
 """The most bytes of C++ for which a model is compiled as one file.
@@ -128,8 +127,9 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     SimulationError
         If Verilator or the compiler fails.
     """
-    source, folder = directory / VERILOG, cache or directory / BUILD_FOLDER
+    source = directory / VERILOG
     tools = find_tools()
+    folder = cache or make_build_folder(directory, "sim")
     executable = folder.resolve() / _name(source, harness) / TOP
     if executable.exists():
         return executable

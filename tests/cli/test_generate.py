@@ -11,6 +11,7 @@ from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.domain.sampling import sample
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
+from rbdhw.runtime.build_folder import make_build_folder
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
@@ -57,8 +58,7 @@ def test_builds_of_an_earlier_design_go_with_it(rbdhw, tmp_path):
     folder = tmp_path / "out"
     command = ("generate", TOY, "-o", folder, "--functions", "m")
     assert rbdhw(*command, "--width", 18)[0] == 0
-    (folder / "build-sim").mkdir()
-    (folder / "build-sim" / "simulator").write_text("of the earlier design")
+    (make_build_folder(folder, "sim") / "simulator").write_text("of the earlier design")
     before = (folder / "accelerator.v").read_bytes()
     assert rbdhw(*command, "--max-error", "1e-12")[0] == BAD_INPUT
     assert (folder / "build-sim" / "simulator").read_text() == "of the earlier design"

@@ -18,9 +18,9 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.designs import rail_design
 
-AGAIN = "expected the folder as it was written; run `rbdhw generate` again"
+AFRESH = "expected the folder as it was written; run `rbdhw generate` with another folder"
 CHANGED = (
-    f"is not the file that manifest.json describes: it was changed or belongs to another design; {AGAIN}"
+    f"is not the file that manifest.json describes: it was changed or belongs to another design; {AFRESH}"
 )
 
 
@@ -114,7 +114,7 @@ def test_changed_verilog_is_refused(refusal_by_command, toy):
 @pytest.mark.parametrize("case", MANIFEST_EDITS)
 def test_a_changed_manifest_is_refused(refusal_by_command, toy, case):
     edit(toy / MANIFEST, MANIFEST_EDITS[case])
-    assert refusal_by_command(toy) == f"{toy / MANIFEST}: was changed after it was written; {AGAIN}"
+    assert refusal_by_command(toy) == f"{toy / MANIFEST}: was changed after it was written; {AFRESH}"
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != MANIFEST])
@@ -147,7 +147,7 @@ def test_a_folder_in_place_of_a_file_is_refused(refusal_by_command, toy, name):
 
 def test_a_manifest_without_digests_is_refused(refusal_by_command, toy):
     edit(toy / MANIFEST, lambda data: data.pop(KEY))
-    assert refusal_by_command(toy) == f"{toy / MANIFEST}: has no digests of the design's files; {AGAIN}"
+    assert refusal_by_command(toy) == f"{toy / MANIFEST}: has no digests of the design's files; {AFRESH}"
 
 
 def test_the_white_space_of_a_manifest_does_not_matter(toy):

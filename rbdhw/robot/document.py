@@ -16,6 +16,7 @@ from rbdhw.runtime.files import read
 from rbdhw.runtime.number_bounds import NAME_CHARACTERS, URDF_BYTES, Bound
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COUNTS = {3: "three", 4: "four"}
 _COMMENT = "<!--", "-->"
 _DECLARATION = re.compile(r"\s*<\?xml\s.*?\?>", re.DOTALL)
 _DOCTYPE = re.compile(r"(?:\s|<\?(?>.*?\?>))*+<!DOCTYPE\s*([^\s\[>]*)(\s*>)?", re.DOTALL)
@@ -137,14 +138,23 @@ class Document:
         """
         if default is not None and element.get(attribute) is None:
             return default
-        text = self.text(element, attribute, owner)
-        values = [finite(word) for word in text.split()]
-        if len(values) != 3 or any(value is None for value in values):
-            reason = f'<{element.tag}> has {attribute}="{_one_line(text)}"'
-            raise self.error(owner, reason, "three finite numbers")
-        x, y, z = (value for value in values if value is not None)
-        self._check_bound(element, attribute, owner, bound, x, y, z)
+        x, y, z = self.numbers(element, attribute, owner, 3, bound)
         return (x, y, z)
+
+    def numbers(
+        self, element: ET.Element, attribute: str, owner: str, count: int, bound: Bound | None = None
+    ) -> tuple[float, ...]:
+        """Return an attribute of ``count`` finite decimal numbers, three or four.
+
+        InputError if it is not, or if a number is not within ``bound``.
+        """
+        text = self.text(element, attribute, owner)
+        values = [value for value in map(finite, text.split()) if value is not None]
+        if not len(values) == len(text.split()) == count:
+            reason = f'<{element.tag}> has {attribute}="{_one_line(text)}"'
+            raise self.error(owner, reason, f"{_COUNTS[count]} finite numbers")
+        self._check_bound(element, attribute, owner, bound, *values)
+        return tuple(values)
 
     def _check_bound(
         self, element: ET.Element, attribute: str, owner: str, bound: Bound | None, *values: float

@@ -37,7 +37,7 @@ def note_ignored(document: Document, moving: Collection[str], drives: Drives = N
             f"{subject('joint', losing)}: friction and damping in <dynamics> are not computed; add "
             "damping * v + friction * sign(v) to tau after id, or subtract it from tau before fd"
         )
-    driven = [name for name, element in elements if any(map(_is_rotor, _numbers(element)))]
+    driven = [name for name, element in elements if any(map(_drives, _numbers(element)))]
     driven += [name for name in _driven_by_transmission(document) if name in moving and name not in driven]
     driven = [name for name in driven if name not in dict(drives.armature)]
     if driven:
@@ -55,7 +55,7 @@ def _loses(joint: Element, attribute: str) -> bool:
 def _driven_by_transmission(document: Document) -> Iterator[str]:
     """Yield the joints of transmissions whose motor has inertia."""
     for transmission in document.root.findall("transmission"):
-        if any(map(_is_rotor, _numbers(transmission))):
+        if any(map(_drives, _numbers(transmission))):
             joints = transmission.findall("joint")
             yield from (name for name in (joint.get("name") for joint in joints) if name is not None)
 
@@ -70,7 +70,11 @@ def _numbers(element: Element) -> Iterator[tuple[str, str]]:
         yield from ((part.tag if name == "value" else name, text) for name, text in part.items())
 
 
-def _is_rotor(number: tuple[str, str]) -> bool:
+def _drives(number: tuple[str, str]) -> bool:
     name, text = number
-    plain = name.rpartition(":")[2].replace("_", "").lower()
-    return plain in _ROTOR and bool(finite(text.strip()))
+    return is_rotor(name) and bool(finite(text.strip()))
+
+
+def is_rotor(name: str) -> bool:
+    """Return whether an element or attribute of this name is the inertia of a rotor."""
+    return name.rpartition(":")[2].replace("_", "").lower() in _ROTOR

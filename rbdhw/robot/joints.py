@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from xml.etree.ElementTree import Element
 
-from rbdhw.robot.document import Document
+from rbdhw.remarks import list_names
+from rbdhw.robot.document import Document, finite
 from rbdhw.robot.drives import read_damping
 from rbdhw.robot.model import UNLIMITED, Joint, JointKind, Limits, Mimic, Placement, Vector3
-from rbdhw.robot.spatial import SNAP, norm, rotation_rpy, scale
-from rbdhw.runtime.number_bounds import ANGLE, EFFORT, JOINTS, LENGTH, POSITION, RATIO, VELOCITY, Bound
+from rbdhw.robot.origin import URDF_1_2, read_origin, urdf_version
+from rbdhw.robot.spatial import SNAP, norm, scale
+from rbdhw.runtime.number_bounds import EFFORT, JOINTS, POSITION, RATIO, VELOCITY, Bound
 
 FIXED = "fixed"
 
@@ -32,7 +34,6 @@ _KINDS = {
 }
 _WITHOUT_AXIS = (JointKind.SPHERICAL, JointKind.FLOATING)
 _INDEPENDENT = "as a joint of its own"
-_ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 _X: Vector3 = (1.0, 0.0, 0.0)
 _Z: Vector3 = (0.0, 0.0, 1.0)
 
@@ -87,16 +88,6 @@ def read_joints(document: Document, links: Iterable[str], damped: bool = False) 
     if moving > JOINTS:
         raise document.error("<robot>", f"{moving:,} moving joints", f"at most {JOINTS:,}")
     return _resolve_mimics(document, edges)
-
-
-def read_origin(document: Document, element: Element, owner: str) -> Placement:
-    """Read the pose in ``<origin>``; xyz and rpy are zero if missing."""
-    origin = document.child(element, "origin", owner)
-    if origin is None:
-        return Placement()
-    translation = document.vector(origin, "xyz", owner, LENGTH, default=_ORIGIN)
-    angles = document.vector(origin, "rpy", owner, ANGLE, default=_ORIGIN)
-    return Placement(rotation_rpy(angles), translation)
 
 
 def _read_joint(document: Document, name: str, element: Element) -> JointEntry:
@@ -165,6 +156,8 @@ def _read_limits(document: Document, element: Element, owner: str, kind: JointKi
     lower, upper = -inf, inf
     if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
         lower, upper = _read_range(document, limit, owner)
+    else:
+        _check_unused_range(document, limit, owner, kind)
     return (Limits(lower, upper, velocity, effort),) * kind.nv
 
 
@@ -199,7 +192,10 @@ def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, 
         document.require(owner, "<limit> has no lower and no upper", expected, "as no limit")
         return -inf, inf
     for attribute in missing:
-        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', "as 0, as URDF says")
+        taken = "as 0, as URDF says" if urdf_version(document) < URDF_1_2 else "as no limit"
+        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', taken)
+    if missing and urdf_version(document) >= URDF_1_2:
+        return -inf, inf
     lower, upper = (document.number(limit, attribute, owner, default=0.0) for attribute in ("lower", "upper"))
     if lower > upper:
         reason = f"<limit> has lower {lower:g} above upper {upper:g}"
@@ -209,6 +205,14 @@ def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, 
     if not all(_is_limit(document, owner, *limit, POSITION) for limit in limits.items()):
         return -inf, inf
     return lower, upper
+
+
+def _check_unused_range(document: Document, limit: Element, owner: str, kind: JointKind) -> None:
+    """Remark on a range of a joint that has none; zeros are what URDF says of a missing range."""
+    names = [name for name in ("lower", "upper") if finite(limit.get(name, "0").strip()) != 0.0]
+    if names:
+        reason = f"{kind}, but <limit> has {list_names(names)}"
+        document.bear(owner, reason, "a revolute or prismatic joint", "as no limit, as Pinocchio does")
 
 
 def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | None:

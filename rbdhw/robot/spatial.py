@@ -5,6 +5,7 @@ The arithmetic is plain Python, so the same robot gives the same bits on every m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, sin, sqrt
 
 from rbdhw.robot.model import IDENTITY, Inertia, Matrix3, Placement, Vector3
@@ -101,6 +102,20 @@ def rotation_rpy(rpy: Vector3) -> Matrix3:
     about_y: Matrix3 = ((cp, 0.0, sp), (0.0, 1.0, 0.0), (-sp, 0.0, cp))
     about_z: Matrix3 = ((cy, -sy, 0.0), (sy, cy, 0.0), (0.0, 0.0, 1.0))
     return snap(multiply(about_z, multiply(about_y, about_x)))
+
+
+def rotation_quaternion(quaternion: Sequence[float]) -> Matrix3:
+    """Return the rotation of a quaternion ``x y z w`` of any length but zero, snapped."""
+    size = max(map(abs, quaternion))
+    x, y, z, w = (value / size for value in quaternion)
+    k = 2.0 / (x * x + y * y + z * z + w * w)
+    return snap(
+        (
+            (1.0 - k * (y * y + z * z), k * (x * y - z * w), k * (x * z + y * w)),
+            (k * (x * y + z * w), 1.0 - k * (x * x + z * z), k * (y * z - x * w)),
+            (k * (x * z - y * w), k * (y * z + x * w), 1.0 - k * (x * x + y * y)),
+        )
+    )
 
 
 def compose(outer: Placement, inner: Placement) -> Placement:

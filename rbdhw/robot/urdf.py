@@ -1,9 +1,9 @@
 """Read a URDF file into a ``Robot``; tolerable problems become remarks.
 
 The reader uses ``<link>`` with its ``<inertial>`` elements, and ``<joint>`` with type, origin, axis, limit,
-mimic, parent and child, and ``<dynamics damping>`` if it is asked for. It ignores ``<visual>``,
-``<collision>``, ``<material>``, ``<gazebo>`` and all other elements; it ignores the rest of ``<dynamics>``
-and ``<transmission>`` with a remark.
+mimic, parent and child, and ``<dynamics damping>`` if it is asked for. It ignores what has no part in the
+dynamics, such as ``<visual>``, and all else with a remark (:mod:`rbdhw.robot.vocabulary`,
+:mod:`rbdhw.robot.ignored`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from rbdhw.robot.document import Document, read_document
 from rbdhw.robot.drives import NO_DRIVES, Drives, with_drives
 from rbdhw.robot.ignored import note_ignored
 from rbdhw.robot.inertial import needs_inertia, read_inertia
-from rbdhw.robot.joints import JointEntry, read_joints, read_origin
+from rbdhw.robot.joints import JointEntry, read_joints
 from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
+from rbdhw.robot.origin import read_origin, urdf_version
 from rbdhw.robot.spatial import add_inertia, compose, move_inertia
+from rbdhw.robot.vocabulary import XACRO, note_unused
 
 
 def load_urdf(
@@ -53,7 +55,7 @@ def load_urdf(
     no ``<axis>``                                  1 0 0 (for a planar joint 0 0 1)
     a negative velocity or effort limit            no limit
     a lower limit above the upper                  the two exchanged
-    only one of lower and upper                    0 for the other
+    only one of lower and upper                    0 for the other (no limit in version 1.2)
     a mimic without a joint that it can follow     an independent joint
     a mimic of a mimic                             a mimic of the joint which that one follows
     a limit beyond those of ``number_bounds``      no limit
@@ -63,6 +65,10 @@ def load_urdf(
     a body that moves no inertia                   unchanged; its mass matrix is singular
     an element that xacro should have expanded     ignored
     bytes that are not UTF-8                       read as Latin-1
+    an element or attribute that is not used       ignored
+    a quaternion that is zero or not of length 1   no rotation, or divided by its length
+    a quaternion before version 1.1                ignored
+    a range of a joint that has none               no limit
     ============================================== ==========================================
 
     A missing limit is infinite, without a remark; :func:`rbdhw.domain.bounds.input_domain` adds a remark if
@@ -96,6 +102,7 @@ def load_urdf(
     _check_tree(document, inertias, edges, robot)
     _check_floating(document, robot)
     _check_inertia(document, robot)
+    note_unused(document)
     note_ignored(document, {body.joint.name for body in robot.bodies}, drives)
     return replace(with_drives(robot, drives), joint_order=joint_order, remarks=document.remarks)
 
@@ -105,12 +112,13 @@ def _check_root(document: Document) -> str:
     root = document.root
     if root.tag != "robot":
         raise document.error(f"<{root.tag}>", "not a URDF", "<robot> as the outermost element")
-    for tag in dict.fromkeys(element.tag for element in root if element.tag.startswith("xacro:")):
+    for tag in dict.fromkeys(element.tag for element in root if element.tag.startswith(XACRO)):
         expected = "the URDF that xacro makes of the file"
         if root.find("link") is None:
             remedy = f"run: xacro {document.file} > expanded.urdf"
             raise document.error(f"<{tag}>", "not expanded", expected, remedy)
         document.bear(f"<{tag}>", "not expanded", expected, "without it")
+    urdf_version(document)
     name = root.get("name", "")
     if not name.strip():
         name = Path(document.file).stem

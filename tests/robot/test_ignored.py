@@ -20,14 +20,15 @@ def with_dynamics(text):
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
-    "dynamics", ['damping="0.1"', 'friction="2"', 'damping="0" friction="1e-3"', 'D="1" damping="0.003"']
+    "dynamics",
+    ['damping="0.1"', 'friction="2"', 'damping="0" friction="1e-3"', 'other:D="1" damping="0.003"'],
 )
 def test_friction_and_damping(load, dynamics, strict):
     text = with_dynamics(f"<dynamics {dynamics}/>")
     assert load(text, strict=strict).remarks == (f"joint 'shoulder': {LOSSES}",)
 
 
-@pytest.mark.parametrize("dynamics", ['damping="0.0" friction="0"', "", 'spring="3"', 'damping="none"'])
+@pytest.mark.parametrize("dynamics", ['damping="0.0" friction="0"', "", 'a:spring="3"', 'damping="none"'])
 def test_no_friction_and_no_damping(load, dynamics):
     assert load(with_dynamics(f"<dynamics {dynamics}/>")).remarks == ()
 

@@ -371,7 +371,7 @@ class TestTolerantReading:
 
 
 UNNOTICED = {
-    "unbound prefixes": robot(*ARM, '<drake:proximity a="1"/><x sensor:b="2"/>'),
+    "unbound prefixes": robot(*ARM, '<drake:proximity a="1"/><gazebo sensor:b="2"/>'),
     "a default namespace": robot(*ARM).replace("<robot ", '<robot xmlns="http://drake.mit.edu" '),
     "the namespace of xacro": robot(*ARM).replace(
         "<robot ", '<robot xmlns:xacro="http://www.ros.org/xacro" '

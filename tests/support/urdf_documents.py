@@ -5,6 +5,7 @@ INERTIAL = (
     '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>'
 )
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+UNRANGED = '<limit velocity="3" effort="4"/>'
 AXIS = '<axis xyz="0 0 1"/>'
 
 
@@ -38,6 +39,6 @@ def hand(first="", second="", kind="revolute"):
     return robot(
         *(link(name) for name in ("base", "palm", "finger", "thumb")),
         joint("first", "palm", "finger", rest=AXIS + LIMIT + first),
-        joint("shoulder", "base", "palm", kind),
+        joint("shoulder", "base", "palm", kind, AXIS + (LIMIT if kind == "revolute" else UNRANGED)),
         joint("second", "palm", "thumb", rest=AXIS + LIMIT + second),
     )

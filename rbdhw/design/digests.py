@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,20 @@ def is_unchanged(path: Path, digest: str) -> bool:
         As :func:`content`.
     """
     return hashlib.sha256(content(path)).hexdigest() == digest
+
+
+@contextmanager
+def told_with_version(manifest: Mapping[str, Any]) -> Iterator[None]:
+    """Add to an InputError that refuses an unchanged folder which version wrote it, if it was another one."""
+    try:
+        yield
+    except InputError as error:
+        versions = manifest.get("versions")
+        writer = versions.get("rbdhw") if isinstance(versions, dict) else None
+        if writer in (None, version("rbdhw")):
+            raise
+        reason = f"{error.reason} (rbdhw {writer} wrote the folder, and this is {version('rbdhw')})"
+        raise replace(error, reason=reason) from None
 
 
 def _unseal(manifest: dict[str, Any], path: Path) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -33,3 +35,18 @@ def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, (*place, *first["loc"])))
         raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error
+
+
+def parse_manifest(kind: type[Entry], manifest: Mapping[str, Any], directory: Path) -> Entry:
+    """Return the whole manifest of a folder as an object.
+
+    Raises
+    ------
+    InputError
+        As :func:`parse_entry`. The message names the file, and another version that wrote it.
+    """
+    with digests.told_with_version(manifest):
+        try:
+            return parse_entry(kind, manifest)
+        except InputError as error:
+            raise error.within(directory / digests.MANIFEST) from None

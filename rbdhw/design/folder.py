@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.config import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
-from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest
+from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.model import AcceleratorModel
@@ -185,6 +185,12 @@ def read(directory: Path) -> Design:
     if not is_folder(directory):
         raise InputError(str(directory), "no such folder", "one that `rbdhw generate` wrote")
     manifest = read_manifest(directory)
+    with told_with_version(manifest):
+        return _read(directory, manifest)
+
+
+def _read(directory: Path, manifest: dict[str, Any]) -> Design:
+    """Return the design in a folder with the digests of this manifest."""
     if is_software(manifest):
         raise InputError(str(directory), "is software", "an accelerator, generated with --target of a device")
     verilog = content(directory / VERILOG).decode("utf-8")

@@ -32,9 +32,8 @@ from rbdhw.design.entries import (
     Slots,
     WideProducts,
 )
-from rbdhw.design.entry import Closed, Count, parse_entry
+from rbdhw.design.entry import Closed, Count, parse_manifest
 from rbdhw.design.packet_entries import InputWord, OutputWord, Stream
-from rbdhw.errors import InputError
 
 
 class Units(Closed):
@@ -135,11 +134,7 @@ def read_manifest(directory: Path) -> Manifest:
         As :func:`rbdhw.design.digests.read_manifest`; if a key is missing, unknown, or of another type, as in
         a manifest of another version.
     """
-    data = digests.read_manifest(directory)
-    try:
-        return parse_entry(Manifest, data)
-    except InputError as error:
-        raise error.within(directory / digests.MANIFEST) from None
+    return parse_manifest(Manifest, digests.read_manifest(directory), directory)
 
 
 def validate(manifest: dict[str, Any]) -> dict[str, Any]:

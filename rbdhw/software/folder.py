@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.config import PROCESSORS
-from rbdhw.design.digests import content, json_object, read_manifest
-from rbdhw.design.entry import parse_entry
+from rbdhw.design.digests import content, json_object, read_manifest, told_with_version
+from rbdhw.design.entry import parse_entry, parse_manifest
 from rbdhw.design.replacement import software_files, write_files
 from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest
 from rbdhw.errors import InputError
@@ -84,7 +84,9 @@ def read(directory: Path) -> Software:
     manifest = read_manifest(directory)
     if manifest.get("target") not in PROCESSORS:
         raise InputError(str(directory), "is no software", "a folder generated with --target c or cuda")
-    robot = robot_from_json(json_object(directory / ROBOT))
-    names = software_files(manifest["target"], manifest["functions"])
-    sources = {name: content(directory / name).decode("utf-8") for name in names}
+    description = parse_manifest(SoftwareManifest, manifest, directory)
+    with told_with_version(manifest):
+        robot = robot_from_json(json_object(directory / ROBOT))
+        names = software_files(description.target, description.functions)
+        sources = {name: content(directory / name).decode("utf-8") for name in names}
     return Software(robot, sources, manifest)

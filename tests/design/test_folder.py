@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 from rbdhw.design.digests import AFRESH, AGAIN, MANIFEST, read_manifest, seal
+from rbdhw.design.entries import Operations
+from rbdhw.design.entry import parse_manifest
 from rbdhw.design.folder import read, write
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.program_interface import program_interface
@@ -314,6 +317,23 @@ def damage_and_read(folder, name, change):
         path.write_text(json.dumps(data))
     reseal(folder, manifest)
     return refusal_of(read, folder).removeprefix(f"{path}, ").removesuffix(f"; {AGAIN}")
+
+
+@pytest.mark.parametrize("ours", ["9.9.9", version("rbdhw")])
+def test_a_folder_that_cannot_be_read_tells_of_another_version(folder, ours):
+    manifest = read_manifest(folder) | {"versions": {"rbdhw": ours}}
+    (folder / "domain.json").write_text("{}")
+    reseal(folder, manifest)
+    told = f" (rbdhw {ours} wrote the folder, and this is {version('rbdhw')})" if ours == "9.9.9" else ""
+    reason = f"Field required{told}; expected what generate wrote; {AGAIN}"
+    assert refusal_of(read, folder) == f"{folder / 'domain.json'}, domain data, bounds: {reason}"
+    refusal = refusal_of(parse_manifest, Operations, manifest, folder)
+    assert refusal == f"{folder / MANIFEST}, multiplications: {reason}"
+
+
+def test_a_folder_of_another_version_is_read_if_it_can_be(design, folder):
+    reseal(folder, read_manifest(folder) | {"versions": {"rbdhw": "9.9.9"}})
+    assert read(folder).programs == design.programs
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,26 @@ class Try:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A bit-exact program, its widths, the errors of its results, and its entry among the tries."""
+    """A bit-exact program, its widths, the errors of its results, and its entry among the tries.
+
+    ``predicted`` are the root mean square errors that the planner predicts, by function and stratum.
+    """
 
     program: Program
     widths: Widths
     errors: Measured
     tried: Try
+    predicted: Mapping[Row, float]
+
+    @property
+    def ratios(self) -> dict[Row, float]:
+        """The ratio of the smallest budget to the prediction, by function and stratum, where it is known."""
+        bounds = self.bounds
+        return {
+            row: bounds[row] / predicted
+            for row, predicted in self.predicted.items()
+            if predicted > 0.0 and 0.0 < bounds.get(row, math.inf) < math.inf
+        }
 
     @property
     def bounds(self) -> dict[Row, float]:
@@ -78,6 +92,13 @@ class Fixed:
     def bound(self) -> float:
         """The smallest budget that the errors of all functions support."""
         return self.tried.bound
+
+
+@dataclass(eq=False)
+class BudgetMissed(InputError):
+    """The refusal of a budget that no widths meet; ``best`` is the program with the least errors."""
+
+    best: Fixed | None = None
 
 
 def bounds_of(errors: Measured) -> dict[Row, float]:
@@ -180,11 +201,11 @@ class FormatSearch:
             for _ in range(ROUNDS):
                 aim = budget / CAUTION**missed
                 allowed = {row: aim / ratio.value for row, ratio in ratios.items()}
-                chosen = self._predict_cheapest(allowed, near) or self._predict_cheapest(allowed, widths)
+                chosen = self.predict_cheapest(allowed, near) or self.predict_cheapest(allowed, widths)
                 if chosen is None or (best and self.cost(chosen)[0] >= self.cost(best.widths)[0]):
                     break
                 found = self._evaluate(chosen, measure)
-                self._learn(ratios, budget, chosen, found)
+                _learn(ratios, budget, found)
                 missed = 0 if found.bound <= budget else missed + 1
                 if measure is self._measure and not missed:
                     best = min(best or found, found, key=lambda own: self.cost(own.widths))
@@ -208,13 +229,20 @@ class FormatSearch:
             bits += (first + second) * len(wide)
         return blocks, len(wide), bits
 
-    def _learn(self, ratios: Mapping[Row, _Ratio], budget: float, chosen: Widths, found: Fixed) -> None:
-        bounds = found.bounds
-        for row, predicted in self._planner.predict(chosen).items():
-            if predicted > 0.0 and row in bounds:
-                ratios[row].learn(budget, predicted, bounds[row])
+    def extra_blocks(self, widths: Widths) -> int:
+        """Return the DSP blocks, without sharing, beyond one for each product."""
+        return self.cost(widths)[0] - len(self._planner.products(widths))
 
-    def _predict_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
+    def predict_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
+        """Return the cheapest widths whose predicted errors are allowed; None if there are none.
+
+        Parameters
+        ----------
+        allowed
+            The largest root mean square error by function and stratum.
+        widths
+            The allowed widths of an ordinary multiplier.
+        """
         chosen, least = None, None
         for width in widths:
             for widest in WIDEST:
@@ -235,7 +263,7 @@ class FormatSearch:
             return found
         raise self._refusal(budget, widths, found)
 
-    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> InputError:
+    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> BudgetMissed:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
         function, stratum = found.tried.worst
         remedies = ["a domain with smaller bounds", "another --root"]
@@ -252,7 +280,8 @@ class FormatSearch:
         if len(widths) == 1:
             missed = f"{budget:g} is not met at a width of {widths[0]} bits, which {limit}"
             remedies.insert(0, "another --width")
-        return InputError("max-error", missed, remedy=f"use {', '.join(remedies[:-1])}, or {remedies[-1]}")
+        remedy = f"use {', '.join(remedies[:-1])}, or {remedies[-1]}"
+        return BudgetMissed("max-error", missed, remedy=remedy, best=found)
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)
@@ -263,4 +292,12 @@ class FormatSearch:
         wider = wide[(wide > widths.ports).any(axis=1)]
         ports = (widths.ports, *([tuple(wider.max(axis=0).tolist())] if len(wider) else []))
         self.tries.append(Try(ports, bounds[worst], worst, measure is self._measure))
-        return Fixed(program, widths, errors, self.tries[-1])
+        return Fixed(program, widths, errors, self.tries[-1], self._planner.predict(widths))
+
+
+def _learn(ratios: Mapping[Row, _Ratio], budget: float, found: Fixed) -> None:
+    """Correct the ratios by a program's errors."""
+    bounds = found.bounds
+    for row, predicted in found.predicted.items():
+        if predicted > 0.0 and row in bounds:
+            ratios[row].learn(budget, predicted, bounds[row])

@@ -11,7 +11,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.planner import Planner
-from rbdhw.fixed.search import FormatSearch
+from rbdhw.fixed.search import BudgetMissed, FormatSearch
 from rbdhw.fixed.widths import Widths
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
@@ -209,3 +209,18 @@ def test_a_width_that_no_widening_helps_is_refused():
     assert (
         remedy == "use another --width, a larger --max-error, a domain with smaller bounds, or another --root"
     )
+
+
+def test_a_missed_budget_tells_how_far_the_best_program_misses_it():
+    bench = Bench({"id": 1e4, "fd": 1e9})
+    with pytest.raises(BudgetMissed) as refusal:
+        bench.search.cheapest(1e-3, WIDTHS)
+    best = refusal.value.best
+    assert best.bound > 1e-3
+    assert best.ratios == pytest.approx({("id", "box"): 1e4, ("fd", "box"): 1e9})
+
+
+def test_blocks_beyond_one_for_each_product_are_counted():
+    bench = Bench({"id": 16.0, "fd": 16.0}, device="ecp5-85")
+    assert bench.search.extra_blocks(bench.planner.widths(18)) == 0
+    assert bench.search.extra_blocks(bench.planner.widths(32)) == 3 * 3

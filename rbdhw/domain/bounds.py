@@ -39,6 +39,9 @@ MULTIPLIER = (-1.0, 1.0)
 DEFAULT_TIME_STEP = (1e-3, 0.02)
 """The default bounds of the time step (s)."""
 
+FREE_FALL = 9.81
+"""The acceleration (m/s^2) that makes a weight of a mass where there is no gravity."""
+
 GRAVITY_SLACK = 1.05
 """The factor by which a gravity given with each task may exceed the robot's own."""
 
@@ -294,7 +297,7 @@ _QUATERNION: Pair = (-1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK)
 
 def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
     mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
-    weight = max(mass * math.hypot(*robot.gravity), 1.0)
+    weight = mass * (math.hypot(*robot.gravity) or FREE_FALL) or 1.0
     force = given.force or (-weight, weight)
     moment = given.moment or (LEVER * force[0], LEVER * force[1])
     return [force] * 3 + [moment] * 3

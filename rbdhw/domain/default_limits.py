@@ -129,7 +129,7 @@ class Substitutes:
             The limit is not meaningful, in strict mode.
         """
         limit = joint.limits[0].effort
-        needed = max(holding_effort(self.robot, joint, max(map(abs, acceleration))), LEAST_EFFORT)
+        needed = holding_effort(self.robot, joint, max(map(abs, acceleration))) or LEAST_EFFORT
         needed += max(map(abs, acceleration)) * sum(joint.armature)
         if 0.0 < limit <= MOST_EFFORT * needed:
             return -limit, limit

@@ -11,6 +11,7 @@ from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.remarks import subject
+from rbdhw.robot.inertial import negative_moment
 from rbdhw.robot.model import Body, Inertia, Robot
 
 WITHOUT_INVERSE = tuple(name for name in DEFAULT_FUNCTIONS if not FUNCTIONS[name].inverts)
@@ -52,13 +53,16 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
             return
         motions.append(motion)
     joints, body = _involved_joints(robot, motions[0])
-    raise InputError(
-        f"link {body.name!r}",
-        f"{_lack(body)}, and {subject('joint', joints)} can move without moving any mass: the mass matrix of "
-        f"robot {robot.name!r} is singular",
-        "an <inertial> there",
-        f"add it, or use --functions {','.join(WITHOUT_INVERSE)}",
-    )
+    moving, functions = subject("joint", joints), f"use --functions {','.join(WITHOUT_INVERSE)}"
+    reason = f"{_lack(body)}, and {moving} can move without moving any mass"
+    state, expected, remedy = "singular", "an <inertial> there", f"add it, or {functions}"
+    negative = negative_moment(body.inertia)
+    if negative:
+        reason = f"has a moment of inertia of {negative:.6g} kg m^2, and {moving} can move without energy"
+        state, expected = "not positive definite", "positive moments"
+        remedy = f"correct its <inertia>, or {functions}"
+    matrix = f"the mass matrix of robot {robot.name!r} is {state}"
+    raise InputError(f"link {body.name!r}", f"{reason}: {matrix}", expected, remedy)
 
 
 def _free_motion(M: Array) -> Array | None:
@@ -74,13 +78,14 @@ def _free_motion(M: Array) -> Array | None:
 def _involved_joints(robot: Robot, motion: Array) -> tuple[list[str], Body]:
     """Return the joints that take part in a motion, and the first of their bodies without inertia.
 
-    If all these bodies have inertia, the first of them is returned.
+    If all these bodies have inertia, the first of them is returned, or the first with a negative one.
     """
     shares = np.abs(motion) / np.abs(motion).max()
     pairs = zip(robot.bodies, robot.v_of, strict=True)
     bodies = [body for body, own in pairs if body.joint.mimic is None and shares[own].max() >= INVOLVED]
     massless = [body for body in bodies if body.inertia == Inertia()]
-    return [body.joint.name for body in bodies], (massless or bodies)[0]
+    negative = [body for body in bodies if negative_moment(body.inertia)]
+    return [body.joint.name for body in bodies], (negative or massless or bodies)[0]
 
 
 def _lack(body: Body) -> str:

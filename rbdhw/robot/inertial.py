@@ -9,14 +9,14 @@ import numpy as np
 from rbdhw.remarks import list_names
 from rbdhw.robot.document import Document
 from rbdhw.robot.model import Body, Inertia, JointKind, Matrix3, Placement, Robot, Vector3
-from rbdhw.robot.spatial import apply, dot, move_inertia, point_inertia, rotational_matrix, scale
+from rbdhw.robot.spatial import apply, dot, move_inertia, norm, point_inertia, rotational_matrix, scale
 from rbdhw.runtime.number_bounds import INERTIA, MASS
 
 TOLERANCE = 1e-6
 """The tolerance of the rules for principal moments, relative to the largest: URDFs hold rounded numbers."""
 
-NEGLIGIBLE = 1e-15
-"""A principal moment up to this size counts as zero (kg m^2; 1 mg at 1 mm from its axis has 1e-12)."""
+COINCIDENT = 1e-13
+"""A distance up to this fraction of the robot's largest length may be a rounding error."""
 
 ROUNDING = 1e-13
 """A moment below this fraction of the inertia it was computed from may be a rounding error."""
@@ -77,7 +77,7 @@ def _read_about_centre(document: Document, inertial: Element, owner: str) -> Mat
 def _check_moments(document: Document, owner: str, about_centre: Matrix3) -> None:
     """Remark on principal moments that no mass distribution has; a strict reading raises InputError."""
     moments = np.linalg.eigvalsh(np.array(about_centre))
-    slack = TOLERANCE * float(np.abs(moments).max()) + NEGLIGIBLE
+    slack = TOLERANCE * float(np.abs(moments).max())
     low, middle, high = (float(moment) if abs(moment) > slack else 0.0 for moment in moments)
     listed = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
     if low < -slack:
@@ -93,9 +93,11 @@ def needs_inertia(robot: Robot) -> int | None:
     """Return the first body that its joint can move without moving any inertia, or None.
 
     Such a body makes the mass matrix singular: there is a motion of the joint that is not resisted by the
-    body's own inertia, by the bodies below it, or by the bodies whose joints mimic the joint.
+    body's own inertia, by the bodies below it, or by the bodies whose joints mimic the joint. An inertia that
+    helps the motion does not resist it.
     """
-    moves = [_resists(body) for body in robot.bodies]
+    length = _largest_length(robot)
+    moves = [_resists(body, length) for body in robot.bodies]
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
         if parent >= 0 and (robot.bodies[i].inertia != Inertia() or moves[i]):
@@ -108,32 +110,41 @@ def needs_inertia(robot: Robot) -> int | None:
     return None
 
 
-def _resists(body: Body) -> bool:
-    """Return whether the body's own inertia resists every motion of its joint."""
+def negative_moment(inertia: Inertia) -> float:
+    """Return the least principal moment about the centre of mass (kg m^2) if it is negative, or zero."""
+    least = _least_moment(_about_centre(inertia) if inertia.mass > 0.0 else inertia)
+    return least if least < -TOLERANCE * max(abs(entry) for entry in inertia.rotational) else 0.0
+
+
+def _largest_length(robot: Robot) -> float:
+    """Return the largest distance between neighbouring joints, or of a joint from a centre of mass (m)."""
+    lengths = [norm(body.joint.placement.translation) for body in robot.bodies]
+    heavy = [body.inertia for body in robot.bodies if body.inertia.mass > 0.0]
+    return max([*lengths, *(norm(inertia.first_moment) / inertia.mass for inertia in heavy)], default=0.0)
+
+
+def _resists(body: Body, length: float) -> bool:
+    """Return whether the body's own inertia resists every motion of its joint in a robot of this size."""
     joint, inertia = body.joint, body.inertia
     mass = inertia.mass
+    rounding = ROUNDING * max(abs(entry) for entry in inertia.rotational) + mass * (COINCIDENT * length) ** 2
     match joint.kind:
         case JointKind.REVOLUTE | JointKind.CONTINUOUS:
-            return _positive(_about(inertia, joint.axis), inertia)
+            return _about(inertia, joint.axis) > rounding
         case JointKind.HELICAL:
-            return _positive(_about(inertia, joint.axis) + joint.pitch**2 * mass, inertia)
+            return _about(inertia, joint.axis) + joint.pitch**2 * mass > rounding
         case JointKind.CYLINDRICAL:
-            return mass > 0.0 and _positive(_about(inertia, joint.axis), inertia)
+            return mass > 0.0 and _about(inertia, joint.axis) > rounding
         case JointKind.UNIVERSAL:  # the second turn carries whatever would not resist the first
-            return _positive(_about(inertia, joint.second_axis), inertia)
+            return _about(inertia, joint.second_axis) > rounding
         case JointKind.PLANAR:
-            return mass > 0.0 and _positive(_about(_about_centre(inertia), joint.axis), inertia)
+            return mass > 0.0 and _about(_about_centre(inertia), joint.axis) > rounding
         case JointKind.SPHERICAL:
-            return _positive(_least_moment(inertia), inertia)
+            return _least_moment(inertia) > rounding
         case JointKind.FLOATING:
-            return mass > 0.0 and _positive(_least_moment(_about_centre(inertia)), inertia)
+            return mass > 0.0 and _least_moment(_about_centre(inertia)) > rounding
         case JointKind.PRISMATIC | JointKind.TRANSLATION:
             return mass > 0.0
-
-
-def _positive(moment: float, inertia: Inertia) -> bool:
-    """Return whether a moment computed from ``inertia`` is larger than its rounding error."""
-    return moment > NEGLIGIBLE + ROUNDING * max(abs(entry) for entry in inertia.rotational)
 
 
 def _about(inertia: Inertia, axis: Vector3) -> float:

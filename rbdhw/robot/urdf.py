@@ -16,7 +16,7 @@ from pathlib import Path
 from rbdhw.robot.document import Document, read_document
 from rbdhw.robot.drives import NO_DRIVES, Drives, with_drives
 from rbdhw.robot.ignored import note_ignored
-from rbdhw.robot.inertial import needs_inertia, read_inertia
+from rbdhw.robot.inertial import needs_inertia, negative_moment, read_inertia
 from rbdhw.robot.joints import JointEntry, read_joints
 from rbdhw.robot.model import BASE, Body, Inertia, JointKind, Placement, Robot
 from rbdhw.robot.origin import read_origin, urdf_version
@@ -237,11 +237,18 @@ def _check_floating(document: Document, robot: Robot) -> None:
 def _check_inertia(document: Document, robot: Robot) -> None:
     """Remark on a body whose joint moves no inertia; a strict reading raises InputError."""
     unmoved = needs_inertia(robot)
-    if unmoved is not None:
-        body = robot.bodies[unmoved]
-        document.bear(
-            f"link {body.name!r}",
-            f"has no inertia about or along joint {body.joint.name!r}, and carries none",
-            "an <inertial> there or on a link that moves with it",
-            "as it is, with a singular mass matrix",
-        )
+    if unmoved is None:
+        return
+    body = robot.bodies[unmoved]
+    owner, joint = f"link {body.name!r}", f"joint {body.joint.name!r}"
+    negative = negative_moment(body.inertia)
+    if negative:
+        reason = f"has a moment of inertia of {negative:.6g} kg m^2, and {joint} meets no resistance"
+        document.bear(owner, reason, "positive moments", "as it is, with a mass matrix that is not definite")
+        return
+    document.bear(
+        owner,
+        f"has no inertia about or along {joint}, and carries none",
+        "an <inertial> there or on a link that moves with it",
+        "as it is, with a singular mass matrix",
+    )

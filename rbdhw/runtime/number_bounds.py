@@ -82,8 +82,8 @@ DAMPING = Bound(1e12, "Nm s/rad or N s/m", 1e-12)
 TIME_STEP = Bound(1.0, "s", 1e-7)
 """A step in time: up to a second; a robot falls five metres in it."""
 
-RATIO = Bound(500.0, "", 1e-6)
-"""The ratio of a mimic joint: from the pitch of the finest screw to more than a single gear reduces."""
+RATIO = Bound(1e6, "", 1e-6)
+"""The ratio of a mimic joint: a screw with a lead of 6 um turns by 1e6 rad/m, and moves 1e-6 m/rad."""
 
 TASK_NUMBER = 1e15
 """The largest magnitude of a number in a task.

@@ -121,6 +121,16 @@ class TestEfforts:
         effort = holding_effort(with_mimic(robot, 1, 0, -2.0), robot.bodies[0].joint, 1.0)
         assert effort == pytest.approx(first * (9.81 + 1.0) + 2.0 * second * (9.81 + 2.0))
 
+    def test_of_a_tiny_robot_are_tiny(self):
+        """A milligram at a tenth of a millimetre: no least effort of larger robots counts."""
+        robot = replace(self.pendulum(1e-6, 1e-4), base_inertia=Inertia())
+        needed = holding_effort(robot, robot.bodies[0].joint, 40.0)
+        limits = (replace(robot.bodies[0].joint.limits[0], velocity=4.0, effort=math.inf),)
+        joint = replace(robot.bodies[0].joint, limits=limits)
+        bounds = input_domain(robot.with_bodies([replace(robot.bodies[0], joint=joint)])).bounds
+        assert bounds["tau"][0, 1] == pytest.approx(needed, rel=0.05) == pytest.approx(1e-9, rel=0.1)
+        np.testing.assert_allclose(bounds["fext"][:3, 1], 9.81e-6)
+
     def test_of_a_limb_on_a_floating_base_bear_the_robot(self):
         fixed = self.pendulum(2.0, 0.5)
         robot = replace(fixed, base_inertia=point_inertia(8.0, (0.0, 0.0, 0.0), NONE)).with_floating_base()

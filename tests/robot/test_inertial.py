@@ -8,10 +8,11 @@ from hypothesis import given
 
 from rbdhw import golden
 from rbdhw.errors import InputError
+from rbdhw.frontend.solvability import check_solvable
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.inertial import needs_inertia
 from rbdhw.robot.model import Inertia, JointKind
-from rbdhw.robot.spatial import point_inertia
+from rbdhw.robot.spatial import point_inertia, scale
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 from tests.support.urdf_documents import arm_with
@@ -52,10 +53,37 @@ def test_one_body(kind, case):
     assert (least > 1e-12) == (case in ENOUGH[kind])
 
 
-@pytest.mark.parametrize(("moment", "enough"), [(0.9e-15, False), (1.1e-15, True)])
-def test_a_moment_of_a_speck_of_dust_counts_as_none(moment, enough):
-    speck = Inertia(rotational=(moment, 0.0, 0.0, moment, 0.0, moment))
-    assert needs_inertia(single(JointKind.REVOLUTE, speck)) == (None if enough else 0)
+@pytest.mark.parametrize(
+    ("along", "distance", "enough"),
+    [(0.5, 0.0, False), (0.5, 1e-8, False), (0.5, 1e-6, True), (0.0, 1e-15, False), (0.0, 1e-12, True)],
+)
+def test_a_point_is_on_an_axis_if_its_distance_is_lost_in_rounding(along, distance, enough):
+    point = point_inertia(2.0, (along, distance, 0.0), NONE)
+    assert needs_inertia(single(JointKind.REVOLUTE, point)) == (None if enough else 0)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("kind", ENOUGH)
+def test_the_size_of_a_robot_does_not_matter(kind, case):
+    """A gripper of a tenth of a millimetre has moments of inertia of 1e-17 kg m^2."""
+    robot = scaled(single(kind, CASES[case]), 1e-9, 1e-4)
+    assert needs_inertia(robot) == (None if case in ENOUGH[kind] else 0)
+
+
+def scaled(robot, mass, length):
+    """Return a robot with its masses and lengths multiplied."""
+    bodies = []
+    for body in robot.bodies:
+        moved = replace(body.joint.placement, translation=scale(length, body.joint.placement.translation))
+        own = body.inertia
+        inertia = Inertia(
+            mass * own.mass,
+            scale(mass * length, own.first_moment),
+            tuple(mass * length**2 * entry for entry in own.rotational),
+        )
+        joint = replace(body.joint, placement=moved, pitch=length * body.joint.pitch)
+        bodies.append(replace(body, inertia=inertia, joint=joint))
+    return robot.with_bodies(bodies)
 
 
 @pytest.mark.parametrize(("case", "enough"), [("nothing", False), ("centred", False), ("x", True)])
@@ -125,3 +153,34 @@ class TestRoundedFigures:
         if not taken:
             with pytest.raises(InputError, match="is not positive semidefinite"):
                 load(text, strict=True)
+
+
+class TestNegativeMoments:
+    ARM = (
+        '<inertial><mass value="2"/><inertia ixx="0.02" iyy="0.02" izz="-0.01" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+
+    def test_have_a_remark_that_says_so(self, load):
+        assert load(arm_with(self.ARM)).remarks == (
+            "link 'arm': <inertia> is not positive semidefinite (principal moments -0.01, 0.02, 0.02); taken "
+            "as it is",
+            "link 'arm': has a moment of inertia of -0.01 kg m^2, and joint 'shoulder' meets no resistance; "
+            "taken as it is, with a mass matrix that is not definite",
+        )
+
+    def test_refuse_forward_dynamics(self, load):
+        with pytest.raises(InputError) as error:
+            check_solvable(load(arm_with(self.ARM)), ("fd",))
+        assert str(error.value) == (
+            "link 'arm': has a moment of inertia of -0.01 kg m^2, and joint 'shoulder' can move without "
+            "energy: the mass matrix of robot 'r' is not positive definite; expected positive moments; "
+            "correct its <inertia>, or use --functions id,m,did"
+        )
+
+    def test_that_no_joint_feels_are_harmless(self, load):
+        robot = load(
+            arm_with(self.ARM.replace('izz="-0.01"', 'izz="0.03"').replace('ixx="0.02"', 'ixx="-1"'))
+        )
+        assert len(robot.remarks) == 1
+        check_solvable(robot, ("fd",))

@@ -8,6 +8,7 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
+from rbdhw.robot.pinocchio import PinocchioLayout
 from tests.support.refusals import assert_refused, assert_taken
 from tests.support.strategies import random_states
 from tests.support.urdf_documents import ARM, AXIS, LIMIT, UNRANGED, arm_with, hand, joint, link, mimic, robot
@@ -94,6 +95,21 @@ class TestJointsOfSeveralFreedoms:
             joint("hip", "trunk", "leg", rest=origin + '<axis xyz="1 0 0"/>' + LIMIT),
         )
         assert_inverse_dynamics(load(text), pin.buildModelFromXML(text))
+
+
+def test_a_screw_turns_by_many_radians_for_each_metre(load):
+    """A lead of 4 mm; its inertia is felt a million times enlarged."""
+    ratio = 2.0 * np.pi / 0.004
+    text = robot(
+        *(link("base"), link("slide"), link("screw")),
+        joint("shift", "base", "slide", "prismatic"),
+        joint("turn", "base", "screw", "continuous", AXIS + mimic("shift", f'multiplier="{ratio!r}"')),
+    )
+    ours, theirs = load(text), pin.buildModelFromXML(text)
+    layout, q = PinocchioLayout(ours), np.array([0.01])
+    M = pin.crba(theirs, theirs.createData(), layout.pinocchio_configuration(q), pin.Convention.WORLD)
+    expected = layout.matrix(np.triu(M) + np.triu(M, 1).T)
+    np.testing.assert_allclose(golden.evaluate(ours, "m", {"q": q[None]})["M"][0], expected, rtol=1e-12)
 
 
 class TestMimics:

@@ -23,7 +23,7 @@ MOMENT = 'ixx="0.001"'
 ORIGIN = '<origin xyz="0.4 0 0"/>'
 A_LENGTH, AN_ANGLE = "expected a magnitude of up to 1e+06 m", "expected a magnitude of up to 1e+06 rad"
 A_MASS = "expected 0, or a magnitude of 1e-12 to 1e+09 kg"
-A_RATIO = "expected 0, or a magnitude of 1e-06 to 500"
+A_RATIO = "expected 0, or a magnitude of 1e-06 to 1e+06"
 A_VELOCITY = "expected 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s"
 AN_EFFORT = "expected 0, or a magnitude of 1e-12 to 1e+12 N or Nm"
 
@@ -122,7 +122,7 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
     ),
     **{
         f"multiplier {text}": (mimic(f'multiplier="{text}"'), f'<mimic> has multiplier="{text}"; {A_RATIO}')
-        for text in ("1000", "1e12", "1e300", "1e-300", "-501")
+        for text in ("1.1e6", "1e12", "1e300", "1e-300", "-1000001")
     },
     "offset 1e300": (
         mimic('offset="1e300"'),

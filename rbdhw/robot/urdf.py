@@ -41,8 +41,8 @@ def load_urdf(
 
     A file must describe a tree of links with unique names. Its numbers must be finite and, except for limits,
     within :mod:`rbdhw.runtime.number_bounds`. An axis must not be zero, and a mass must not be negative. A
-    floating joint must be the only joint that moves a link relative to the root link and the links fixed to
-    it. The root link is then the world, and its own inertia has no effect.
+    floating joint that moves any mass must be the only joint that moves a link relative to the root link and
+    the links fixed to it. The root link is then the world, and its own inertia has no effect.
 
     Other problems are tolerated. The interpretation is mostly that of Pinocchio, and ``Robot.remarks``
     describes it:
@@ -62,6 +62,7 @@ def load_urdf(
     an inertia that no rigid body has              unchanged
     ``<inertia>`` without all six entries          a point mass
     ``<inertial>`` without a mass                  no inertia
+    a floating joint elsewhere, without mass       fixed
     a body that moves no inertia                   unchanged; its mass matrix is singular
     an element that xacro should have expanded     ignored
     bytes that are not UTF-8                       read as Latin-1
@@ -100,7 +101,12 @@ def load_urdf(
         edges.sort(key=lambda edge: edge.name)
     robot = _merge(name, base, inertias, edges)
     _check_tree(document, inertias, edges, robot)
-    _check_floating(document, robot)
+    floating = _astray(robot)
+    if floating:
+        _check_weightless(document, robot, floating)
+        names = {robot.bodies[i].joint.name for i in floating}
+        edges = [replace(edge, moving=None) if edge.name in names else edge for edge in edges]
+        robot = _merge(name, base, inertias, edges)
     _check_inertia(document, robot)
     note_unused(document)
     note_ignored(document, {body.joint.name for body in robot.bodies}, drives)
@@ -222,16 +228,24 @@ def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointE
             raise document.error(f"link {link!r}", f"in or below a cycle of {cycle}", "a tree of links")
 
 
-def _check_floating(document: Document, robot: Robot) -> None:
-    """Raise InputError unless a floating joint is the only one that moves links relative to the root."""
-    on_base = [body for body in robot.bodies if body.parent == BASE]
-    for body in robot.bodies:
-        if body.joint.kind is JointKind.FLOATING and on_base != [body]:
-            raise document.error(
-                f"joint {body.joint.name!r}",
-                f"floating away from the root link {robot.base!r}",
-                "the one joint that moves links relative to the root",
-            )
+def _astray(robot: Robot) -> list[int]:
+    """Return the bodies that float, but not as the only ones that move relative to the root."""
+    on_base = [i for i, body in enumerate(robot.bodies) if body.parent == BASE]
+    floating = [i for i, body in enumerate(robot.bodies) if body.joint.kind is JointKind.FLOATING]
+    return [i for i in floating if on_base != [i]]
+
+
+def _check_weightless(document: Document, robot: Robot, floating: Iterable[int]) -> None:
+    """Remark on bodies that float astray and move no mass, which may as well be fixed; refuse others."""
+    for k in floating:
+        below = [i for i in range(len(robot.bodies)) if k in robot.path(i)]
+        joint, expected = robot.bodies[k].joint.name, "the one joint that moves links relative to the root"
+        if any(robot.bodies[i].inertia != Inertia() for i in below):
+            reason = f"floating away from the root link {robot.base!r}"
+            remedy = 'describe what floats in a file of its own (docs/joints.md, "Free bodies")'
+            raise document.error(f"joint {joint!r}", reason, expected, remedy)
+        taken = "as fixed, which changes no force of another joint"
+        document.bear(f"joint {joint!r}", "floating away from the root link, without mass", expected, taken)
 
 
 def _check_inertia(document: Document, robot: Robot) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
@@ -187,7 +188,9 @@ POINT = (
     '<inertial><origin xyz="0 0 1"/><mass value="1"/>'
     '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
 )
-EXPECTED_FLOATING = "expected the one joint that moves links relative to the root"
+ALONE = "expected the one joint that moves links relative to the root"
+EXPECTED_FLOATING = f'{ALONE}; describe what floats in a file of its own (docs/joints.md, "Free bodies")'
+CAMERA = (link("camera", ""), joint("pose", "base", "camera", "floating", ""))
 BILLION_LAUGHS = '<!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>'
 CYCLE = (joint("ab", "a", "b"), joint("ba", "b", "a"))
 
@@ -268,6 +271,20 @@ REFUSED = {
         robot(link("hand"), joint("wrist", "base", "hand", "floating", ""), *ARM),
         f"joint 'wrist': floating away from the root link 'base'; {EXPECTED_FLOATING}",
     ),
+    "floating with a mass below": (
+        robot(*ARM, *CAMERA, link("lens"), joint("focus", "camera", "lens", "prismatic")),
+        f"joint 'pose': floating away from the root link 'base'; {EXPECTED_FLOATING}",
+    ),
+    "floating without mass": (
+        robot(*ARM, *CAMERA),
+        f"joint 'pose': floating away from the root link, without mass; {ALONE}",
+    ),
+    "floating without mass, below an arm": (
+        robot(*ARM, *CAMERA).replace(
+            '<parent link="base"/><child link="camera"/>', '<parent link="arm"/><child link="camera"/>'
+        ),
+        f"joint 'pose': floating away from the root link, without mass; {ALONE}",
+    ),
     "floating twice": (
         robot(*FREE, link("b"), joint("again", "trunk", "b", "floating", "")),
         f"joint 'again': floating away from the root link 'world'; {EXPECTED_FLOATING}",
@@ -333,6 +350,8 @@ TAKEN = {
     "triangle inequality": "as it is",
     "point on a spherical joint": "as it is, with a singular mass matrix",
     "xacro beside links": "without it",
+    "floating without mass": "as fixed, which changes no force of another joint",
+    "floating without mass, below an arm": "as fixed, which changes no force of another joint",
 }
 """Problems that are tolerated with a remark, by case."""
 
@@ -351,6 +370,21 @@ class TestTolerantReading:
     def test_of_a_clean_file_is_the_strict_one(self, load):
         assert load(robot(*ARM), strict=True) == load(robot(*ARM))
         assert load(robot(*ARM)).remarks == load(robot(*ARM), strict=True).remarks == ()
+
+    @pytest.mark.parametrize("case", [case for case in TAKEN if case.startswith("floating")])
+    def test_holds_what_floats_without_mass(self, load, case):
+        """Pinocchio gives it coordinates, which no other force depends on, and forces of zero."""
+        ours, theirs = load(REFUSED[case][0]), pin.buildModelFromXML(REFUSED[case][0])
+        assert [body.joint.name for body in ours.bodies] == ["shoulder"]
+        assert ("camera", "base" if case == "floating without mass" else "arm") in ours.fixed_links
+        k = theirs.joints[theirs.getJointId("shoulder")].idx_v
+        v, a = np.random.default_rng(5).normal(size=(2, theirs.nv))
+        q = pin.integrate(theirs, pin.neutral(theirs), np.full(theirs.nv, 0.7))
+        place = theirs.joints[theirs.getJointId("shoulder")].idx_q
+        task = {"q": q[None, place : place + 1], "v": v[None, k : k + 1], "a": a[None, k : k + 1]}
+        expected = np.zeros(theirs.nv)
+        expected[k] = golden.evaluate(ours, "id", task)["tau"][0, 0]
+        np.testing.assert_allclose(pin.rnea(theirs, theirs.createData(), q, v, a), expected, atol=1e-12)
 
     def test_takes_an_incomplete_inertia_as_pinocchio_does(self, load):
         text = REFUSED["missing inertia entry"][0]

@@ -14,8 +14,13 @@ ONLY ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
+DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --only-binary :all: \
+	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+# What the demo needs comes first in the lock, down to a line of its own.
+DEMO_EXTRAS := build sim
 ROBOTS := cmeel.prefix/share/example-robot-data
 # Byte code is kept: workers and simulators import the same files.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,7 +32,7 @@ help: ## Print the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 .PHONY: demo
-demo: $(READY) ## Generate the iiwa 14 accelerator of all seven functions and simulate 20,000 tasks of it
+demo: $(DEMO) ## Generate the iiwa 14 accelerator of all seven functions and simulate 20,000 tasks of it
 	$(BIN)/rbdhw generate robots/iiwa14.urdf -o build/demo/iiwa14 --ii 1 --target xcvu9p --clock 125
 	$(BIN)/rbdhw simulate build/demo/iiwa14 --tasks 20000 --seed 1 --bulk
 
@@ -69,9 +74,10 @@ bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for t
 
 .PHONY: lock
 lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest \
-		--all-extras --only-binary :all: --generate-hashes --no-annotate --no-header \
-		--no-emit-index-url --no-emit-find-links pyproject.toml --output-file requirements.lock
+	mkdir -p build/lock
+	$(COMPILE) --upgrade --all-extras pyproject.toml --output-file build/lock/all
+	$(COMPILE) --constraint build/lock/all $(DEMO_EXTRAS:%=--extra %) pyproject.toml --output-file build/lock/demo
+	$(BIN)/python .ci/join-locks build/lock/demo build/lock/all requirements.lock
 
 .PHONY: clean
 clean: ## Remove the environment and everything built
@@ -82,11 +88,17 @@ clean: ## Remove the environment and everything built
 # starts from an empty environment, and each stamp is written only after its last step.
 $(LOCKED): requirements.lock
 	@./.ci/check-tools $(PYTHON)
-	@echo "Installing the locked tools into $(VENV) (a minute or two, once)"
+	@echo "Installing what the demo needs into $(VENV) (half a minute, once)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements.lock
+	@sed '/^# demo: /q' requirements.lock >$(VENV)/demo.txt
+	@$(PIP) install --require-hashes --only-binary :all: --requirement $(VENV)/demo.txt
 	@touch $@
 
-$(READY): $(LOCKED) pyproject.toml
+$(DEMO): $(LOCKED) pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(DEMO)
+	@echo "Installing what tests and documentation need into $(VENV) (a minute or two, once)"
+	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements.lock
 	@touch $@

@@ -43,6 +43,19 @@ def test_every_pin_has_hashes_and_no_host() -> None:
     assert "://" not in LOCK
 
 
+def test_the_demo_comes_first_in_the_lock() -> None:
+    """Its part has all that the commands `generate` and `simulate` need, and no compiler for tests."""
+    first, line, rest = LOCK.partition("\n# demo: ")
+    assert line
+    names = set(re.findall(r"^([a-z0-9-]+)==", first, re.MULTILINE))
+    project = tomllib.loads(PYPROJECT)["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["build"], *extras["sim"]]
+    assert {canonicalize_name(Requirement(line).name) for line in needed} <= names
+    assert {"pin", "ziglang", "sphinx"}.isdisjoint(names)
+    assert not names & set(re.findall(r"^([a-z0-9-]+)==", rest, re.MULTILINE))
+
+
 def test_make_alone_lists_the_targets() -> None:
     listing = subprocess.run(
         ["make", "--silent"], cwd=ROOT, capture_output=True, text=True, check=True

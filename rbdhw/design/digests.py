@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,7 +102,11 @@ def _unseal(manifest: dict[str, Any], path: Path) -> dict[str, str]:
     if not isinstance(digests, dict) or not all(map(_is_digest, digests, digests.values())):
         raise _changed(path, "has no digests of the design's files")
     others = {name: digest for name, digest in digests.items() if name != MANIFEST}
-    if digests.get(MANIFEST) != _own({**manifest, KEY: others}):
+    try:
+        intact = digests.get(MANIFEST) == _own({**manifest, KEY: others})
+    except RecursionError:  # writing takes more of the stack than reading
+        intact = False
+    if not intact:
         raise _changed(path, "was changed after it was written")
     return digests
 
@@ -142,7 +147,8 @@ def json_object(path: Path) -> dict[str, Any]:
         If the file cannot be read or does not contain a JSON object.
     """
     try:
-        data = json.loads(content(path).decode("utf-8"), parse_constant=_refuse_constant)
+        text = content(path).decode("utf-8")
+        data = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else error
         raise InputError(str(path), f"damaged, not JSON ({reason})", "what generate wrote", AFRESH) from None
@@ -155,6 +161,13 @@ def _own(manifest: Mapping[str, Any]) -> str:
     """Return the digest of a manifest that contains the digests of all other files."""
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text}")
+    return number
 
 
 def _refuse_constant(name: str) -> float:

@@ -35,6 +35,7 @@ For a joint of several degrees of freedom a bound applies to each of them::
 
 from __future__ import annotations
 
+import math
 import sys
 import tomllib
 from functools import partial
@@ -76,8 +77,9 @@ def _pair(value: object, bound: Bound) -> Pair:
 
 
 def _number(value: object) -> float:
+    """Return a finite number as a float, and NaN, which no comparison holds for, in place of all else."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-        raise ValueError(_EXPECTED)
+        return math.nan
     return float(value)
 
 
@@ -93,11 +95,10 @@ def _times(value: object) -> Pair:
 
 def _positive(value: object, bound: Bound) -> float:
     """Return a positive number within a bound; ValueError for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        number = float(value)
-        if number > 0.0 and bound.holds(number):
-            return number
-    raise ValueError(bound.positive)
+    number = _number(value)
+    if not (number > 0.0 and bound.holds(number)):
+        raise ValueError(bound.positive)
+    return number
 
 
 _SHARE = Bound(0.9, "of the value in the URDF", 1e-6)

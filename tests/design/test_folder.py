@@ -342,6 +342,7 @@ def test_a_folder_of_another_version_is_read_if_it_can_be(design, folder):
         ("{", "not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
         ("[]", "no JSON object"),
         ('{"a": NaN}', "not JSON (the number NaN)"),
+        ('{"a": 1e400}', "not JSON (the number 1e400)"),
         (9000 * "[", "not JSON (nested too deep)"),
     ],
 )

@@ -185,6 +185,15 @@ def test_generate_prints_the_digests(rbdhw, tmp_path):
     assert set(written[KEY]) >= set(FILES)
 
 
+def test_a_manifest_of_any_depth_is_refused(tmp_path):
+    """At some depth it can be read, but not written again for its digest."""
+    for depth in (10, *range(900, 1000)):
+        text = f'{{"a": {depth * "["}{depth * "]"}, "{KEY}": {{"{MANIFEST}": "0"}}}}'
+        (tmp_path / MANIFEST).write_text(text)
+        with pytest.raises(InputError):
+            read_manifest(tmp_path)
+
+
 def test_digests_by_hand(tmp_path):
     """The SHA-256 of ``abc``, and of the manifest's canonical JSON without its own digest."""
     abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -30,6 +30,9 @@ ENTRIES = "position, velocity, acceleration, effort, multiplier"
         ("[joints.elbow]\nposition = nan", "joints.elbow.position", PAIR),
         ("[joints.elbow]\nposition = [-inf, 1]", "joints.elbow.position", PAIR),
         (f"[default]\nvelocity = 1{400 * '0'}", "default.velocity", PAIR),
+        (f"[parameters]\nmass = 1{400 * '0'}", "parameters.mass", "1e-06 to 0.9 of the value in the URDF"),
+        (f"[parameters]\nreach = -1{400 * '0'}", "parameters.reach", "1e-06 to 1e+06 m"),
+        ("[parameters]\npayload = nan", "parameters.payload", "1e-12 to 1e+09 kg"),
         ("[default]\nposition = 1e7", "default.position", "a magnitude of up to 1e+06 rad or m"),
         (
             "[default]\nvelocity = [-1e-30, 1e-30]",

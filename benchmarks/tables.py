@@ -31,6 +31,7 @@ from benchmarks.integrators import (
 )
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
+from benchmarks.pictures import draw_beside
 from benchmarks.processors import (
     accelerator_layout,
     accelerator_rows,
@@ -70,6 +71,8 @@ class Table:
         The optional packages that it needs. They are checked before the first table is measured.
     varies
         Whether the figures depend on the machine.
+    picture
+        Draws the rows to a file beside the document, which has the table's name.
     """
 
     title: str
@@ -77,6 +80,7 @@ class Table:
     layout: Callable[[Rows], Rows] = list
     packages: tuple[str, ...] = ()
     varies: bool = False
+    picture: Callable[[Rows, Path], None] | None = None
 
 
 def measure(
@@ -134,6 +138,8 @@ def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict
     def keep(name: str, rows: Rows) -> None:
         for path in (path for path, names in places.items() if name in names):
             markdown_tables.replace_table(path, name, grid(TABLES[name].layout(rows)))
+            if draw := TABLES[name].picture:
+                draw(rows, path.with_name(f"{name}.svg"))
 
     among = dict.fromkeys(name for names in places.values() for name in names)
     return measure(progress, only, among, keep)
@@ -195,8 +201,9 @@ TABLES: dict[str, Table] = {
         "iiwa14: an accelerator (xcvu9p, 125 MHz, II 1, default budget) beside one core",
         accelerator_rows,
         accelerator_layout,
-        packages=("pinocchio",),
+        packages=("pinocchio", "matplotlib"),
         varies=True,
+        picture=draw_beside,
     ),
     "batches": Table(
         "iiwa14: batches on processors and on accelerators of one function (xcvu9p, 125 MHz)",

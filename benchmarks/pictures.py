@@ -1,0 +1,49 @@
+"""The pictures of the documentation, drawn from the rows of tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.rows import Rows
+from rbdhw.runtime.files import replace_file
+
+SERIES = {"Pinocchio": "#9a9a9a", "C float": "#4c78a8", "accelerator": "#e4572e"}
+"""The ways to compute a function, as the columns of the table name them, and their colours."""
+
+LABELS = {
+    "Pinocchio": "Pinocchio in C++, one core",
+    "C float": "generated C, one core",
+    "accelerator": "accelerator (VU9P, 125 MHz by estimate)",
+}
+
+PANELS = {"latency (µs)": "one task (µs, less is better)", "(tasks/s)": "tasks a second (more is better)"}
+"""The ends of the columns' names, and the titles of the panels."""
+
+
+def draw_beside(rows: Rows, path: Path) -> None:
+    """Draw latency and rate of each function: Pinocchio, the generated C, and the accelerator.
+
+    Parameters
+    ----------
+    rows
+        The rows of :func:`benchmarks.processors.accelerator_rows`. Equal rows give identical files.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path", "font.size": 9.0}):
+        figure = Figure(figsize=(8.5, 3.2), layout="constrained")
+        for axes, (end, title) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
+            for k, (series, colour) in enumerate(SERIES.items()):
+                (column,) = (name for name in rows[0] if name.startswith(series) and name.endswith(end))
+                places = [place + (k - 1) * 0.27 for place in range(len(rows))]
+                axes.bar(places, [row[column] for row in rows], 0.27, color=colour, label=LABELS[series])
+            axes.set_yscale("log")
+            axes.set_xticks(range(len(rows)), [row["function"] for row in rows])
+            axes.set_title(title, fontsize=9.5)
+            axes.grid(axis="y", alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(SERIES), frameon=False)
+        with replace_file(path) as made:
+            figure.savefig(made, format="svg", metadata={"Date": None})

@@ -269,8 +269,7 @@ def simulate(
     else:
         print_report(read_manifest(directory), report.json())
         print_causes(report.json()["causes"])
-    for failure in report.failures:
-        print(f"rbdhw: {directory}: {failure}", file=sys.stderr)
+    warn(f"{directory}: {line}" for line in (*report.failures, *report.warnings))
     if not report.ok:
         raise typer.Exit(FOUND_WRONG)
 
@@ -300,7 +299,6 @@ def run(
             extended=extended,
             progress=progress,
         )
-    warn(f"{input_file}: {warning}" for warning in outcome.warnings)
     if outcome.ignored:
         unused = "it" if len(outcome.ignored) == 1 else "them"
         arrays = subject("array", outcome.ignored)
@@ -310,6 +308,7 @@ def run(
     else:
         print(f"{outcome.tasks} tasks, {outcome.flagged} flagged -> {output_file}")
         print_causes(outcome.json()["causes"])
+    warn(f"{input_file}: {warning}" for warning in outcome.warnings)
 
 
 @app.command()

@@ -9,11 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
+from rbdhw.protocol import ROLLOUT
 from rbdhw.sim.diagnosis import Cause
 from rbdhw.sim.rollout_check import RolloutReport
 from rbdhw.sim.verilator import Disturbance
 
 Array = NDArray[np.float64]
+
+
+def all_flagged(kind: str, tasks: int, flagged: int) -> tuple[str, ...]:
+    """Return the warning that every task, or whatever ``kind`` they are, is flagged; nothing otherwise."""
+    if not tasks or flagged < tasks:
+        return ()
+    line = f"every {kind} is flagged ({tasks}), so no result is to be trusted; the causes name the remedies"
+    return (line,)
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,11 @@ class Report:
         return lines
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Lines about what was compared, but tells nothing about results: only flagged rollouts."""
+        return all_flagged(ROLLOUT, self.rollouts.tasks, self.rollouts.flagged) if self.rollouts else ()
+
+    @property
     def ok(self) -> bool:
         """Whether the RTL is bit-exact, within the error budget, and flags few tasks."""
         return not self.failures
@@ -143,5 +157,6 @@ class Report:
             },
             "functions": {function: report.json() for function, report in self.functions.items()},
             "causes": [cause.json() for cause in self.causes],
+            "warnings": list(self.warnings),
             **({"rollouts": vars(self.rollouts).copy()} if self.rollouts else {}),
         }

@@ -40,10 +40,10 @@ def prepare(
     InputError
         The build takes no rollouts, or not as many steps; or an array is not usable.
     """
-    return _prepared(model, _check(model, arrays, every), every, states)
+    return prepare_checked(model, check(model, arrays, every), every, states)
 
 
-def _prepared(model: AcceleratorModel, given: Given, every: int, states: bool) -> Rollouts:
+def prepare_checked(model: AcceleratorModel, given: Given, every: int, states: bool = True) -> Rollouts:
     """Return the rollouts of checked arrays."""
     words = encode(model, "step", given.states | {"tau": np.zeros_like(given.states["v"])})
     own = model.interface.words("step")
@@ -52,8 +52,14 @@ def _prepared(model: AcceleratorModel, given: Given, every: int, states: bool) -
     return Rollouts(constant, rows_of(model, given), every, states)
 
 
-def _check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> Given:
-    """Return the checked arrays."""
+def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> Given:
+    """Return the checked arrays of rollouts.
+
+    Raises
+    ------
+    InputError
+        As :func:`prepare`.
+    """
     shape = model.interface.rollout
     if shape is None:
         raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")
@@ -66,7 +72,9 @@ def _check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> 
     loaded = ("tau", "std", SEED, *COSTS, *FEEDBACK)
     own = {name: array for name, array in arrays.items() if name not in loaded}
     checked = check_arrays(model.robot, model.fext, own)
-    first = {name: array for name, array in repeated(own, len(tau)).items() if name == "q"}
+    if not len(checked["q"]):
+        raise InputError("array 'q'", "no row", "a first state for each rollout")
+    first = repeated({"q": own["q"]}, len(tau))
     forces = check_arrays(model.robot, model.fext, first | {"tau": tau})["tau"]
     samples = check_samples(model, arrays, len(checked["q"]), len(tau))
     costs, feedback = check_costs(model, arrays, len(tau)), check_feedback(model, arrays, len(tau))
@@ -97,7 +105,7 @@ def golden_answers(
     model: AcceleratorModel, arrays: Mapping[str, Array], every: int, states: bool = True
 ) -> dict[str, NDArray[np.generic]]:
     """Return the same in double precision; nothing is flagged."""
-    given = _check(model, arrays, every)
+    given = check(model, arrays, every)
     limits, wraps = np.asarray(model.domain.bounds["tau"]), np.asarray(model.domain.wraps)
     own = given.states | {"tau": _golden_forces(given)}
     after, forces = golden_rollout(model.robot, own, limits, given.feedback, wraps)
@@ -124,7 +132,7 @@ def applied_forces(model: AcceleratorModel, arrays: Mapping[str, Array], engine:
     The arrays are those of :func:`roll_out`. What feedback adds is left out.
     """
     if engine == "golden":
-        given, limits = _check(model, arrays, 0), np.asarray(model.domain.bounds["tau"])
+        given, limits = check(model, arrays, 0), np.asarray(model.domain.bounds["tau"])
         found = np.clip(_golden_forces(given), limits[:, 0], limits[:, 1])
         return np.broadcast_to(found, (len(given.states["q"]), *given.tau.shape)).copy()
     own = prepare(model, arrays, 0)
@@ -170,8 +178,8 @@ def roll_out(
     """
     if engine == "golden":
         return golden_answers(model, arrays, every, states)
-    given = _check(model, arrays, every)
-    own = _prepared(model, given, every, states or given.costs is None)
+    given = check(model, arrays, every)
+    own = prepare_checked(model, given, every, states or given.costs is None)
     if engine == "rtl":
         answered = simulate_rollouts(directory, model, own, cache)
     elif engine == "model":

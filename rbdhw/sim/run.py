@@ -33,8 +33,10 @@ from rbdhw.sim.packets import (
     requests,
     unpack,
 )
-from rbdhw.sim.rollout import roll_out
+from rbdhw.sim.report import all_flagged
+from rbdhw.sim.rollout import check, prepare_checked, roll_out
 from rbdhw.sim.rollout_arrays import COSTS, FEEDBACK
+from rbdhw.sim.rollout_diagnosis import explain_rollouts
 from rbdhw.sim.rollout_model import SEED
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
@@ -57,7 +59,10 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of :func:`run`; ``causes`` explain the flagged tasks, the most frequent first."""
+    """The result of :func:`run`; ``causes`` explain the flagged tasks, the most frequent first.
+
+    ``warnings`` are about the arrays, and about results of which none is to be trusted.
+    """
 
     tasks: int
     flagged: int
@@ -116,6 +121,8 @@ def run(
     """
     design = read(directory)
     if function == ROLLOUT and design.interface.rollout is not None:
+        _check_engine(engine)
+        _check_extended(function, extended)
         return _run_rollout(directory, design, source, target, engine, cache, progress)
     _check_request(design, directory, function, engine, extended)
     check_file(target)
@@ -135,7 +142,14 @@ def run(
         progress(f"explaining {len(flagged)} flagged tasks")
     causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
     _write(target, {**results, "status": status})
-    return Outcome(len(status), len(flagged), causes, loaded.ignored, loaded.warnings)
+    return _outcome("task", status, causes, loaded)
+
+
+def _outcome(kind: str, status: Integers, causes: tuple[Cause, ...], loaded: Loaded) -> Outcome:
+    """Return the outcome of tasks, or of what ``kind`` they are, with this status (N,)."""
+    tasks, flagged = len(status), int(np.count_nonzero(status))
+    warnings = loaded.warnings + all_flagged(kind, tasks, flagged)
+    return Outcome(tasks, flagged, causes, loaded.ignored, warnings)
 
 
 def _respond(
@@ -165,8 +179,25 @@ def _run_rollout(
     progress: Progress,
 ) -> Outcome:
     """Compute the rollouts in an npz file; ``tau`` (K, nv) are the forces of all."""
-    _check_engine(engine)
     check_file(target)
+    arrays, every, ignored = _load_rollouts(design, source)
+    progress(f"evaluating {ROLLOUT}")
+    try:
+        given = check(design, arrays, every)
+        results = roll_out(directory, design, arrays, every, engine, cache)
+    except InputError as error:
+        raise error.within(source) from None
+    first_flagged = results["first_flagged"].astype(np.int64)
+    if first_flagged.any():
+        progress(f"explaining {np.count_nonzero(first_flagged)} flagged rollouts")
+    causes = explain_rollouts(design, prepare_checked(design, given, every), first_flagged, given.states)
+    _write(target, results)
+    loaded = Loaded(given.states, ignored, tuple(suspicions(design, given.states)))
+    return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
+
+
+def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, tuple[str, ...]]:
+    """Return the arrays of rollouts in an npz file, ``every``, and the names of unused arrays."""
     required = golden.inputs_of(design.robot, "step")
     loaded = [PARAMETERS] if design.robot.loaded else []
     archive = read_archive(source, [*required, *loaded, "fext", "every", "std", SEED, *COSTS, *FEEDBACK])
@@ -178,14 +209,7 @@ def _run_rollout(
     every = np.asarray(arrays.pop("every", 0))
     if every.shape not in ((), (1,)) or not np.issubdtype(every.dtype, np.integer):
         raise InputError(f"{source}, array 'every'", f"shape {every.shape} of {every.dtype}", "one integer")
-    progress(f"evaluating {ROLLOUT}")
-    try:
-        results = roll_out(directory, design, arrays, int(every.item()), engine, cache)
-    except InputError as error:
-        raise error.within(source) from None
-    _write(target, results)
-    status = results["status"]
-    return Outcome(len(status), int(np.count_nonzero(status)), (), archive.others, ())
+    return arrays, int(every.item()), archive.others
 
 
 def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -196,10 +220,16 @@ def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
     """Check the function, the engine and the request for optional results."""
     if function not in design.functions:
-        reason = f"not in the design {directory}"
-        raise InputError(f"function '{function}'", reason, f"one of {', '.join(design.functions)}")
+        reason, shape = f"not in the design {directory}", design.interface.rollout
+        names = [*design.functions, *([ROLLOUT] if shape is not None else [])]
+        raise InputError(f"function '{function}'", reason, f"one of {', '.join(names)}")
     _check_engine(engine)
-    if extended and not FUNCTIONS[function].optional_outputs:
+    _check_extended(function, extended)
+
+
+def _check_extended(function: str, extended: bool) -> None:
+    """Refuse a request for optional results of a function that has none."""
+    if extended and not (function in FUNCTIONS and FUNCTIONS[function].optional_outputs):
         having = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
         where, reason = f"function '{function}'", "has no optional results"
         raise InputError(where, reason, having, "leave out --extended")

@@ -81,7 +81,7 @@ class Interface:
     Parameters
     ----------
     functions
-        The functions of the accelerator, in the order of their codes.
+        The functions of the accelerator in the registry's order, then its commands.
     data_width
         The width of TDATA in bits.
     number

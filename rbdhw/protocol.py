@@ -15,9 +15,14 @@ HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24
 
 The ``status`` of a request is the number of its set of loaded parameters, or zero."""
 
+CODE_BITS = HEADER["function"][1] + 1
+"""The bits of a function's code: the field ``function``, and :data:`HIGH_CODE` above it."""
+
 EXTENDED = 0
 """The bit of ``options``, in requests and responses, that is set if the optional arrays travel, too."""
 
+HIGH_CODE = 1
+"""The bit of ``options`` that is the highest bit of the function's code. Codes below 32 leave it zero."""
 
 LOADED = 2
 """The bit of ``options`` in responses of builds that load parameters.
@@ -44,6 +49,8 @@ class Function:
 
     Parameters
     ----------
+    code
+        The function's number in packets. It is never changed, and never given to another function.
     title
         The function's name in prose.
     inputs, outputs
@@ -61,6 +68,7 @@ class Function:
         The states at which the function evaluates the dynamics, one after the other.
     """
 
+    code: int
     title: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -121,16 +129,18 @@ _BY_FORCE = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
-    "id": Function("inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
+    "id": Function(0, "inverse dynamics", _BY_ACCELERATION, ("tau",), algorithms=("axes",)),
     "fd": Function(
+        1,
         "forward dynamics",
         _BY_FORCE,
         ("a",),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
     ),
-    "m": Function("mass matrix", ("q", PARAMETERS), ("M",), algorithms=("axes",)),
+    "m": Function(2, "mass matrix", ("q", PARAMETERS), ("M",), algorithms=("axes",)),
     "minv": Function(
+        3,
         "inverse of the mass matrix",
         ("q", BASE_HELD, PARAMETERS),
         ("Minv",),
@@ -138,6 +148,7 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="m",
     ),
     "did": Function(
+        4,
         "derivatives of inverse dynamics",
         _BY_ACCELERATION,
         ("dtau_dq", "dtau_dv"),
@@ -146,6 +157,7 @@ FUNCTIONS: dict[str, Function] = {
         derivative_of="id",
     ),
     "dfd": Function(
+        5,
         "derivatives of forward dynamics",
         _BY_FORCE,
         ("da_dq", "da_dv"),
@@ -155,6 +167,7 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="did",
     ),
     "difd": Function(
+        6,
         "derivatives of forward dynamics at given accelerations",
         ("q", "v", "a", BASE_HELD, *BASE, "fext"),
         ("da_dq", "da_dv"),
@@ -164,36 +177,42 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="did",
     ),
     "sid": Function(
+        7,
         "second derivatives of inverse dynamics",
         _BY_ACCELERATION,
         ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq"),
         algorithms=("axes", "second"),
     ),
     "sfd": Function(
+        8,
         "second derivatives of forward dynamics",
         _BY_FORCE,
         ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
         algorithms=("axes", "derivatives", "inverse", "products", "second", "rates"),
     ),
     "hid": Function(
+        9,
         "second derivatives of lambda_tau . tau, of inverse dynamics",
         ("q", "v", "a", "lambda_tau", *BASE, "fext"),
         ("H_qq", "H_qv", "H_vv", "H_qa"),
         algorithms=("axes", "second"),
     ),
     "hfd": Function(
+        10,
         "second derivatives of lambda_a . a, of forward dynamics",
         ("q", "v", "tau", "lambda_a", BASE_HELD, *BASE, "fext"),
         ("H_qq", "H_qv", "H_vv", "H_qtau"),
         algorithms=("axes", "derivatives", "inverse", "products", "second"),
     ),
     "kin": Function(
+        11,
         "kinematics of the chosen frames",
         ("q", "v", "a", "base_v", "base_a"),
         ("placement", "J", "velocity"),
         optional_outputs=("acceleration", "dv_dq", "da_dq", "da_dv"),
     ),
     "step": Function(
+        12,
         "state after a step by semi-implicit Euler",
         _BY_STEP,
         ("x_next",),
@@ -201,6 +220,7 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="id",
     ),
     "dstep": Function(
+        13,
         "state after a step by semi-implicit Euler, and its derivatives",
         _BY_STEP,
         ("x_next", "A", "B"),
@@ -208,6 +228,7 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="did",
     ),
     "rk4": Function(
+        14,
         "state after a step by Runge-Kutta",
         _BY_STEP,
         ("x_next",),
@@ -216,6 +237,7 @@ FUNCTIONS: dict[str, Function] = {
         stages=4,
     ),
     "drk4": Function(
+        15,
         "state after a step by Runge-Kutta, and its derivatives",
         _BY_STEP,
         ("x_next", "A", "B"),
@@ -224,7 +246,9 @@ FUNCTIONS: dict[str, Function] = {
         stages=4,
     ),
 }
-"""The registry of functions, in the order of their codes in the header."""
+"""The registry of functions, in the order of their codes.
+
+A function that is added takes the lowest code that neither a function nor a command ever had."""
 
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
@@ -234,20 +258,21 @@ LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
 
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
+        16,
         "state after several steps, without the link between them",
         ("q", "v", "h", BASE_HELD, *BASE, "fext", "steps", "every", "seed"),
         ("x_next", "step", "first_flagged", "cost"),
     ),
-    LOAD: Function("load the forces of one step of rollouts", ("tau", "row", "std", "x_nominal"), ()),
-    LOAD_PARAMETERS: Function("load the inertial parameters of later tasks", (PARAMETERS,), ()),
+    LOAD: Function(17, "load the forces of one step of rollouts", ("tau", "row", "std", "x_nominal"), ()),
+    LOAD_PARAMETERS: Function(18, "load the inertial parameters of later tasks", (PARAMETERS,), ()),
     LOAD_COST: Function(
-        "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
+        19, "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
     ),
     LOAD_GAINS: Function(
-        "load the gains of the feedback to one force in one step", ("gain", "row", "coordinate"), ()
+        20, "load the gains of the feedback to one force in one step", ("gain", "row", "coordinate"), ()
     ),
 }
-"""What an accelerator does beside the functions of a core, in the order of the codes, which follow theirs.
+"""What an accelerator does beside the functions of a core.
 
 A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
 
@@ -263,11 +288,19 @@ ROLLOUT_PARTS: dict[str, str] = {
 }
 """What rollouts of a build may have beside the forces that are loaded."""
 
-CODES = {name: code for code, name in enumerate([*FUNCTIONS, *COMMANDS])}
+CODES = {name: entry.code for name, entry in (FUNCTIONS | COMMANDS).items()}
+"""The code of every function, then those of the commands."""
+
+
+def header_fields(code: int, extended: bool = False) -> dict[str, int]:
+    """Return the fields ``function`` and ``options`` of a header, with or without the option EXTENDED."""
+    width = HEADER["function"][1]
+    options = (code >> width) << HIGH_CODE | extended << EXTENDED
+    return {"function": code & (1 << width) - 1, "options": options}
 
 
 def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
-    """Return the names of the functions whose entries meet a condition, in the order of their codes."""
+    """Return the names of the functions whose entries meet a condition, in the registry's order."""
     return tuple(name for name, own in FUNCTIONS.items() if condition(own))
 
 

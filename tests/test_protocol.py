@@ -1,6 +1,7 @@
 """The wire's contract in numbers: what clients written from the README rely on."""
 
 from rbdhw.protocol import (
+    CODE_BITS,
     CODES,
     DEFAULT_FUNCTIONS,
     EXTENDED,
@@ -8,9 +9,12 @@ from rbdhw.protocol import (
     FUNCTIONS,
     HEADER,
     HEADER_BITS,
+    HIGH_CODE,
+    LOADED,
     Status,
     function_giving,
     functions_with,
+    header_fields,
 )
 
 STEPS = ("step", "dstep", "rk4", "drk4")
@@ -32,14 +36,30 @@ def test_each_status_has_its_bit():
     assert len(Status.__members__) == 4
 
 
-def test_each_function_has_its_code():
+def test_codes_never_change():
+    """A new function adds an entry here; an entry that is here never changes and never goes."""
     first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
     second = {"sid": 7, "sfd": 8, "hid": 9, "hfd": 10}
     steps = {"step": 12, "dstep": 13, "rk4": 14, "drk4": 15}
     commands = {"rollout": 16, "load": 17, "load_parameters": 18, "load_cost": 19, "load_gains": 20}
     assert {**first, **second, "kin": 11, **steps, **commands} == CODES
     assert tuple(first) == DEFAULT_FUNCTIONS
-    assert max(CODES.values()) < 1 << HEADER["function"][1]
+
+
+def test_each_code_is_given_once_and_fits_the_header():
+    codes = list(CODES.values())
+    assert len(set(codes)) == len(codes)
+    assert set(codes) <= set(range(1 << CODE_BITS))
+    assert list(FUNCTIONS) == sorted(FUNCTIONS, key=CODES.__getitem__)
+
+
+def test_the_sixth_bit_of_a_code_is_an_option():
+    assert header_fields(31) == {"function": 31, "options": 0}
+    assert header_fields(31, extended=True) == {"function": 31, "options": 1}
+    assert header_fields(32) == {"function": 0, "options": 2}
+    assert header_fields(63, extended=True) == {"function": 31, "options": 3}
+    assert CODE_BITS == 6
+    assert (EXTENDED, HIGH_CODE, LOADED) == (0, 1, 2)
 
 
 def test_arrays_travel_in_their_order():

@@ -36,7 +36,7 @@ class AcceleratorModel:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of the accelerator, in the order of their codes."""
+        """The functions of the accelerator, in the registry's order."""
         return tuple(function.name for function in self.interface.computed)
 
     @property

@@ -19,7 +19,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.interface import SINGLE_BITS, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
-from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout
+from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
 
@@ -129,7 +129,7 @@ class RequestConverter(wiring.Component):
             words = self._of_lane(k)
             scales = {key: lane.scale_of(self._field(word)) for key, word in words.items()}
             wraps = {key: int(word.lowest is None) for key, word in words.items()}
-            index, function = follower.index, follower.header.function
+            index, function = follower.index, code_in(follower.header)
             m.d.comb += [
                 lane.single.eq(follower.o.data.word_select(k, SINGLE_BITS)),
                 lane.used.eq((place != 0) & (place <= brought)),
@@ -158,7 +158,7 @@ class RequestConverter(wiring.Component):
         for function in self.interface.functions:
             plain, extended = (self.interface.slots_of(function, x) for x in (False, True))
             own = Mux(header.options[EXTENDED], extended, plain) if extended != plain else plain
-            brought = Mux(header.function == function.code, own, brought)
+            brought = Mux(code_in(header) == function.code, own, brought)
         return brought
 
 
@@ -209,7 +209,7 @@ class ResponseConverter(wiring.Component):
         last, first, header = _delay(m, known, self.latency - 1, (1, 1, HEADER_BITS))
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
-            index, function = follower.index, follower.header.function
+            index, function = follower.index, code_in(follower.header)
             number = follower.o.data.word_select(k, interface.response_field)
             m.d.comb += [
                 lane.number.eq(number if k else Mux(index == 0, 0, number)),

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from amaranth.hdl import Cat
 from amaranth.lib import data
 
 from rbdhw.fixed.program import Word
 from rbdhw.interface import Interface
-from rbdhw.protocol import HEADER
+from rbdhw.protocol import HEADER, HIGH_CODE
 
 REQUEST_HEADER = data.StructLayout({name: width for name, (_, width) in HEADER.items()})
 RESPONSE_HEADER = REQUEST_HEADER
+
+
+def code_in(header: Any) -> Any:
+    """Return the function's code in a header, or in a record with the same fields."""
+    return Cat(header.function, header.options[HIGH_CODE])
 
 
 def beat_layout(bits: int) -> data.StructLayout:

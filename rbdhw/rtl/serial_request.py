@@ -10,9 +10,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER, HEADER_BITS
+from rbdhw.protocol import HEADER, HEADER_BITS, header_fields
 from rbdhw.rtl.column_reader import NUMBER_LATENCY, WAITING, ColumnReader, numbers_layout
-from rbdhw.rtl.layouts import REQUEST_HEADER, request_layout
+from rbdhw.rtl.layouts import REQUEST_HEADER, code_in, request_layout
 from rbdhw.rtl.serial_layout import Column, Reader
 
 RECORD = data.StructLayout(
@@ -145,7 +145,8 @@ class _Arrival:
         self.slot = Signal(range(WAITING), name="arriving")
         before, not_finite = Signal(HEADER_BITS, reset_less=True), Signal()
         header = data.View(REQUEST_HEADER, Mux(self.index == 0, i.p.data[:HEADER_BITS], before))
-        known = header.function == function.code
+        known = code_in(header) == function.code
+        options = header_fields(function.code)["options"]
         m.d.comb += [
             i.ready.eq(self.room & (~i.p.last | record.ready)),
             self.taken.eq(i.valid & i.ready),
@@ -155,7 +156,7 @@ class _Arrival:
             record.p.options.eq(header.options),
             record.p.known.eq(known),
             record.p.malformed.eq(
-                ~known | (header.options != 0) | (header.status != 0) | (self.index != last)
+                ~known | (header.options != options) | (header.status != 0) | (self.index != last)
             ),
             record.p.not_finite.eq(not_finite | i.p.not_finite),
             self.kept.eq(record.valid & ~record.p.malformed & ~record.p.not_finite),

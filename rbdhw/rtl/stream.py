@@ -9,9 +9,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.interface import FunctionWords, Interface
-from rbdhw.protocol import EXTENDED, HEADER_BITS
+from rbdhw.protocol import HEADER_BITS, header_fields
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, request_layout, response_layout, task_layout
+from rbdhw.rtl.layouts import (
+    REQUEST_HEADER,
+    beat_layout,
+    code_in,
+    request_layout,
+    response_layout,
+    task_layout,
+)
 
 WIDEST = 1 << 15
 """The bits of the widest single register; Amaranth supports some more."""
@@ -99,7 +106,7 @@ class Assembler(wiring.Component):
         first = Mux(index == 0, now[:HEADER_BITS], held[0][:HEADER_BITS])
         header = data.View(REQUEST_HEADER, first)
         functions = self.interface.functions
-        known = Cat(header.function == function.code for function in functions)
+        known = Cat(code_in(header) == function.code for function in functions)
         fits = Cat(self._fits(function, header.options, index) for function in functions)
         packet = Cat(self._beat(k, index, held) for k in range(max(self.last_beats.values()) + 1))
         unknown = header.status >= self.interface.parameter_sets
@@ -116,10 +123,12 @@ class Assembler(wiring.Component):
 
     def _fits(self, function: FunctionWords, options: Any, index: Any) -> Any:
         """Return whether the function permits these options and the packet has the length that they imply."""
-        plain = (options == 0) & (index == self.last_beats[function.name, False])
-        if not function.extensible:
-            return plain
-        return plain | (options == 1 << EXTENDED) & (index == self.last_beats[function.name, True])
+        allowed = (False, True)[: 1 + function.extensible]
+        return Cat(
+            (options == header_fields(function.code, extended)["options"])
+            & (index == self.last_beats[function.name, extended])
+            for extended in allowed
+        ).any()
 
     def _beat(self, k: int, index: Any, held: list[Any]) -> Any:
         """Return beat ``k`` of a complete packet: the input where a packet may end there, else as stored."""

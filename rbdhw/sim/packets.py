@@ -27,7 +27,16 @@ from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import EXTENDED, FUNCTIONS, HEADER, HEADER_BITS, LOADED, PARAMETERS, Status, flag_values
+from rbdhw.protocol import (
+    FUNCTIONS,
+    HEADER,
+    HEADER_BITS,
+    LOADED,
+    PARAMETERS,
+    Status,
+    flag_values,
+    header_fields,
+)
 from rbdhw.robot.parameters import nominal_parameters
 
 Array = NDArray[np.float64]
@@ -232,8 +241,8 @@ def responses(
 def _headers(
     model: AcceleratorModel, function: str, tags: Integers, status: Integers, extended: bool
 ) -> Integers:
-    code, options = model.interface.codes[function], int(extended) << EXTENDED
-    same = code << HEADER["function"][0] | options << HEADER["options"][0]
+    fields = header_fields(model.interface.codes[function], extended)
+    same = sum(value << HEADER[name][0] for name, value in fields.items())
     return tags % TAGS << HEADER["tag"][0] | status << HEADER["status"][0] | same
 
 
@@ -255,10 +264,11 @@ def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> di
     starts = np.concatenate([[0], ends[:-1]])[: len(ends)]
     header = _header(beats.data[starts])
     options = field(header, "options") & ~(1 << LOADED if model.interface.held else 0)
-    codes = np.where(options == int(extended) << EXTENDED, field(header, "function"), -1)
     found = {}
     for function, code in model.interface.codes.items():
-        places = np.flatnonzero(codes == code)
+        fields = header_fields(code, extended)
+        asked = (field(header, "function") == fields["function"]) & (options == fields["options"])
+        places = np.flatnonzero(asked)
         length = model.interface.beats(model.interface.response_widths(function, extended))
         whole = ends[places] - starts[places] == length
         packets = np.zeros((len(places), length, beats.data.shape[1]), np.uint8)

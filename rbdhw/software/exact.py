@@ -21,7 +21,7 @@ from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.fixed.angles import TURN, TURN_REST
 from rbdhw.fixed.program import Word
 from rbdhw.interface import SINGLE_BITS, FunctionWords
-from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS
+from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.software.arrays import Array, Place, arrays_of, places_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration
@@ -40,6 +40,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
         If a sum or product of the program could exceed 64 bits.
     """
     functions = [_Function(model, words) for words in model.interface.computed]
+    low = HEADER["function"][1]
     heading = comment(
         (
             f"rbdhw {version('rbdhw')}: the bit-exact model of an accelerator",
@@ -54,6 +55,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
         "header": HEADER,
         "header_bits": HEADER_BITS,
         "extended": EXTENDED,
+        "high_code": HIGH_CODE,
     }
     source = fill(
         "model.c",
@@ -62,8 +64,8 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
         slots=table("int", "slot_widths", _numbers(_slot_widths(model))),
         request_header=(
             ("tag", "tag"),
-            ("function", "function->code"),
-            ("options", f"extended ? {1 << EXTENDED} : 0"),
+            ("function", f"function->code & {(1 << low) - 1}"),
+            ("options", f"function->code >> {low} << {HIGH_CODE} | (extended ? {1 << EXTENDED} : 0)"),
         ),
         turn=repr(TURN),
         turn_rest=repr(TURN_REST),

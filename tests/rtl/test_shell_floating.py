@@ -30,6 +30,8 @@ from tests.support.edge import (
     Packet,
     as_beats,
     by_function,
+    header_of,
+    options_of,
     slot_widths,
     unloaded_latencies,
 )
@@ -83,7 +85,7 @@ class Task:
 
     @property
     def header(self) -> int:
-        return self.tag | self.code << 16 | self.options << 21
+        return header_of(self.tag, self.code, self.options)
 
     def packet(self, width: int) -> Packet:
         """Return the beats; in the last beat the space after the numbers is filled with refused singles."""
@@ -127,7 +129,7 @@ class Task:
             place += width
         if status & NOT_FINITE:
             return NOT_FINITE, [0] * len(returned)
-        result, overflow = core.answer(function, payload, self.options)
+        result, overflow = core.answer(function, payload, options_of(self.header))
         singles = []
         for own in returned:
             value = result & (1 << own.format.width) - 1

@@ -270,8 +270,9 @@ def malformed(client: Any) -> list[tuple[list[int], str | None, int]]:
         found += [(good + [0] * more, function, 0) for more in (1, 2, 30)]
         found += [(good[:-less], function, 0) for less in range(1, len(good))]
         found += [([good[0] | 1 << bit, *good[1:]], function, 0) for bit in range(24, 32)]
-        options = [2, 4, 7] + [1] * (not FUNCTIONS[function].extensible)
+        options = [4, 5] + [1] * (not FUNCTIONS[function].extensible)
         found += [([good[0] | option << 21, *good[1:]], function, option) for option in options]
+        found += [([good[0] | option << 21, *good[1:]], None, option) for option in (2, 7)]  # codes above 31
     difd = client.request("difd", 0, {w["name"]: 0.1 for w in client.manifest["inputs"]["difd"]})
     found.append(([difd[0] | 1 << 21, *difd[1:]], "difd", 1))
     for code, more, options in product((7, 15, 31), (0, 1, 40), (0, 5)):

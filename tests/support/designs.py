@@ -22,7 +22,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
-from rbdhw.protocol import HEADER_BITS
+from rbdhw.protocol import CODE_BITS, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from tests.support.manifests import ERROR, MANIFEST
 
@@ -130,12 +130,16 @@ def verilog(design: Design) -> str:
     outputs = {function: stream.beats(stream.response_widths(function)) for function in design.functions}
     most_in, most_out = max(inputs.values()), max(outputs.values())
     chosen = [
-        f"5'd{stream.codes[function]}: begin response = response_{function}; beats = {outputs[function]}; end"
+        f"{CODE_BITS}'d{stream.codes[function]}: begin "
+        f"response = response_{function}; beats = {outputs[function]}; end"
         for function in design.functions
     ]
     return _SHELL.format(
         top=width - 1,
         width=width,
+        first=HEADER["function"][0],
+        last=sum(HEADER["function"]) - 1,
+        high=HEADER["options"][0] + HIGH_CODE,
         request=most_in * width - 1,
         response=most_out * width - 1,
         datapath="\n".join(_datapath(design)),
@@ -215,7 +219,7 @@ reg done = 0;
 always @(*) begin
   response = 0;
   beats = 1;
-  case (whole[20:16])
+  case ({{{{whole[{high}], whole[{last}:{first}]}}}})
 {chosen}
     default: begin end
   endcase

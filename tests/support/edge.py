@@ -19,7 +19,7 @@ from rbdhw.protocol import HEADER
 from tests.support.simulation import Simulation
 
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
-EXTENDED = 1
+EXTENDED, HIGH_CODE = 1, 2
 OPTIONS = HEADER["options"][1]
 
 Bounds = dict[int, tuple[int, int]]
@@ -161,23 +161,44 @@ class Task:
     status: int = 0
     surplus: int = 0
 
+    @property
+    def header(self) -> int:
+        """The header without the status."""
+        return header_of(self.tag, self.code, self.options)
+
     def function(self, functions: Iterable[FunctionWords]) -> FunctionWords | None:
         """Return the function of its code, or None if that is unknown."""
-        return {f.code: f for f in functions}.get(self.code)
+        return {f.code: f for f in functions}.get(code_of(self.header))
 
     def malformed(self, functions: Iterable[FunctionWords]) -> bool:
         """Return whether it is to be refused."""
         function = self.function(functions)
         allowed = (0, EXTENDED) if function and function.extensible else (0,)
-        return function is None or bool(self.status or self.surplus) or self.options not in allowed
+        options = self.options & ~HIGH_CODE
+        return function is None or bool(self.status or self.surplus) or options not in allowed
 
     def packet(self, width: int, functions: tuple[FunctionWords, ...] = FUNCTIONS) -> Packet:
         """Return the beats; a task of an unknown function has one beat, plus ``surplus``."""
         function = self.function(functions)
         bits = payload_bits(function, self.options, functions) if function else 0
         count = -(-(32 + bits) // width) + self.surplus
-        header = self.tag | self.code << 16 | self.options << 21 | self.status << 24
+        header = self.header | self.status << 24
         return as_beats(header | self.payload << 32, count, width)
+
+
+def header_of(tag: int, code: int, options: int = 0) -> int:
+    """Return a header with the status zero; its bit 22 is the highest bit of the code."""
+    return tag | (code & 31) << 16 | (options | (code >> 5) * HIGH_CODE) << 21
+
+
+def code_of(header: int) -> int:
+    """Return the function's code in a header."""
+    return header >> 16 & 31 | (header >> 22 & 1) << 5
+
+
+def options_of(header: int) -> int:
+    """Return the options in a header, of which one is the highest bit of the code."""
+    return header >> 21 & 7
 
 
 def payload_bits(function: FunctionWords, options: int, functions: tuple[FunctionWords, ...]) -> int:
@@ -196,11 +217,11 @@ def response(
 ) -> Packet:
     """Return the expected response to a task."""
     function = task.function(functions)
-    header = task.tag | task.code << 16 | task.options << 21
+    header = task.header
     if function is None:
         return [header | MALFORMED << 24]
     returned = function.outputs + (function.optional_outputs if task.options & EXTENDED else ())
-    result, overflow = core.answer(function, task.payload, task.options)
+    result, overflow = core.answer(function, task.payload, options_of(task.header))
     status = OVERFLOW * overflow | OUTSIDE * outside(function, task, functions)
     if task.malformed(functions):
         status, result = MALFORMED, 0
@@ -226,7 +247,7 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
     """Return the packets of each function code, in order."""
     sorted_packets: dict[int, list[Packet]] = {}
     for packet in packets:
-        sorted_packets.setdefault(packet[0] >> 16 & 0x1F, []).append(packet)
+        sorted_packets.setdefault(code_of(packet[0]), []).append(packet)
     return sorted_packets
 
 

@@ -19,7 +19,17 @@ from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.rtl.serial_core import SerialCore
 from rbdhw.rtl.serial_layout import Reader
 from rbdhw.rtl.shell import Accelerator
-from tests.support.edge import MALFORMED, NOT_FINITE, OUTSIDE, OVERFLOW, Packet, as_beats
+from tests.support.edge import (
+    HIGH_CODE,
+    MALFORMED,
+    NOT_FINITE,
+    OUTSIDE,
+    OVERFLOW,
+    Packet,
+    as_beats,
+    code_of,
+    header_of,
+)
 
 CODE = CODES["fd"]
 
@@ -169,11 +179,11 @@ class Task:
 
     @property
     def header(self) -> int:
-        return self.tag | self.code << 16 | self.options << 21
+        return header_of(self.tag, self.code, self.options)
 
     @property
     def malformed(self) -> bool:
-        return bool(self.code != CODE or self.options or self.status or self.surplus)
+        return bool(self.options & ~HIGH_CODE or self.status or self.surplus)
 
     def packet(self, interface: Interface) -> Packet:
         """Return the beats."""
@@ -186,7 +196,7 @@ class Task:
 
     def response(self, interface: Interface, core: FakeSerialCore) -> Packet:
         """Return the expected beats."""
-        if self.code != CODE:
+        if code_of(self.header) != interface.functions[0].code:
             return [self.header | MALFORMED << 24]
         (function,) = interface.functions
         status, results = MALFORMED, [0] * core.links

@@ -12,10 +12,10 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
-from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.config import BuildOptions
+from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.resources import RESOURCES, Resources
@@ -28,6 +28,7 @@ from rbdhw.robots import bundled
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
+from rbdhw.verilog_names import DEFAULT_NAME
 
 ALL = DEFAULT_FUNCTIONS
 
@@ -177,9 +178,9 @@ def known_counts(subject: Subject, verilog: str) -> Resources | None:
 def _count_cells(verilog: str, family: str) -> Resources:
     """Return an accelerator's resources as counted by Yosys."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{ACCELERATOR}.v"
+        source = Path(folder) / VERILOG
         source.write_text(verilog, encoding="utf-8")
-        return synthesize_target((source,), ACCELERATOR, FAMILIES[family], Path(folder) / "synthesis")
+        return synthesize_target((source,), DEFAULT_NAME, FAMILIES[family], Path(folder) / "synthesis")
 
 
 def calibrate(

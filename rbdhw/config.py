@@ -10,6 +10,7 @@ from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS, ROLLOUT, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
+from rbdhw.verilog_names import DEFAULT_NAME
 
 DATA_WIDTHS = (32, 64, 128, 256, 512, 1024)
 """The possible widths of TDATA of the streams."""
@@ -175,6 +176,8 @@ class BuildOptions:
         One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time.
     parameter_sets
         The number of sets of loaded parameters, of which each task takes one.
+    name
+        The name of the Verilog's top module, with which the names of all its modules begin.
     samples
         The number of tasks drawn to find ranges, and of as many drawn to measure errors.
     seed
@@ -206,6 +209,7 @@ class BuildOptions:
     rollout: tuple[str, ...] = ()
     parameters_by: str = BY_TASK
     parameter_sets: int = 1
+    name: str = DEFAULT_NAME
     samples: int = 4096
     seed: int = 0
 

@@ -34,6 +34,7 @@ from rbdhw.runtime.number_bounds import (
     MOST_II,
     TASKS_OF_MIX,
 )
+from rbdhw.verilog_names import check_name
 
 
 def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> None:
@@ -45,6 +46,7 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
         An option cannot be satisfied; the message describes the first one and the expectation.
     """
     options.mounting.check()
+    check_name(options.name)
     known = f"one or more of {', '.join(known_functions)}"
     for function in options.functions:
         if function not in known_functions:

@@ -97,6 +97,6 @@ def emit_design(plan: AcceleratorPlan, options: BuildOptions) -> Design:
     hardware = Accelerator(
         cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
-    verilog = to_verilog(hardware, header=heading(plan, options))
+    verilog = to_verilog(hardware, options.name, heading(plan, options))
     design = Design(**vars(model), manifest=manifest(plan, options), verilog=verilog)
     return replace(design, companions=companions(design, device, plan.clock_mhz))

@@ -11,7 +11,9 @@ from typing import Any
 from amaranth.build.run import BuildPlan
 
 from rbdhw.boards.nextpnr import Try
-from rbdhw.boards.shell import ACCELERATOR, BoardTop
+from rbdhw.boards.shell import BoardTop
+from rbdhw.design.digests import top_module
+from rbdhw.design.replacement import VERILOG
 from rbdhw.estimate.resources import Resources
 
 TOP = "top"
@@ -56,14 +58,14 @@ class Implementation:
 
 
 def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:
-    """Return the build plan of the accelerator in the file ``verilog`` on ``platform``.
+    """Return the build plan of the accelerator in the file ``verilog`` of a design on ``platform``.
 
     The design has the serial shell. ``clock`` and ``divisor`` are those of
     :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` those of the platform. The same arguments give the
     same plan.
     """
-    top = BoardTop(clock=clock, divisor=divisor)
-    platform.add_file(f"{ACCELERATOR}.v", verilog.read_text())
+    top = BoardTop(clock=clock, divisor=divisor, name=top_module(verilog.parent))
+    platform.add_file(VERILOG, verilog.read_text())
     return platform.prepare(top, TOP, emit_src=False, **overrides)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rbdhw.boards.shell import ACCELERATOR
 from rbdhw.design.digests import MANIFEST
 from rbdhw.design.manifest import read_manifest
+from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.estimate.fit import Sharing, shortages
 from rbdhw.estimate.resources import Resources
@@ -22,6 +22,8 @@ class DesignFiles:
     ----------
     manifest, verilog : Path
         Its files.
+    name : str
+        Its top module.
     target : str
         The name of the device that it was generated for.
     clock_mhz : float
@@ -38,6 +40,7 @@ class DesignFiles:
 
     manifest: Path
     verilog: Path
+    name: str
     target: str
     clock_mhz: float
     data_width: int
@@ -92,11 +95,12 @@ def read_design(directory: Path) -> DesignFiles:
     InputError
         For a folder without a manifest or Verilog, an invalid manifest, or a modified file.
     """
-    path, verilog = directory / MANIFEST, directory / f"{ACCELERATOR}.v"
+    path, verilog = directory / MANIFEST, directory / VERILOG
     manifest = read_manifest(directory)
     return DesignFiles(
         manifest=path,
         verilog=verilog,
+        name=manifest.name,
         target=manifest.target,
         clock_mhz=manifest.clock_mhz,
         data_width=manifest.stream.tdata_width,

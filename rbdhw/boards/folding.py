@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib.wiring import Component, In, Out
 
-from rbdhw.boards.shell import ACCELERATOR
+from rbdhw.verilog_names import DEFAULT_NAME
 
 
 class FoldedAccelerator(Component):
@@ -22,6 +22,8 @@ class FoldedAccelerator(Component):
     ----------
     data_width : int
         Bits of TDATA.
+    name : str
+        The module.
 
     Members
     -------
@@ -31,8 +33,9 @@ class FoldedAccelerator(Component):
         The end of the chain.
     """
 
-    def __init__(self, *, data_width: int) -> None:
+    def __init__(self, *, data_width: int, name: str = DEFAULT_NAME) -> None:
         self.data_width = data_width
+        self.name = name
         super().__init__({"request": In(1), "valid": In(1), "last": In(1), "ready": In(1), "folded": Out(1)})
 
     def elaborate(self, platform: Any) -> Module:  # noqa: ARG002 - Amaranth gives it by position
@@ -49,7 +52,7 @@ class FoldedAccelerator(Component):
         ]
         m.d.comb += self.folded.eq(chain[-1])
         m.submodules.accelerator = Instance(
-            ACCELERATOR,
+            self.name,
             i_clk=ClockSignal(),
             i_rst=reset,
             i_s_axis_tdata=request,

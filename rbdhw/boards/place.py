@@ -36,7 +36,7 @@ def place(
     """
     versions = {name: tool_version(name) for name in ("yosys", NEXTPNR)}
     wrapper = work / f"{TOP}.v"
-    wrapper.write_text(to_verilog(FoldedAccelerator(data_width=design.data_width), TOP))
+    wrapper.write_text(to_verilog(FoldedAccelerator(data_width=design.data_width, name=design.name), TOP))
     sources = (design.verilog, wrapper)
     counts = synthesize_target(sources, TOP, FAMILIES[device.family], work, netlist=True, progress=progress)
     design.check_fit(counts, device)

@@ -10,9 +10,7 @@ from amaranth.lib.wiring import Component, In, Out, connect
 
 from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
 from rbdhw.boards.uart import UartReceiver, UartTransmitter
-
-ACCELERATOR = "accelerator"
-"""The name of the Verilog module that ``rbdhw generate`` writes."""
+from rbdhw.verilog_names import DEFAULT_NAME
 
 TDATA = BEAT_BITS
 """The stream width that a board needs."""
@@ -20,6 +18,11 @@ TDATA = BEAT_BITS
 
 class AcceleratorInstance(Component):
     """The generated Verilog module as a component, in the clock domain ``sync``.
+
+    Parameters
+    ----------
+    name : str
+        The module.
 
     Members
     -------
@@ -29,13 +32,14 @@ class AcceleratorInstance(Component):
         Responses.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = DEFAULT_NAME) -> None:
+        self.name = name
         super().__init__({"i": In(stream.Signature(BEAT)), "o": Out(stream.Signature(BEAT))})
 
     def elaborate(self, platform: Any) -> Module:  # noqa: ARG002 - Amaranth gives it by position
         m = Module()
         m.submodules.accelerator = Instance(
-            ACCELERATOR,
+            self.name,
             i_clk=ClockSignal(),
             i_rst=ResetSignal(),
             i_s_axis_tdata=self.i.payload.data,
@@ -110,17 +114,20 @@ class BoardTop(Elaboratable):
         Drives the clock and the reset of the domain ``sync``.
     divisor : int
         Clock cycles per bit on the line.
+    name : str
+        The module of the accelerator.
     """
 
-    def __init__(self, *, clock: Any, divisor: int) -> None:
+    def __init__(self, *, clock: Any, divisor: int, name: str) -> None:
         self.clock = clock
         self.divisor = divisor
+        self.name = name
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = ClockDomain("sync")
         m.submodules.clock = self.clock
-        m.submodules.shell = shell = UartShell(AcceleratorInstance(), divisor=self.divisor)
+        m.submodules.shell = shell = UartShell(AcceleratorInstance(self.name), divisor=self.divisor)
         uart = platform.request("uart", dir="-")
         m.submodules.rx = rx = io.Buffer("i", uart.rx)
         m.submodules.tx = tx = io.Buffer("o", uart.tx)

@@ -13,7 +13,7 @@ from rbdhw.boards.build import Implementation
 from rbdhw.boards.design import DesignFiles, read_design
 from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
-from rbdhw.boards.shell import ACCELERATOR, TDATA
+from rbdhw.boards.shell import TDATA
 from rbdhw.boards.tools import ToolError, tool_version
 from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
@@ -176,7 +176,7 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
         return design, place(design, device, folder, seeds=seeds, progress=run.progress)
     versions = {"yosys": tool_version("yosys")}
     resources = synthesize_target(
-        (design.verilog,), ACCELERATOR, FAMILIES[device.family], folder, progress=run.progress
+        (design.verilog,), design.name, FAMILIES[device.family], folder, progress=run.progress
     )
     if not count:
         design.check_fit(resources, device)

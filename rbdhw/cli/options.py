@@ -30,6 +30,7 @@ from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.robot.mounting import BASES, JOINT_ORDERS, Mounting
+from rbdhw.verilog_names import DEFAULT_NAME
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
 
@@ -239,6 +240,14 @@ MixText = Annotated[
         "with the highest rate within --fit.",
     ),
 ]
+Name = Annotated[
+    str,
+    _hardware(
+        "--name",
+        help="The top module of the Verilog, with whose name those of all its modules begin: several designs "
+        "can stand in one.",
+    ),
+]
 Domain = Annotated[Path | None, _hardware(metavar="FILE", help="A TOML file with bounds of the inputs.")]
 Seed = Annotated[int, _hardware(help="Seed of all random numbers.")]
 
@@ -279,6 +288,7 @@ def build_options(
     mix: MixText = None,
     parameters_by: ParametersBy = BY_TASK,
     parameter_sets: ParameterSets = 1,
+    name: Name = DEFAULT_NAME,
     domain: Domain = None,
     seed: Seed = 0,
 ) -> tuple[BuildOptions, Overrides]:
@@ -332,6 +342,7 @@ def build_options(
         rollout=_names(rollout),
         parameters_by=parameters_by,
         parameter_sets=parameter_sets,
+        name=name,
         seed=seed,
     )
     return options, read_overrides(domain) if domain else Overrides()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.errors import InputError
+from rbdhw.verilog_names import DEFAULT_NAME
 
 MANIFEST = "manifest.json"
 
@@ -58,6 +59,13 @@ def read_manifest(directory: Path) -> dict[str, Any]:
             reason = f"is not the file that {MANIFEST} describes: it was changed or belongs to another design"
             raise _changed(directory / name, reason)
     return manifest
+
+
+def top_module(directory: Path) -> str:
+    """Return the name of the top module of the Verilog in a folder; without a manifest the default one."""
+    path = directory / MANIFEST
+    manifest = json_object(path) if path.exists() else {}
+    return str(manifest.get("name", DEFAULT_NAME))
 
 
 def recorded_digests(directory: Path) -> dict[str, str]:

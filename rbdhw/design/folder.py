@@ -65,6 +65,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.runtime.files import is_folder
+from rbdhw.verilog_names import DEFAULT_NAME
 
 T = TypeVar("T")
 
@@ -87,6 +88,11 @@ class Design(AcceleratorModel):
     manifest: dict[str, Any]
     verilog: str
     companions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the top module of the Verilog."""
+        return str(self.manifest.get("name", DEFAULT_NAME))
 
     @cached_property
     def description(self) -> Manifest:

@@ -34,6 +34,7 @@ from rbdhw.design.entries import (
 )
 from rbdhw.design.entry import Closed, Count, parse_manifest
 from rbdhw.design.packet_entries import InputWord, OutputWord, Stream
+from rbdhw.verilog_names import DEFAULT_NAME
 
 
 class Units(Closed):
@@ -75,6 +76,9 @@ _ONE_CORE = "Only an accelerator with one core has this entry; `parts` has it fo
 class Manifest(Units):
     """The description of a design by `generate`."""
 
+    name: str = Field(
+        default=DEFAULT_NAME, description="The top module, with whose name those of all modules begin."
+    )
     robot: RobotEntry
     functions: dict[str, FunctionEntry]
     clock_mhz: float

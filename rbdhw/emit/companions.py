@@ -8,9 +8,9 @@ from rbdhw.sim.selftest import selftest
 from rbdhw.software.exact import model_files
 from rbdhw.target import Target
 
-WAIVERS = """\
+_WAIVERS = """\
 // The rules of Verilator's -Wall that accelerator.v and primitives.v break on purpose:
-// $ verilator --lint-only -Wall --top-module accelerator accelerator.vlt accelerator.v primitives.v
+// $ verilator --lint-only -Wall --top-module {name} accelerator.vlt accelerator.v primitives.v
 `verilator_config
 lint_off -rule DECLFILENAME // each file holds several modules
 lint_off -rule PROCASSINIT // registers have a first value, beside those that they take with the clock
@@ -26,7 +26,7 @@ def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, st
     return {
         "selftest.v": selftest(design),
         "primitives.v": models_of(design.verilog),
-        "accelerator.vlt": WAIVERS,
+        "accelerator.vlt": _WAIVERS.format(name=design.name),
         name: text,
         **model_files(design),
     }

@@ -14,6 +14,7 @@ from rbdhw.robot.drives import NO_DRIVES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
 from rbdhw.robot.serialize import robot_to_json
+from rbdhw.verilog_names import DEFAULT_NAME
 
 DIGEST = 16
 """The hexadecimal digits of the digest that are shown."""
@@ -78,5 +79,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["parameter_sets"]
     if options.streams == 1:
         del asked["streams"]
+    if options.name == DEFAULT_NAME:
+        del asked["name"]
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

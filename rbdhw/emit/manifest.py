@@ -88,6 +88,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
     packets = packet_entries(plan.interface, source)
     parts = [part_entry(part, options) for part in plan.parts]
     return {
+        "name": options.name,
         "robot": robot_entry(source),
         "functions": function_entries(plan),
         "clock_mhz": plan.clock_mhz,

@@ -7,6 +7,7 @@ instantiated.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from amaranth.hdl import Instance, Module, Signal
@@ -15,7 +16,7 @@ from rbdhw.rtl.multiplexer import FAMILY
 from rbdhw.target import Primitive
 
 CELL = "turned_adder_ecp5"
-"""The name of the Verilog module built from these cells."""
+"""What follows the design's name in that of the Verilog module built from these cells."""
 
 INIT = "16'h96aa"
 """The look-up table of half a cell with D = 1: propagate = A xor B xor C; where that is 0, the carry is A."""
@@ -38,9 +39,14 @@ def add_subtract(
     return total
 
 
-def write_adders(verilog: str) -> str:
-    """Return the Verilog text, with the module :data:`CELL` appended if the text instantiates it."""
-    return verilog + (MODULE if f"{CELL} " in verilog else "")
+def write_adders(verilog: str, name: str) -> str:
+    """Return the text of a design's Verilog with the module of these adders, if it instantiates any.
+
+    The name of the module then begins with ``name``, as those of the other modules.
+    """
+    if f"{CELL} " not in verilog:
+        return verilog
+    return re.sub(rf"\b{CELL} ", f"{name}_{CELL} ", verilog + MODULE)
 
 
 MODULE = f"""

@@ -16,7 +16,7 @@ from amaranth.hdl import Array, Cat, Instance, Module, Signal
 from rbdhw.target import Primitive
 
 CELL = "multiplexer_ecp5_"
-"""The prefix of the modules' names; the number of inputs follows."""
+"""What precedes the number of inputs in the modules' names; the name of the design precedes it."""
 
 FAMILY = "MULT18X18D"
 """The multiplier block that identifies the family."""
@@ -45,10 +45,16 @@ def multiplex(m: Module, name: str, inputs: Sequence[Any], choice: Any, primitiv
     return chosen
 
 
-def write_cells(verilog: str) -> str:
-    """Return the Verilog text, with the modules of all multiplexers that it instantiates appended."""
+def write_cells(verilog: str, name: str) -> str:
+    """Return the text of a design's Verilog with the modules of the multiplexers that it instantiates.
+
+    Their names then begin with ``name``, as those of the other modules.
+    """
     sizes = sorted({int(size) for size in re.findall(rf"\b{CELL}(\d+)\b", verilog)})
-    return verilog + "".join(cell(size) for size in sizes)
+    if not sizes:
+        return verilog
+    whole = verilog + "".join(cell(size) for size in sizes)
+    return re.sub(rf"\b{CELL}\d+\b", rf"{name}_\g<0>", whole)
 
 
 def cell(size: int) -> str:

@@ -11,29 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from rbdhw.rtl.rtlil import Module, Part, Value
-
-_WORDS = """
-alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
-binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config
-const constraint context continue cover covergroup coverpoint cross deassign default defparam design
-disable dist do edge else end endcase endfunction endgenerate endmodule endprimitive endspecify endtable
-endtask enum event eventually expect export extends extern final first_match for force foreach forever
-fork forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins illegal_bins
-implements implies import incdir include initial inout input inside instance int integer interconnect
-interface intersect join join_any join_none large let liblist library local localparam logic longint
-macromodule matches medium modport module nand negedge nettype new nexttime nmos nor noshowcancelled not
-notif0 notif1 null or output package packed parameter pmos posedge primitive priority program property
-protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase
-randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran
-rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint
-shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1
-struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time
-timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique
-unique0 unsigned until until_with untyped use uwire var vectored virtual void wait wait_order wand weak
-weak0 weak1 while wildcard wire with within wor xnor xor
-"""
-KEYWORDS = frozenset(_WORDS.split())
-"""Reserved words of Verilog and SystemVerilog."""
+from rbdhw.verilog_names import KEYWORDS, is_identifier
 
 
 class Scope:
@@ -45,7 +23,7 @@ class Scope:
 
     def new_name(self, wanted: str) -> str:
         """Return a valid name close to ``wanted``; a number is appended if the name is taken."""
-        plain = re.sub(r"\W+", "_", wanted).strip("_") or "x"
+        plain = wanted if is_identifier(wanted) else re.sub(r"\W+", "_", wanted).strip("_") or "x"
         plain = f"n{plain}" if plain[0].isdigit() else plain
         name, number = plain, self._numbers.get(plain, 2)
         while name in self._taken:
@@ -70,7 +48,7 @@ class DesignNames:
 
     def __init__(self, modules: Sequence[Module]) -> None:
         top = Scope()
-        self.modules = {module.name: top.new_name(module.name) for module in modules}
+        self.modules = {module.name: top.new_name(module.name.lstrip("\\")) for module in modules}
         self.scopes = {module.name: Scope() for module in modules}
         self.ports: dict[str, dict[str, str]] = {}
         for module in modules:

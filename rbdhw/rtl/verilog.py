@@ -37,6 +37,7 @@ from rbdhw.rtl.rtlil import (
 )
 from rbdhw.rtl.sharing import driven_wire, is_operator, share_operators, slice_value, wires_read
 from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
+from rbdhw.verilog_names import DEFAULT_NAME
 
 LONGEST_LINE = 118
 """The most characters of a line."""
@@ -44,10 +45,11 @@ LONGEST_LINE = 118
 MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
 
 
-def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] = ()) -> str:
+def to_verilog(component: Any, name: str = DEFAULT_NAME, header: Sequence[str] = ()) -> str:
     """Return the Verilog of a component as module ``name``; the same component gives the same text.
 
-    The lines of ``header`` precede it as comments.
+    The names of all its modules begin with ``name``, so that several designs can stand in one. The lines of
+    ``header`` precede it as comments.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def to_verilog(component: Any, name: str = "accelerator", header: Sequence[str] 
         for module in modules:
             for line in ["", *_Writer(module, names).lines()]:
                 lines += _break_line(line)
-        return write_adders(write_cells("\n".join(lines).lstrip("\n") + "\n"))
+        return write_adders(write_cells("\n".join(lines).lstrip("\n") + "\n", name), name)
 
 
 def _break_line(line: str) -> list[str]:

@@ -16,7 +16,15 @@ def models() -> dict[str, str]:
 
 
 def models_of(verilog: str) -> str:
-    """Return the Verilog of the models of all blocks and cells that a design instantiates."""
+    """Return the Verilog of the models of all blocks and cells that a design instantiates.
+
+    Each is defined once, also where the files of several designs are read together.
+    """
     words = set(re.findall(r"\b[A-Z][A-Z0-9]+\b", verilog))
-    named = [text for name, text in models().items() if name.removesuffix(".v") in words]
-    return "\n".join(named) or _NONE
+    named = {name: text for file, text in models().items() if (name := file.removesuffix(".v")) in words}
+    return "\n".join(_once(name, text) for name, text in named.items()) or _NONE
+
+
+def _once(name: str, text: str) -> str:
+    """Return the text of a model that a guard leaves out where it was read before."""
+    return f"`ifndef RBDHW_{name}\n`define RBDHW_{name}\n{text}`endif\n"

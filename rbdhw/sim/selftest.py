@@ -73,6 +73,7 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
     about = f"Robot {json.dumps(design.robot.name)}; functions {', '.join(design.functions)}."
     return Template(bench).substitute(
         about=about,
+        name=design.name,
         tasks=tasks,
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.design.digests import top_module
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.runtime.build_folder import make_build_folder
@@ -27,8 +28,6 @@ from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
 from rbdhw.sim.tools import failure, find_tools
-
-TOP = "accelerator"
 
 SINGLE_FILE = 2_000_000
 """The most bytes of C++ for which a model is compiled as one file.
@@ -42,14 +41,14 @@ AS_ONE_FILE = "VM_PARALLEL_BUILDS=0"
 
 _PORTS = """\
 `verilator_config
-public_flat_rw -module "accelerator" -var "clk"
-public_flat_rw -module "accelerator" -var "rst"
-public_flat_rd -module "accelerator" -var "m_axis_*"
-public_flat_rd -module "accelerator" -var "s_axis_*tready"
-public_flat_rw -module "accelerator" -var "s_axis_*tdata"
-public_flat_rw -module "accelerator" -var "s_axis_*tvalid"
-public_flat_rw -module "accelerator" -var "s_axis_*tlast"
-public_flat_rw -module "accelerator" -var "m_axis_*tready"
+public_flat_rw -module "{top}" -var "clk"
+public_flat_rw -module "{top}" -var "rst"
+public_flat_rd -module "{top}" -var "m_axis_*"
+public_flat_rd -module "{top}" -var "s_axis_*tready"
+public_flat_rw -module "{top}" -var "s_axis_*tdata"
+public_flat_rw -module "{top}" -var "s_axis_*tvalid"
+public_flat_rw -module "{top}" -var "s_axis_*tlast"
+public_flat_rw -module "{top}" -var "m_axis_*tready"
 """
 """The ports of one pair of streams or of several."""
 
@@ -112,13 +111,14 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     :func:`make_simulator` defines where it is kept.
     """
     check_installed("cocotb")
-    return make_simulator(directory, cache, _cocotb_harness())
+    return make_simulator(directory, cache, _cocotb_harness(top_module(directory)))
 
 
 def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Path:
     """Return the simulator of a design folder's Verilog in a harness, built unless it already exists.
 
-    It is kept in ``cache``, by default the design's ``build-sim``, under the hash of all its sources.
+    It has the name of the top module, and is kept in ``cache``, by default the design's ``build-sim``, under
+    the hash of all its sources.
 
     Raises
     ------
@@ -127,10 +127,10 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     SimulationError
         If Verilator or the compiler fails.
     """
-    source = directory / VERILOG
+    source, top = directory / VERILOG, top_module(directory)
     tools = find_tools()
     folder = cache or make_build_folder(directory, "sim")
-    executable = folder.resolve() / _name(source, harness) / TOP
+    executable = folder.resolve() / _name(source, harness) / top
     if executable.exists():
         return executable
     try:
@@ -139,22 +139,22 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
         raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make does not support paths with spaces
         work = Path(name)
-        tools.run_verilator(_write_inputs(work, source, harness), folder / "verilator.log")
+        tools.run_verilator(_write_inputs(work, source, top, harness), folder / "verilator.log")
         (work / ARCHIVE).symlink_to(find_library(tools, _OPTIONS, folder).resolve())
         tools.run_make(work, ["-f", "Vtop.mk", *LINKING, *_splitting(work)], folder / "make.log")
         with replace_file(executable) as aside:
-            shutil.copy2(work / TOP, aside)
+            shutil.copy2(work / top, aside)
     return executable
 
 
-def _write_inputs(work: Path, source: Path, harness: Harness) -> list[str]:
+def _write_inputs(work: Path, source: Path, top: str, harness: Harness) -> list[str]:
     """Write the sources besides the Verilog; return the options of Verilator."""
     for name, content in {**harness.files, **harness.headers}.items():
         (work / name).write_bytes(content)
     for name, text in models().items():
         (work / name).write_text(text, encoding="utf-8")
-    folders = ["--exe", "-o", TOP, "-Mdir", str(work), "-y", str(work)]
-    named = ["--top-module", TOP, "--prefix", "Vtop", *folders]
+    folders = ["--exe", "-o", top, "-Mdir", str(work), "-y", str(work)]
+    named = ["--top-module", top, "--prefix", "Vtop", *folders]
     sources = [*(str(work / name) for name in harness.files), str(source.resolve())]
     return [*_OPTIONS, *named, *harness.options, *sources]
 
@@ -191,13 +191,13 @@ def _read_record(path: Path) -> Exchange:
         return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
 
 
-def _cocotb_harness() -> Harness:
-    """Return cocotb's own main program, and the ports that the bench accesses."""
+def _cocotb_harness(top: str) -> Harness:
+    """Return cocotb's own main program, and the ports of the top module that the bench accesses."""
     from cocotb_tools import config
 
     main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
     libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
-    files = {"cocotb_main.cpp": main.read_bytes(), "ports.vlt": _PORTS.encode()}
+    files = {"cocotb_main.cpp": main.read_bytes(), "ports.vlt": _PORTS.format(top=top).encode()}
     return Harness(files, ("--vpi", "-LDFLAGS", libraries))
 
 
@@ -217,7 +217,7 @@ def _simulate(executable: Path, folder: Path) -> None:
     try:
         get_runner("verilator").test(
             test_module="rbdhw.sim.bench",
-            hdl_toplevel=TOP,
+            hdl_toplevel=executable.name,
             hdl_toplevel_lang="verilog",
             build_dir=executable.parent,
             test_dir=folder,

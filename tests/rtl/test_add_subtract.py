@@ -66,5 +66,6 @@ def test_the_module_is_added_where_it_is_named():
     numbers = Signal(signed(9)), Signal(signed(9)), Signal()
     assert len(add_subtract(m, "sum", *numbers, MULT18X18D)) == 9
     text = f"{CELL} #(.WIDTH(9)) sum();\n"
-    assert write_adders(text) == text + MODULE
-    assert write_adders("module m; endmodule\n") == "module m; endmodule\n"
+    written = (text + MODULE).replace(CELL, f"left_{CELL}")
+    assert write_adders(text, "left") == written
+    assert write_adders("module m; endmodule\n", "left") == "module m; endmodule\n"

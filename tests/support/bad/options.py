@@ -21,6 +21,23 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--ii", "1.5"): "ii: '1.5' is not an interval; expected a number of cycles or auto",
     ("--ii", "\n"): "ii: '\\n' is not an interval; expected a number of cycles or auto",
     ("--ii", ""): "ii: '' is not an interval; expected a number of cycles or auto",
+    (
+        "--name",
+        "9a",
+    ): "name: '9a' is no name of a Verilog module; expected letters, digits and underscores, and a",
+    (
+        "--name",
+        "",
+    ): "name: '' is no name of a Verilog module; expected letters, digits and underscores, and a",
+    ("--name", "\u00e4rm"): "is no name of a Verilog module; expected letters, digits and underscores, and a",
+    ("--name", "arm\n"): "name: 'arm\\n' is no name of a Verilog module; expected letters, digits and",
+    ("--name", "module"): "name: 'module' is a keyword of Verilog; expected another name",
+    ("--name", "a" * 65): "name: has 65 characters; expected up to 64",
+    (
+        "--name",
+        "selftest",
+    ): "name: 'selftest' is another module beside the accelerator; expected another name",
+    ("--name", "LUT4"): "name: 'LUT4' is another module beside the accelerator; expected another name",
     ("--copies", 0): "copies: 0 is not possible; expected 1 to 64",
     ("--copies", LARGE): f"copies: {LARGE} is not possible; expected 1 to 64",
     ("--cores", "id fd:0"): "cores: '0' cycles; expected 1 to 4096 cycles between tasks",

@@ -35,12 +35,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "progress": (),
     "protocol": (),
+    "verilog_names": ("errors",),
     "arrays": ("protocol",),
     "scalar": (),
     "remarks": ("errors",),
     "runtime": ("errors",),
-    "config": ("errors", "protocol", "robot.mounting"),
-    "option_checks": ("errors", "runtime", "config", "protocol", "robot.mounting"),
+    "config": ("errors", "protocol", "verilog_names", "robot.mounting"),
+    "option_checks": ("errors", "runtime", "config", "protocol", "verilog_names", "robot.mounting"),
     "target": ("errors",),
     "robot": ("errors", "remarks", "runtime"),
     "robots": ("errors",),
@@ -87,6 +88,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (
         "errors",
+        "verilog_names",
         "runtime",
         "interface",
         "scalar",
@@ -133,6 +135,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "design": (
         "errors",
+        "verilog_names",
         "runtime",
         "config",
         "arrays",
@@ -220,6 +223,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "boards": (
         "errors",
+        "verilog_names",
         "progress",
         "runtime",
         "config",
@@ -229,6 +233,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "estimate.resources",
         "design.digests",
         "design.manifest",
+        "design.replacement",
     ),
     "explore": (
         "errors",
@@ -255,6 +260,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "quantize",
     ),
     "emit": (
+        "verilog_names",
         "config",
         "target",
         "arrays",

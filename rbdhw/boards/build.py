@@ -13,7 +13,6 @@ from amaranth.build.run import BuildPlan
 from rbdhw.boards.nextpnr import Try
 from rbdhw.boards.shell import BoardTop
 from rbdhw.design.digests import top_module
-from rbdhw.design.replacement import VERILOG
 from rbdhw.estimate.resources import Resources
 
 TOP = "top"
@@ -65,7 +64,7 @@ def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrid
     same plan.
     """
     top = BoardTop(clock=clock, divisor=divisor, name=top_module(verilog.parent))
-    platform.add_file(VERILOG, verilog.read_text())
+    platform.add_file(verilog.name, verilog.read_text())
     return platform.prepare(top, TOP, emit_src=False, **overrides)
 
 

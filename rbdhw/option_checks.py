@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from rbdhw.config import (
-    BY_TASK,
     CHAIN_CORE,
     CHEAPER_CORE,
     CORES,
@@ -23,8 +23,8 @@ from rbdhw.config import (
     BuildOptions,
 )
 from rbdhw.errors import InputError, unknown
-from rbdhw.protocol import ROLLOUT_PARTS, functions_with, staged
-from rbdhw.robot.mounting import NO_LINKS
+from rbdhw.option_effects import check_effects
+from rbdhw.protocol import ROLLOUT_PARTS
 from rbdhw.runtime.number_bounds import (
     BANDWIDTH,
     CLOCK_MHZ,
@@ -38,12 +38,31 @@ from rbdhw.verilog_names import check_name
 
 
 def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> None:
-    """Refuse options that no build can satisfy.
+    """Refuse options that no build can satisfy, and those without effect.
 
     Raises
     ------
     InputError
         An option cannot be satisfied; the message describes the first one and the expectation.
+    """
+    check_values(options, known_functions)
+    _check_core(options)
+
+
+def check_values(
+    options: BuildOptions, known_functions: tuple[str, ...], given: Collection[str] = ()
+) -> None:
+    """Refuse options that no build of any core and interval can satisfy, and those without effect.
+
+    Parameters
+    ----------
+    given
+        The names of the options on the command line.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_options`.
     """
     options.mounting.check()
     check_name(options.name)
@@ -54,8 +73,8 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
     if not options.functions:
         raise InputError("functions", "none given", known)
     _check_priority(options)
-    _check_frames(options)
-    _check_time_step(options)
+    if "kin" in options.functions and not options.mounting.frames:
+        raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
     if not 1 <= options.least_ii <= MOST_II:
         raise InputError("ii", f"{options.ii} is not possible", f"1 to {MOST_II} cycles between tasks")
     bandwidth = options.pacing.bandwidth if options.pacing else None
@@ -64,7 +83,6 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
     if options.fit is not None and not 0.0 < options.fit <= 1.0:
         raise InputError("fit", f"{options.fit:g} is not a share of a device", "more than 0 and up to 1")
     _check_sharing(options)
-    _check_core(options)
     _check_cores(options)
     _check_horizon(options)
     _check_parameters(options)
@@ -83,6 +101,7 @@ def check_options(options: BuildOptions, known_functions: tuple[str, ...]) -> No
     if options.number not in NUMBERS:
         raise unknown("number", options.number, NUMBERS)
     _check_streams(options)
+    check_effects(options, given)
 
 
 def _check_streams(options: BuildOptions) -> None:
@@ -148,16 +167,10 @@ def _check_mix(options: BuildOptions) -> None:
             raise InputError("mix", f"'{function}' is not built", expected)
         if not (tasks > 0.0 and TASKS_OF_MIX.holds(tasks)):
             raise InputError("mix", f"{tasks:g} tasks of {function}", TASKS_OF_MIX.positive)
-    given = {"cores": options.cores, "copies": options.copies > 1, "ii": options.ii, "core": options.core}
-    for name in (name for name, value in given.items() if value):
+    interval = options.ii or (options.pacing is not None and options.pacing.link)
+    asked = {"cores": options.cores, "copies": options.copies > 1, "ii": interval, "core": options.core}
+    for name in (name for name, value in asked.items() if value):
         raise InputError("mix", f"chooses the cores and excludes --{name}", remedy=f"leave --{name} out")
-
-
-def _check_frames(options: BuildOptions) -> None:
-    if "kin" in options.functions and not options.mounting.frames:
-        raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
-    if options.mounting.frames and "kin" not in options.functions:
-        raise InputError("frames", "only kin has results of frames", "none", "use --functions kin")
 
 
 def _check_parameters(options: BuildOptions) -> None:
@@ -166,14 +179,6 @@ def _check_parameters(options: BuildOptions) -> None:
     if options.parameter_sets not in PARAMETER_SETS:
         expected = f"{PARAMETER_SETS[0]} to {PARAMETER_SETS[-1]} sets"
         raise InputError("parameter-sets", f"{options.parameter_sets} is not possible", expected)
-    if options.parameters_by == BY_TASK:
-        if options.parameter_sets > 1:
-            reason = "each task brings its own parameters"
-            raise InputError("parameter-sets", reason, remedy="use --parameters-by load")
-        return
-    if options.mounting.parameters == NO_LINKS:
-        reason = "all parameters are constant"
-        raise InputError("parameters-by", reason, "some that are given at run time", "use --parameters LINK")
 
 
 def _check_horizon(options: BuildOptions) -> None:
@@ -182,15 +187,11 @@ def _check_horizon(options: BuildOptions) -> None:
             raise InputError("rollout", f"'{part}' is unknown", f"some of {', '.join(ROLLOUT_PARTS)}")
         if part in options.rollout[:place]:
             raise InputError("rollout", f"'{part}' appears twice", "each part once")
-    if options.horizon is None and options.rollout:
-        raise InputError("rollout", "the build has no rollouts", remedy="use --functions rollout")
     if options.horizon is None:
         return
     if options.horizon not in HORIZONS:
         expected = f"{HORIZONS[0]} to {HORIZONS[-1]} steps"
         raise InputError("horizon", f"{options.horizon} is not possible", expected)
-    if "step" not in options.functions:
-        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
     homes = [request.copies for request in options.cores if "step" in request.functions] or [options.copies]
     if max(homes) > 1:
         reason = "rollouts return to one core, and step has copies"
@@ -199,22 +200,11 @@ def _check_horizon(options: BuildOptions) -> None:
         raise InputError("mix", "does not choose cores for rollouts", remedy="use --cores")
 
 
-def _check_time_step(options: BuildOptions) -> None:
-    integrators = functions_with(lambda own: own.integrates)
-    if options.mounting.time_step is not None and not set(integrators) & set(options.functions):
-        expected = f"one of {', '.join(integrators)} in --functions"
-        raise InputError("time-step", "no function of the build takes a step in time", expected)
-
-
 def _check_sharing(options: BuildOptions) -> None:
     for name, share in (("share-limbs", options.share_limbs), ("share-stages", options.share_stages)):
         known = (*SHARING, LOOP) if name == "share-stages" else SHARING
         if share not in known:
             raise unknown(name, share, known)
-    if options.share_stages in ("on", LOOP) and not staged(options.functions):
-        reason = "no function of the build works in stages"
-        names = " or ".join(functions_with(lambda own: own.stages > 1))
-        raise InputError("share-stages", reason, "auto or off", f"add {names} to --functions")
     if options.share_stages == LOOP and options.mix:
         reason = "a mix chooses cores, in which stages may not loop"
         raise InputError("share-stages", reason, "auto, on or off with --mix")

@@ -25,7 +25,6 @@ from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
-from rbdhw.errors import InputError
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.frontend.build_graph import prepare
@@ -78,9 +77,6 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     InputError
         If the robot or an option is not supported.
     """
-    if options.horizon is not None:
-        reason = "rollouts return to a core of an accelerator"
-        raise InputError("functions", reason, remedy="call step again and again, or use --target of a device")
     source, trials = read(urdf, options, progress)
     source = bound_parameters(source, ParameterBounds())
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)

@@ -221,7 +221,7 @@ def generate(
     check_output(output)
     options, overrides = build.parse()
     if options.target in PROCESSORS:
-        _generate_software(urdf, output, build, options, as_json)
+        _generate_software(urdf, output, options, as_json)
         return
     with show_progress() as progress:
         design = pipeline.generate(urdf, options, overrides, progress)
@@ -232,16 +232,10 @@ def generate(
         print_manifest(Manifest.model_validate(manifest), output)
 
 
-def _generate_software(
-    urdf: Path, output: Path, build: BuildArguments, options: BuildOptions, as_json: bool
-) -> None:
+def _generate_software(urdf: Path, output: Path, options: BuildOptions, as_json: bool) -> None:
     """Write the software of a robot for a processor."""
     from rbdhw.software import folder as software_folder
 
-    idle = [name.replace("_", "-") for name in OF_HARDWARE if name in build.given]
-    if idle:
-        expected = "an FPGA as the target, or no hardware options"
-        raise InputError(idle[0], f"has no effect with --target {options.target}", expected)
     with show_progress() as progress:
         software = pipeline.generate_software(urdf, options, progress)
         manifest = software_folder.write(software, output)

@@ -27,6 +27,7 @@ from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import parse_algorithms
 from rbdhw.frontend.alternatives import ALGORITHMS
+from rbdhw.option_checks import check_values
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.robot.mounting import BASES, JOINT_ORDERS, Mounting
@@ -96,7 +97,7 @@ Horizon = Annotated[
     ),
 ]
 RolloutPartsText = Annotated[
-    str,
+    str | None,
     _robot(
         "--rollout",
         metavar="PARTS",
@@ -179,7 +180,7 @@ Streams = Annotated[
 ]
 Number = Annotated[str, _hardware(help="The number format on the streams: fixed or float32.")]
 Priority = Annotated[
-    str,
+    str | None,
     _hardware(
         metavar="FUNCTIONS",
         help="Comma-separated functions whose responses are sent first, in this order. By default short "
@@ -264,7 +265,7 @@ def build_options(
     frame_axes: FrameAxes = FRAME_AXES[0],
     time_step: TimeStep = None,
     horizon: Horizon = None,
-    rollout: RolloutPartsText = "",
+    rollout: RolloutPartsText = None,
     damping: Damping = None,
     armature: Armature = None,
     parameters: Parameters = None,
@@ -279,7 +280,7 @@ def build_options(
     tdata: Tdata = 512,
     streams: Streams = 1,
     number: Number = "fixed",
-    priority: Priority = "",
+    priority: Priority = None,
     share_limbs: ShareLimbs = "auto",
     share_stages: ShareStages = "auto",
     core: CoreName = None,
@@ -318,7 +319,7 @@ def build_options(
         data_width=tdata,
         streams=streams,
         number=number,
-        priority=_names(priority),
+        priority=_names("priority", priority),
         algorithms=parse_algorithms(algorithm or []),
         mounting=Mounting(
             base,
@@ -339,7 +340,7 @@ def build_options(
         copies=copies,
         mix=parse_mix(mix),
         horizon=horizon,
-        rollout=_names(rollout),
+        rollout=_names("rollout", rollout),
         parameters_by=parameters_by,
         parameter_sets=parameter_sets,
         name=name,
@@ -351,15 +352,27 @@ def build_options(
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
     """Return the functions of a build: the given ones, those of its cores, or the default ones."""
     if text is not None or not cores:
-        return _names(ALL_FUNCTIONS if text is None else text)
+        known = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT))}"
+        return _names("functions", ALL_FUNCTIONS if text is None else text, known)
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
 
 
-def _names(text: str) -> tuple[str, ...]:
-    """Return the distinct names in a comma-separated list."""
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+def _names(option: str, text: str | None, expected: str = "names with commas between") -> tuple[str, ...]:
+    """Return the distinct names in a comma-separated list; none if it is not given.
+
+    Raises
+    ------
+    InputError
+        It is given and empty.
+    """
+    if text is None:
+        return ()
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise InputError(option, "none given", expected)
+    return names
 
 
 PARAMETERS = inspect.signature(build_options, eval_str=True).parameters
@@ -388,8 +401,16 @@ class BuildArguments:
     given: frozenset[str]
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
-        """Return :func:`build_options` of the arguments, with the arguments ``instead`` replaced."""
-        return build_options(**{**self.values, **instead})
+        """Return :func:`build_options` of the arguments, with the arguments ``instead`` replaced.
+
+        Raises
+        ------
+        InputError
+            As :func:`build_options`, and for an option without effect.
+        """
+        options, overrides = build_options(**{**self.values, **instead})
+        check_values(options, tuple(FUNCTIONS), {name.replace("_", "-") for name in self.given})
+        return options, overrides
 
 
 def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -202,14 +202,21 @@ def parse_cores(text: str | None) -> tuple[CoreRequest, ...]:
     InputError
         The text has another form.
     """
+    if text is not None and not text.split():
+        raise InputError("cores", "none given", _CORES)
     return tuple(_parse_core(word) for word in (text or "").split())
+
+
+_CORES = (
+    "functions:cycles, functions:cycles:kind or functions:cycles*copies, with a space between cores, "
+    "as in 'id,fd:1 dfd:4*2'"
+)
 
 
 def _parse_core(text: str) -> CoreRequest:
     found = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
     if found is None:
-        expected = "functions:cycles, functions:cycles:kind or functions:cycles*copies, with a space between"
-        raise InputError("cores", f"'{text}' is not a core", f"{expected} cores, as in 'id,fd:1 dfd:4*2'")
+        raise InputError("cores", f"'{text}' is not a core", _CORES)
     functions, ii, core, copies = found.groups()
     return CoreRequest(tuple(filter(None, functions.split(","))), int(ii or 1), core, int(copies or 1))
 
@@ -223,7 +230,7 @@ def parse_mix(text: str | None) -> dict[str, float]:
         The text has another form, or a function appears twice.
     """
     mix: dict[str, float] = {}
-    for word in filter(None, (text or "").split(",")):
+    for word in filter(None, map(str.strip, (text or "").split(","))):
         function, _, tasks = word.partition("=")
         try:
             number = float(tasks)
@@ -232,4 +239,6 @@ def parse_mix(text: str | None) -> dict[str, float]:
         if function in mix:
             raise InputError("mix", f"'{function}' appears twice", "each function once")
         mix[function] = number
+    if text is not None and not mix:
+        raise InputError("mix", "none given", "tasks of functions, as in id=10,dfd=1")
     return mix

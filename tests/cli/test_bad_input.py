@@ -193,11 +193,9 @@ class TestOutputs:
     def test_a_design_where_there_is_something_else(self, refused, tmp_path):
         (tmp_path / "thesis.tex").write_text("mine")
         (tmp_path / "link").symlink_to(tmp_path / "link")
+        (tmp_path / "selftest.v").symlink_to("thesis.tex")
         for place, reason in (
-            (
-                ".",
-                "contains 'link', which is no part of a design; expected a new or empty folder, or the",
-            ),
+            (".", "selftest.v: is no file of a design that manifest.json describes; expected a folder in"),
             ("thesis.tex", "is not a folder; expected a folder to write a design to"),
             ("thesis.tex/design", "is not a folder; expected a folder to write a design to"),
             ("link", "is not a folder; expected a folder to write a design to"),

@@ -233,12 +233,15 @@ class TestBadInput:
         assert list(tmp_path.iterdir()) == [file]
 
     def test_output_that_holds_something_else(self, told, tmp_path):
-        file = tmp_path / "thesis.tex"
+        file = tmp_path / "model.c"
         file.write_text("kept")
         line = told("generate", TOY, "-o", tmp_path, "--width", 18)
-        expected = "expected a new or empty folder, or the folder of an earlier design"
-        assert line == f"{tmp_path}: contains 'thesis.tex', which is no part of a design; {expected}"
-        assert list(tmp_path.iterdir()) == [file]
+        expected = "expected a folder in which nothing but an unchanged design would be replaced"
+        assert line == (
+            f"{file}: is no file of a design that manifest.json describes; {expected}; "
+            "use another folder, or move the file away"
+        )
+        assert [(path, path.read_text()) for path in tmp_path.iterdir()] == [(file, "kept")]
 
     def test_bad_options_leave_an_earlier_design(self, told, design):
         before = {file.name: file.read_bytes() for file in design.iterdir()}

@@ -1,0 +1,86 @@
+"""Options without effect are refused, whether they are asked for in Python or on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.config import BuildOptions, CoreRequest, Mounting, Pacing
+from rbdhw.errors import InputError
+from rbdhw.option_checks import check_options
+from rbdhw.option_effects import EFFECTS, check_effects
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.drives import Drives
+
+ELBOW = (("elbow", (1.0,)),)
+
+IDLE = [
+    ({"functions": ("m",), "fext": "all"}, "fext: no function of the build takes external forces"),
+    ({"functions": ("m", "minv"), "mounting": Mounting(gravity="task")}, "gravity: no function"),
+    ({"mounting": Mounting(frames=("tip",))}, "frames: only kin has results of frames; expected none"),
+    ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin has results of frames; use --func"),
+    ({"mounting": Mounting(time_step=0.01)}, "time-step: no function of the build takes a step in time"),
+    ({"horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
+    ({"functions": ("step",), "rollout": ("cost",)}, "rollout: the build has no rollouts; use --functions"),
+    ({"functions": ("rollout",), "target": "c"}, "functions: rollouts return to a core of an accelerator"),
+    ({"functions": ("m",), "mounting": Mounting(drives=Drives(from_file=True))}, "damping: no function"),
+    ({"functions": ("sid",), "mounting": Mounting(drives=Drives(damping=ELBOW))}, "damping: no function"),
+    ({"functions": ("hid",), "mounting": Mounting(drives=Drives(armature=ELBOW))}, "armature: no function"),
+    ({"parameters_by": "load"}, "parameters-by: all parameters are constant; expected some that"),
+    ({"parameter_sets": 2}, "parameter-sets: each task brings its own parameters; use --parameters-by load"),
+    ({"priority": ("id",)}, "priority: the build has one function; expected several functions; leave"),
+    ({"share_stages": "on"}, "share-stages: no function of the build works in stages; expected auto or off"),
+    ({"cores": (CoreRequest(("id",), 1, "pipeline"),), "core": "pipeline"}, "core: each core in"),
+    ({"target": "c", "width": 18}, "width: has no effect with --target c; expected an FPGA as the target"),
+    ({"target": "cuda", "seed": 1}, "seed: has no effect with --target cuda; expected an FPGA as the"),
+    ({"mix": {"id": 1.0}, "pacing": Pacing()}, "mix: chooses the cores and excludes --ii; leave --ii out"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), IDLE)
+def test_an_option_that_changes_nothing_is_refused(options, text):
+    with pytest.raises(InputError) as refusal:
+        check_options(BuildOptions(**options), tuple(FUNCTIONS))
+    assert str(refusal.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"functions": ("m", "id"), "fext": "all"},
+        {"functions": ("kin",), "mounting": Mounting("given", frames=("tip",), frame_axes="world")},
+        {"functions": ("sfd",), "mounting": Mounting(drives=Drives(True, ELBOW, ELBOW))},
+        {"functions": ("m",), "mounting": Mounting(drives=Drives(armature=ELBOW), parameters="payload")},
+        {"functions": ("rollout",), "horizon": 5, "rollout": ("cost",), "priority": ("step",)},
+        {"mounting": Mounting(parameters="payload"), "parameters_by": "load", "parameter_sets": 2},
+        {"share_stages": "off", "share_limbs": "off"},
+        {
+            "functions": ("id", "fd"),
+            "cores": (CoreRequest(("id",)), CoreRequest(("fd",))),
+            "core": "pipeline",
+        },
+        {"target": "c"},
+    ],
+)
+def test_an_option_with_effect_is_accepted(options):
+    check_options(BuildOptions(**options), tuple(FUNCTIONS))
+
+
+def test_a_default_is_refused_only_where_it_says_something():
+    for given in (["frame-axes"], ["parameters-by"]):
+        with pytest.raises(InputError):
+            check_effects(BuildOptions(), given)
+    check_effects(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
+    with pytest.raises(InputError, match="tdata: has no effect with --target c"):
+        check_effects(BuildOptions(target="c"), ["tdata"])
+
+
+def test_every_effect_is_of_an_option(rbdhw):
+    _, help_text, _ = rbdhw("generate", "--help")
+    assert {f"--{effect.option}" for effect in EFFECTS} <= set(help_text.split())
+
+
+@pytest.mark.parametrize("option", ["--cores", "--mix", "--priority", "--rollout", "--functions"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_list_is_refused(told, tmp_path, option, value):
+    line = told("generate", "robots/toy.urdf", "-o", tmp_path, option, value)
+    assert line.startswith(f"{option[2:]}: none given; expected ")

@@ -13,7 +13,7 @@ from rbdhw.robot.mounting import NO_LINKS
 
 Condition = Callable[[BuildOptions], bool]
 
-NOTHING = (None, (), {}, NO_LINKS, 0, 1, "auto")
+NOTHING: tuple[object, ...] = (None, (), {}, NO_LINKS, 0, 1, "auto")
 """The defaults that ask for nothing: an option that is given with one of them changes nothing anywhere."""
 
 
@@ -122,6 +122,7 @@ _HARDWARE = {
     "mix": "mix",
     "parameters-by": "parameters_by",
     "parameter-sets": "parameter_sets",
+    "name": "name",
     "domain": None,
     "seed": "seed",
 }

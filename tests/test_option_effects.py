@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rbdhw.cli.options import OF_HARDWARE
 from rbdhw.config import BuildOptions, CoreRequest, Mounting, Pacing
 from rbdhw.errors import InputError
 from rbdhw.option_checks import check_options
@@ -77,6 +78,11 @@ def test_a_default_is_refused_only_where_it_says_something():
 def test_every_effect_is_of_an_option(rbdhw):
     _, help_text, _ = rbdhw("generate", "--help")
     assert {f"--{effect.option}" for effect in EFFECTS} <= set(help_text.split())
+
+
+def test_every_hardware_option_needs_a_device():
+    idle = {effect.option for effect in EFFECTS if "--target" in effect.reason}
+    assert idle == {name.replace("_", "-") for name in OF_HARDWARE}
 
 
 @pytest.mark.parametrize("option", ["--cores", "--mix", "--priority", "--rollout", "--functions"])

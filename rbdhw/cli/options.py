@@ -352,8 +352,8 @@ def build_options(
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
     """Return the functions of a build: the given ones, those of its cores, or the default ones."""
     if text is not None or not cores:
-        known = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT))}"
-        return _names("functions", ALL_FUNCTIONS if text is None else text, known)
+        expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT))}"
+        return _names("functions", ALL_FUNCTIONS if text is None else text, expected)
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
     return known + tuple(sorted(asked.difference(known)))

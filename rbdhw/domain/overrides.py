@@ -38,6 +38,7 @@ from __future__ import annotations
 import math
 import sys
 import tomllib
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.default_limits import Pair
 from rbdhw.errors import InputError
 from rbdhw.runtime.files import read
@@ -172,6 +174,26 @@ class Overrides(BaseModel):
     fext: ForceBounds = ForceBounds()
     integration: IntegrationBounds = IntegrationBounds()
     parameters: ParameterBounds = ParameterBounds()
+
+    def idle_remarks(self, arrays: Collection[str]) -> list[str]:
+        """Return a remark on each part of the file that bounds nothing of a build.
+
+        Parameters
+        ----------
+        arrays
+            The names of the arrays that tasks bring.
+        """
+        multiplied = any(bounds.multiplier for bounds in (self.default, *self.joints.values()))
+        parts = (
+            ("table fext", self.fext != ForceBounds(), {"fext"}),
+            ("table integration", self.integration != IntegrationBounds(), {"h"}),
+            ("multiplier", multiplied, {*MULTIPLIERS}),
+        )
+        return [
+            f"domain, {part}: has no effect, as no task of the build brings {' or '.join(sorted(bounded))}"
+            for part, is_there, bounded in parts
+            if is_there and bounded.isdisjoint(arrays)
+        ]
 
 
 def read_overrides(path: Path) -> Overrides:

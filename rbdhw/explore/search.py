@@ -39,6 +39,7 @@ from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, dra
 from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import NO_LINKS
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.target import Target, target
 
@@ -73,6 +74,8 @@ def prepare_build(
     source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
+    if overrides is not None:
+        warn(overrides.idle_remarks(_bounded_arrays(source, options)))
     check_solvable(source, options.functions)
     if options.core == CHAIN_CORE:
         return _prepare_chain(source, domain, progress)
@@ -86,6 +89,16 @@ def prepare_build(
         domain = with_time_step(domain, source, overrides)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, options.functions), device.delays))
+
+
+def _bounded_arrays(source: Robot, options: BuildOptions) -> set[str]:
+    """Return the arrays that tasks bring, among those for which a domain file has a part."""
+    named = {"h", *MULTIPLIERS} if source.time_step is None else {*MULTIPLIERS}
+    bounded = {name for name in named if any_takes(options.functions, name)}
+    free = any(body.joint.kind.nv > 1 for body in source.bodies)  # its effort is bounded as a wrench
+    if any_takes(options.functions, "fext") and (options.fext != NO_LINKS or free):
+        bounded.add("fext")
+    return bounded
 
 
 def _prepare_chain(source: Robot, domain: Domain, progress: Progress) -> Prepared:

@@ -107,16 +107,16 @@ def _modes(arrays: Mapping[str, Array], rng: np.random.Generator) -> dict[str, A
 def draw_parameters(robot: Robot, drawn: Array) -> Array:
     """Return the parameters (N, links, 10) of bodies from numbers (N, 10 links) within the bounds.
 
-    An inertia that no body has is moved towards that of the URDF, by half of what is left at a time.
+    An inertia that no body has is moved towards that of the URDF, by half of what is left at a time, and
+    becomes that one if :data:`HALVINGS` are not enough.
     """
     parameters = drawn.reshape(len(drawn), -1, len(NUMBERS))
     nominal = nominal_parameters(robot)
     least = LEAST_MOMENT * _least_second_moment(nominal)
-    for _ in range(HALVINGS):
+    for share in (*[0.5] * HALVINGS, 0.0):
         flat = _least_second_moment(parameters) < least
-        parameters[..., 4:] = np.where(
-            flat[..., None], 0.5 * (parameters[..., 4:] + nominal[:, 4:]), parameters[..., 4:]
-        )
+        moved = nominal[:, 4:] + share * (parameters[..., 4:] - nominal[:, 4:])
+        parameters[..., 4:] = np.where(flat[..., None], moved, parameters[..., 4:])
     return parameters
 
 

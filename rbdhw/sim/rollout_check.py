@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import COST, GAINS, LOAD_PARAMETERS, ROLLOUT, SAMPLES
-from rbdhw.sim.loads import draw_loads, load_packets
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.robot.parameters import nominal_parameters
+from rbdhw.sim.diagnosis import Cause, merge_causes
+from rbdhw.sim.loads import Loads, draw_loads, load_packets
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Array, Bytes, answers, merge, responses
+from rbdhw.sim.packets import Array, Beats, Bytes, answers, merge, responses
 from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES
-from rbdhw.sim.rollout_model import SEED, Rollouts, compute
+from rbdhw.sim.rollout_diagnosis import FirstFlags, diagnose_rollouts
+from rbdhw.sim.rollout_draw import NEAR, draw_plans
+from rbdhw.sim.rollout_model import Rollouts, compute
 from rbdhw.sim.rollout_packets import (
     asks_for_states,
     rollout_requests,
@@ -46,100 +50,148 @@ class RolloutReport:
     flagged: int
 
 
+@dataclass
+class _Stream:
+    """The packets of a simulation in the order in which they are sent, and the answers of the model.
+
+    ``rollouts`` are the answers to rollouts with states and to those without, ``rows`` those to each command
+    that loads rows.
+    """
+
+    design: Design
+    loads: Loads
+    places: list[Integers] = field(default_factory=list)
+    packets: list[Bytes] = field(default_factory=list)
+    rollouts: dict[bool, list[Bytes]] = field(default_factory=lambda: {True: [], False: []})
+    rows: dict[str, list[Bytes]] = field(default_factory=dict)
+
+    @property
+    def beats(self) -> Beats:
+        """All beats to send."""
+        return merge(dict(enumerate(self.places)), dict(enumerate(self.packets)))
+
+    @property
+    def surplus(self) -> int:
+        """The answers beyond one for each request."""
+        expected = sum(len(packets) for each in self.rollouts.values() for packets in each)
+        return expected - len(self.loads.before)
+
+    def add_rows(self, own: Rollouts, number: int) -> None:
+        """Add the loads of all rows of some rollouts, of which the first has this number."""
+        first_set = np.count_nonzero(self.loads.written[: self._loaded(number)] == 0)
+        for command in self.design.interface.row_commands:
+            asked = row_requests(self.design, own.rows, command)
+            tags = np.arange(len(asked))
+            self._add(asked, self._next + tags)
+            before = np.full(len(tags), first_set) if self.design.interface.held else None
+            answer = responses(self.design, command, tags, np.zeros_like(tags), {}, loads=before)
+            self.rows.setdefault(command, []).append(answer)
+
+    def add_rollouts(self, own: Rollouts, numbers: Integers) -> FirstFlags:
+        """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
+        flags = FirstFlags(lambda words: respond(self.design, "step", words), own.tasks)
+        answered = compute(self.design, own, flags)
+        steps, every = np.full(own.tasks, own.steps), np.full(own.tasks, own.every)
+        sets = self.loads.sets[numbers]
+        asked = rollout_requests(self.design, own.words, steps, every, numbers, own.states, sets)
+        before = self.loads.own[numbers] if self.design.interface.held else None
+        self.rollouts[own.states].append(rollout_responses(self.design, own, answered, numbers, before))
+        loaded = self.loads.before[numbers] - self._loaded(numbers[0])
+        places = self._next + np.arange(own.tasks) + loaded
+        tasks = self.loads.places - np.arange(len(self.loads.places))
+        first = np.flatnonzero(np.isin(tasks, numbers))
+        self._add(asked, places)
+        if len(first):
+            self._add(load_packets(self.design, self.loads)[0][first], places[tasks[first] - numbers[0]] - 1)
+        return flags
+
+    def _loaded(self, number: int) -> int:
+        """Return the loads of parameters that are not later than the rollout before this one."""
+        return int(self.loads.before[number - 1]) if number else 0
+
+    @property
+    def _next(self) -> int:
+        """The place of the next packet."""
+        return sum(map(len, self.places))
+
+    def _add(self, packets: Bytes, places: Integers) -> None:
+        self.packets.append(packets)
+        self.places.append(places)
+
+    def count_mismatches(self, outcome: Exchange) -> int:
+        """Return the number of answers that differ from the model's, with violations of the protocol."""
+        wrong = outcome.violations
+        for states, packets in self.rollouts.items():
+            if packets:
+                asked = asks_for_states(self.design, states)
+                found = answers(self.design, outcome.responses, asked)[ROLLOUT].packets
+                wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(found))
+        came = answers(self.design, outcome.responses)
+        for command, packets in self.rows.items():
+            wrong += _differing(np.concatenate(packets), came[command].packets)
+        if len(self.loads.places):
+            wrong += _differing(load_packets(self.design, self.loads)[1], came[LOAD_PARAMETERS].packets)
+        return wrong
+
+
 def check_rollouts(
     design: Design,
     tasks: int,
     rng: np.random.Generator,
     traffic: Disturbance,
     exchange: Callable[..., list[Exchange]],
-) -> RolloutReport:
-    """Load rows, send rollouts of random lengths, and compare every answer with the model's.
+) -> tuple[RolloutReport, tuple[Cause, ...]]:
+    """Send rollouts of :mod:`rbdhw.sim.rollout_draw`, and compare every answer with the model's.
 
-    They start slowly, with a fifth of the largest forces, so that most stay in the domain.
+    Returns
+    -------
+    tuple
+        The report, and the causes of flags.
     """
     assert design.interface.rollout is not None
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)
-    arrays = sample(design.robot, design.domain, count, rng, design.fext)
+    arrays = _draw_tasks(design, count, rng)
     loads = draw_loads(design, arrays, rng)
-    lower, upper = np.asarray(design.domain.bounds["tau"]).T
-    forces = 0.2 * rng.uniform(lower, upper, (horizon, design.robot.nv))
-    parts = _parts(design, horizon, count, rng)
-    own = prepare(design, {**arrays, **parts, "v": 0.2 * arrays["v"], "tau": forces}, 0)
-    asked = [row_requests(design, own.rows, name) for name in design.interface.row_commands]
-    places, first = [], 0
-    for rows_of_kind in asked:
-        places.append(first + np.arange(len(rows_of_kind)))
-        first += len(rows_of_kind)
-    expected: dict[bool, list[Bytes]] = {True: [], False: []}
-    flagged, total = 0, 0
-    for start in range(0, count, GROUP):
-        tags = np.arange(start, min(start + GROUP, count))
-        steps, every = int(rng.integers(1, horizon + 1)), int(rng.integers(0, horizon + 1))
-        rows = {name: row[:steps] for name, row in own.rows.items()}
-        words = {name: values[tags] for name, values in own.words.items()}
-        states = start // GROUP % 2 == 0 or not design.interface.words(ROLLOUT).extensible
-        part = Rollouts(words, rows, every, states)
-        answered = compute(design, part, lambda words: respond(design, "step", words))
-        each = np.ones(len(tags), np.int64)
-        asked.append(
-            rollout_requests(design, words, steps * each, every * each, tags, states, loads.sets[tags])
-        )
-        places.append(first + tags + loads.before[tags])
-        before = loads.own[tags] if design.interface.held else None
-        expected[states].append(rollout_responses(design, part, answered, tags, before))
-        flagged += int(np.count_nonzero(answered.status[:, -1]))
-        total += steps * len(tags)
-    if len(loads.places):
-        asked.append(load_packets(design, loads)[0])
-        places.append(first + loads.places)
-    answered_packets = sum(len(packets) for own_packets in expected.values() for packets in own_packets)
-    (outcome,) = exchange(
-        requests=[merge(dict(enumerate(places)), dict(enumerate(asked)))],
-        traffic=Disturbance(
-            traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=answered_packets - count
-        ),
-    )
-    wrong = outcome.violations
-    for states, packets in expected.items():
-        came = answers(design, outcome.responses, asks_for_states(design, states))[ROLLOUT].packets
-        if packets:
-            wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(came))
-    for name, own_places in zip(design.interface.row_commands, places, strict=False):
-        tags = np.arange(len(own_places))
-        loaded = responses(design, name, tags, np.zeros_like(tags), {})
-        wrong += _differing(loaded, answers(design, outcome.responses)[name].packets)
-    if len(loads.places):
-        wrong += _differing(
-            load_packets(design, loads)[1], answers(design, outcome.responses)[LOAD_PARAMETERS].packets
-        )
-    return RolloutReport(count, total, wrong, flagged)
+    steps = rng.integers(1, horizon + 1, -(-count // GROUP))
+    stream, flagged = _Stream(design, loads), 0
+    causes: list[Cause] = []
+    for plan in draw_plans(design, arrays, np.repeat(steps, GROUP)[:count], rng):
+        own = prepare(design, plan.arrays, 0)
+        stream.add_rows(own, int(plan.numbers[0]))
+        for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
+            if len(group):
+                flags = stream.add_rollouts(_group(design, own, group, plan.numbers[0], steps, rng), group)
+                causes += diagnose_rollouts(design, flags, group)
+                flagged += int(np.count_nonzero(flags.steps))
+    disturbed = Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=stream.surplus)
+    (outcome,) = exchange(requests=[stream.beats], traffic=disturbed)
+    total = int(np.repeat(steps, GROUP)[:count].sum())
+    report = RolloutReport(count, total, stream.count_mismatches(outcome), flagged)
+    return report, merge_causes(causes)
 
 
-def _parts(design: Design, horizon: int, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Return random arrays of what rollouts of the build have beside their forces."""
+def _draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Return random tasks. Their inertial parameters are near to those with which plans hold a robot."""
+    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    if PARAMETERS in arrays:
+        nominal = nominal_parameters(design.robot)
+        arrays[PARAMETERS] = nominal + NEAR * (arrays[PARAMETERS] - nominal)
+    return arrays
+
+
+def _group(
+    design: Design, own: Rollouts, numbers: Integers, first: int, steps: Integers, rng: np.random.Generator
+) -> Rollouts:
+    """Return some of the rollouts of a plan whose first number is ``first``, with a length of their own."""
     assert design.interface.rollout is not None
-    found: dict[str, Array] = {}
-    if SAMPLES in design.interface.rollout.parts:
-        found["std"] = 0.05 * np.asarray(design.domain.bounds["tau"])[:, 1]
-        found[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, tasks).astype(np.float64)
-    if COST in design.interface.rollout.parts:
-        found["x_ref"] = _states(design, horizon, rng)
-        found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)
-        found["R"] = rng.uniform(0.0, 1e-3, (horizon, design.robot.nv))
-    if GAINS in design.interface.rollout.parts:
-        found["x_nominal"] = _states(design, horizon, rng)
-        largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
-        found["K"] = 0.02 * largest * rng.normal(size=(horizon, design.robot.nv, 2 * design.robot.nv))
-    return found
+    group = int(numbers[0]) // GROUP
+    states = group % 2 == 0 or not design.interface.words(ROLLOUT).extensible
+    rows = {name: row[: steps[group]] for name, row in own.rows.items()}
+    words = {name: values[numbers - first] for name, values in own.words.items()}
+    return Rollouts(words, rows, int(rng.integers(0, design.interface.rollout.horizon + 1)), states)
 
 
-def _states(design: Design, tasks: int, rng: np.random.Generator) -> Array:
-    """Return random states (N, nq + nv) in the domain."""
-    drawn = sample(design.robot, design.domain, tasks, rng, design.fext)
-    return np.hstack([drawn["q"], drawn["v"]])
-
-
-def _differing(expected: np.ndarray, came: np.ndarray) -> int:
+def _differing(expected: Bytes, came: Bytes) -> int:
     """Return the number of packets that differ, plus those that are missing or surplus."""
     count = min(len(expected), len(came))
     same = (expected[:count] == came[:count]).all(axis=(1, 2))

@@ -138,18 +138,30 @@ def _unit(term: ErrorTerm) -> float:
     return TURN if term.word.unit == "turn" else 1.0
 
 
+def largest_gains(model: AcceleratorModel) -> Array:
+    """Return the largest gains (nv, nq + nv) of the elements of the state, infinite where none travel."""
+    assert model.interface.rollout is not None
+    found = np.full((model.robot.nv, model.robot.nq + model.robot.nv), np.inf)
+    for own in rollout_feedback(model.interface.words("step"), model.interface.rollout):
+        for term in own.terms:
+            (element,) = WordName.parse(own.gain(term)).index
+            found[own.coordinate, element] = own.largest(term) / _unit(term)
+    return found
+
+
 def _feedback_words(model: AcceleratorModel, given: Given) -> Words:
     """Return the words (K,) of the nominal states and of the gains of all forces."""
     assert given.feedback is not None
     assert model.interface.rollout is not None
     nominal, gains = given.feedback
     feedback = rollout_feedback(model.interface.words("step"), model.interface.rollout)
+    largest = largest_gains(model)
     rows = dict(_reference_words(model, given, list(feedback[0].terms), nominal))
     words = {word.name: word for word in model.interface.inputs(LOAD_GAINS)}
     for own in feedback:
         for term in own.terms:
             (element,) = WordName.parse(own.gain(term)).index
-            values, most = gains[:, own.coordinate, element], own.largest(term) / _unit(term)
+            values, most = gains[:, own.coordinate, element], largest[own.coordinate, element]
             steps = np.flatnonzero(np.abs(values) > most)
             if len(steps):
                 where = f"array 'K', step {steps[0]}, force {own.coordinate}, element {element} of the state"

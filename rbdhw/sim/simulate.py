@@ -28,7 +28,7 @@ from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS, function_giving
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import verilator
-from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
+from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes, order_causes
 from rbdhw.sim.loads import Loads, draw_loads, load_packets
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
@@ -156,8 +156,8 @@ def simulate(
     if design.interface.rollout is None:
         return report
     progress("simulating rollouts")
-    rolled = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, through)
-    return replace(report, rollouts=rolled)
+    rolled, causes = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, through)
+    return replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
 
 
 def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:

@@ -1,0 +1,245 @@
+"""Random rollouts: most stay in the domain, held by the forces of a plan, and some leave it.
+
+Rollouts of a plan have the same rows. The rows hold the robot at one state, with the forces that inverse
+dynamics gives, and shake it a little, differently in each step. The first states lie around that state. Far
+from it, or after many long steps, a robot falls; a rollout that would leave its domain starts nearer and
+takes shorter steps. One rollout in :data:`LEAVING` starts anywhere and at any speed, so that flags are
+compared, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.domain.sampling import quaternions, sample
+from rbdhw.fixed.format import Integers
+from rbdhw.fixed.rollout import RolloutShape
+from rbdhw.protocol import BASE_HELD, COST, FUNCTIONS, GAINS, PARAMETERS, SAMPLES
+from rbdhw.robot.parameters import nominal_parameters
+from rbdhw.sim.rollout import golden_answers
+from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES, tangent_of
+from rbdhw.sim.rollout_model import SEED
+from rbdhw.sim.rollout_rows import largest_gains, repeated
+
+PLANS = 4
+"""The plans of a simulation."""
+
+LEAVING = 8
+"""One rollout in this many starts anywhere in the domain."""
+
+CANDIDATES = 64
+"""The states among which a plan takes the one that needs the smallest forces."""
+
+NEAR = 0.05
+"""How far first states are from the plan's, as a share of the way to a random one."""
+
+SHAKEN = 0.05
+"""The largest velocity that a plan's own forces cause in a step, as a share of the domain's."""
+
+NEARER, HALVINGS = 0.25, 4
+"""The factor by which a rollout that leaves its domain starts nearer to its plan, and how often it may."""
+
+MARGIN = 0.05
+"""The part of the domain, at each of its bounds, that a rollout in double precision must not reach."""
+
+STIFFNESS = 0.25
+"""The eigenfrequency to which gains tune each joint, times the longest step."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Some rollouts with the same rows: their numbers, which are consecutive, and their arrays."""
+
+    numbers: Integers
+    arrays: dict[str, Array]
+
+
+def draw_plans(
+    model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers, rng: np.random.Generator
+) -> list[Plan]:
+    """Return N rollouts of ``steps`` (N,) each.
+
+    Parameters
+    ----------
+    arrays
+        Random tasks of ``step``, (N, ...) each, whose inertial parameters stay as they are.
+    """
+    plans = []
+    for numbers in np.array_split(np.arange(len(steps)), PLANS):
+        if len(numbers):
+            drawn = {name: arrays[name][numbers] for name in FUNCTIONS["step"].inputs if name in arrays}
+            plans.append(Plan(numbers, _draw_plan(model, drawn, steps[numbers], numbers, rng)))
+    return plans
+
+
+def _draw_plan(
+    model: AcceleratorModel,
+    drawn: dict[str, Array],
+    steps: Integers,
+    numbers: Integers,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Return the arrays of the rollouts of one plan."""
+    centre = _draw_centre(model, rng)
+    rows = _forces(model, centre, rng) | _parts(model, centre, rng)
+    if SAMPLES in _shape(model).parts:
+        drawn[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, len(steps)).astype(np.float64)
+    free = numbers % LEAVING == LEAVING - 1
+    share = np.ones(len(steps))
+    for _ in range(HALVINGS):
+        arrays = _first_states(model, centre, drawn, share)
+        left = ~_stays(model, arrays | rows, steps) & ~free
+        if not left.any():
+            break
+        share[left] *= NEARER
+    arrays = _first_states(model, centre, drawn, share)
+    kept = {name: array for name, array in drawn.items() if name != "tau"}
+    return rows | {name: _where(free, array, arrays[name]) for name, array in kept.items()}
+
+
+def _shape(model: AcceleratorModel) -> RolloutShape:
+    assert model.interface.rollout is not None
+    return model.interface.rollout
+
+
+def _where(chosen: NDArray[np.bool_], array: Array, other: Array) -> Array:
+    """Return the chosen rows (N,) of an array, and the others of another."""
+    return np.where(chosen.reshape(-1, *[1] * (array.ndim - 1)), array, other)
+
+
+def _draw_centre(model: AcceleratorModel, rng: np.random.Generator) -> dict[str, Array]:
+    """Return a task (1, ...) at rest, of several the one whose forces are the farthest from their bounds."""
+    drawn = sample(model.robot, model.domain, CANDIDATES, rng, model.fext)
+    limited = _limited(model)
+    middle = np.where(limited[:, np.newaxis], model.domain.bounds["q"], 0.0).mean(axis=1)
+    inner = np.where(limited, middle + (1.0 - 4.0 * MARGIN) * (drawn["q"] - middle), drawn["q"])
+    drawn["q"] = golden.with_unit_quaternions(model.robot, inner)
+    still = np.broadcast_to(np.clip(0.0, *model.domain.bounds["v"].T), drawn["v"].shape)
+    drawn |= {"v": still, "a": np.zeros_like(still)}
+    if model.robot.base_chosen:
+        drawn["base_a"] = np.zeros_like(drawn["base_a"])
+    if PARAMETERS in drawn:
+        drawn[PARAMETERS] = np.broadcast_to(nominal_parameters(model.robot), drawn[PARAMETERS].shape)
+    efforts = np.abs(_efforts(model, golden.evaluate(model.robot, "id", drawn)["tau"]))
+    best = int(np.argmin(np.where(_supported(drawn), 0.0, efforts).max(axis=1)))
+    return {name: array[best : best + 1] for name, array in drawn.items()}
+
+
+def _limited(model: AcceleratorModel) -> NDArray[np.bool_]:
+    """Return for each coordinate of ``q`` whether it has bounds that a robot can leave."""
+    limited = ~np.array(model.domain.wraps)
+    for place in quaternions(model.robot):
+        limited[place] = False
+    return limited
+
+
+def _supported(tasks: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Return for each force (N, nv) whether a support bears it, which holds the base."""
+    supported = np.zeros(tasks["v"].shape, np.bool_)
+    if BASE_HELD in tasks:
+        supported[:, :6] = tasks[BASE_HELD][:, np.newaxis] != 0.0
+    return supported
+
+
+def _efforts(model: AcceleratorModel, tau: Array) -> Array:
+    """Return forces (..., nv) as shares of the way from the middle of their bounds to these."""
+    lower, upper = model.domain.bounds["tau"].T
+    return np.asarray((2.0 * tau - lower - upper) / (upper - lower))
+
+
+def _speeds(model: AcceleratorModel) -> Array:
+    """Return half of the range (nv,) of each velocity."""
+    return np.asarray(np.diff(model.domain.bounds["v"], axis=1)[:, 0] / 2.0)
+
+
+def _longest(model: AcceleratorModel) -> float:
+    """Return the longest time step."""
+    return float(model.domain.bounds["h"][0, 1])
+
+
+def _forces(
+    model: AcceleratorModel, centre: Mapping[str, Array], rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return forces ``tau`` (K, nv) that hold the robot and shake it, and deviations ``std`` of samples."""
+    horizon = _shape(model).horizon
+    tasks, lower_upper = repeated(centre, horizon), model.domain.bounds["tau"].T
+    shaken = SHAKEN * _speeds(model) * rng.uniform(-1.0, 1.0, (horizon + 1, model.robot.nv))
+    shaken[0] = 0.0
+    changes = np.where(_supported(tasks), 0.0, np.diff(shaken, axis=0) / _longest(model))
+    held, moved = (
+        golden.evaluate(model.robot, "id", tasks | {"a": a})["tau"] for a in (0.0 * changes, changes)
+    )
+    room = np.maximum(1.0 - np.abs(_efforts(model, held)), MARGIN)
+    most = float(np.max(np.abs(_efforts(model, moved) - _efforts(model, held)) / room, initial=1e-9))
+    found = {"tau": np.clip(held + min(1.0, 0.5 / most) * (moved - held), *lower_upper)}
+    if SAMPLES in _shape(model).parts:
+        mobility = np.diagonal(golden.evaluate(model.robot, "minv", centre)["Minv"][0])
+        share = rng.uniform(0.0, SHAKEN / 4.0, (horizon, model.robot.nv)) * _speeds(model) / _longest(model)
+        deviations = share / np.where(mobility > 0.0, mobility, np.inf)
+        found["std"] = np.minimum(deviations, SHAKEN * lower_upper[1])
+    return found
+
+
+def _parts(
+    model: AcceleratorModel, centre: Mapping[str, Array], rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return random references and weights, and gains that hold the robot, if the build has them."""
+    horizon, nv, found = _shape(model).horizon, model.robot.nv, {}
+    if COST in _shape(model).parts:
+        found["x_ref"] = _states(model, horizon, rng)
+        found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)
+        found["R"] = rng.uniform(0.0, 1e-3, (horizon, nv))
+    if GAINS in _shape(model).parts:
+        state = np.hstack([centre["q"], centre["v"]])
+        nominal = state + NEAR * NEARER * (_states(model, horizon, rng) - state)
+        frequency, mass = STIFFNESS / _longest(model), golden.evaluate(model.robot, "m", centre)["M"][0]
+        gains = -np.hstack([frequency**2 * mass, 2.0 * frequency * mass])
+        gains = gains * rng.uniform(0.8, 1.2, (horizon, nv, 1))
+        sizes = np.abs(gains @ tangent_of(model.robot, nominal)) / largest_gains(model)
+        found |= {"x_nominal": nominal, "K": gains / np.maximum(1.1 * sizes.max(axis=2, keepdims=True), 1.0)}
+    return found
+
+
+def _states(model: AcceleratorModel, tasks: int, rng: np.random.Generator) -> Array:
+    """Return random states (N, nq + nv) in the domain."""
+    drawn = sample(model.robot, model.domain, tasks, rng, model.fext)
+    return np.hstack([drawn["q"], drawn["v"]])
+
+
+def _first_states(
+    model: AcceleratorModel, centre: Mapping[str, Array], drawn: Mapping[str, Array], share: Array
+) -> dict[str, Array]:
+    """Return the arrays of rollouts whose states are a ``share`` (N,) of the usual way from the centre."""
+    found = {name: array for name, array in drawn.items() if name in (PARAMETERS, SEED)}
+    for name in (name for name in drawn if name not in (*found, "tau")):
+        array, ways = drawn[name], share.reshape(-1, *[1] * (drawn[name].ndim - 1))
+        if name == "h":
+            lowest = model.domain.bounds["h"][0, 0]
+            found[name] = lowest + share * (array - lowest)
+        else:
+            found[name] = centre[name] + (NEAR * ways) * (array - centre[name])
+    if BASE_HELD in found:
+        found[BASE_HELD] = np.broadcast_to(centre[BASE_HELD], share.shape)
+        found["base_a"] = found["base_a"] * centre[BASE_HELD]
+    return found | {"q": golden.with_unit_quaternions(model.robot, found["q"])}
+
+
+def _stays(model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers) -> NDArray[np.bool_]:
+    """Return for each rollout (N,) whether it stays well in the domain for its ``steps`` (N,)."""
+    bounds = np.concatenate([model.domain.bounds["q"], model.domain.bounds["v"]])
+    limited = np.append(_limited(model), np.ones(model.robot.nv, np.bool_))
+    bounds = np.where(limited[:, np.newaxis], bounds, [-np.inf, np.inf])
+    slack = MARGIN * np.where(limited, np.diff(bounds, axis=1)[:, 0], 0.0)
+    with np.errstate(all="ignore"):  # a robot that falls may become infinitely fast
+        states = golden_answers(model, arrays, 1)["states"].astype(np.float64)
+        inside = ((states >= bounds[:, 0] + slack) & (states <= bounds[:, 1] - slack)).all(axis=2)
+    later = np.arange(inside.shape[1]) >= steps[:, np.newaxis]
+    return np.asarray((inside | later).all(axis=1))

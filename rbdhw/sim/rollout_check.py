@@ -150,7 +150,7 @@ def check_rollouts(
     """
     assert design.interface.rollout is not None
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)
-    arrays = _draw_tasks(design, count, rng)
+    arrays = draw_tasks(design, count, rng)
     loads = draw_loads(design, arrays, rng)
     steps = rng.integers(1, horizon + 1, -(-count // GROUP))
     stream, flagged = _Stream(design, loads), 0
@@ -170,7 +170,7 @@ def check_rollouts(
     return report, merge_causes(causes)
 
 
-def _draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+def draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return random tasks. Their inertial parameters are near to those with which plans hold a robot."""
     arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
     if PARAMETERS in arrays:

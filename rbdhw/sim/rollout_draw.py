@@ -170,21 +170,23 @@ def _forces(
 ) -> dict[str, Array]:
     """Return forces ``tau`` (K, nv) that hold the robot and shake it, and deviations ``std`` of samples."""
     horizon = _shape(model).horizon
-    tasks, lower_upper = repeated(centre, horizon), model.domain.bounds["tau"].T
-    shaken = SHAKEN * _speeds(model) * rng.uniform(-1.0, 1.0, (horizon + 1, model.robot.nv))
+    tasks, (lower, upper) = repeated(centre, horizon), model.domain.bounds["tau"].T
+    supported, shaken = _supported(tasks), rng.uniform(-SHAKEN, SHAKEN, (horizon + 1, model.robot.nv))
     shaken[0] = 0.0
-    changes = np.where(_supported(tasks), 0.0, np.diff(shaken, axis=0) / _longest(model))
-    held, moved = (
+    changes = np.where(supported, 0.0, np.diff(shaken * _speeds(model), axis=0) / _longest(model))
+    still, moved = (
         golden.evaluate(model.robot, "id", tasks | {"a": a})["tau"] for a in (0.0 * changes, changes)
     )
-    room = np.maximum(1.0 - np.abs(_efforts(model, held)), MARGIN)
-    most = float(np.max(np.abs(_efforts(model, moved) - _efforts(model, held)) / room, initial=1e-9))
-    found = {"tau": np.clip(held + min(1.0, 0.5 / most) * (moved - held), *lower_upper)}
+    room = np.maximum(1.0 - np.abs(_efforts(model, still)), MARGIN)
+    most = np.where(supported, 0.0, np.abs(_efforts(model, moved) - _efforts(model, still)) / room).max()
+    forces = still + min(1.0, 0.5 / max(float(most), MARGIN)) * (moved - still)
+    any_force = rng.uniform(lower, upper, forces.shape)  # a held base does not feel it
+    found = {"tau": np.clip(np.where(supported, any_force, forces), lower, upper)}
     if SAMPLES in _shape(model).parts:
         mobility = np.diagonal(golden.evaluate(model.robot, "minv", centre)["Minv"][0])
         share = rng.uniform(0.0, SHAKEN / 4.0, (horizon, model.robot.nv)) * _speeds(model) / _longest(model)
         deviations = share / np.where(mobility > 0.0, mobility, np.inf)
-        found["std"] = np.minimum(deviations, SHAKEN * lower_upper[1])
+        found["std"] = np.minimum(deviations, SHAKEN * np.maximum(np.abs(lower), np.abs(upper)))
     return found
 
 

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.domain.bounds import QUATERNION_SLACK, input_domain, with_time_step
-from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.domain.overrides import JointBounds, Overrides, ParameterBounds
+from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.domain.sampling import EXTREMES, OVERSHOOT, sample
 from rbdhw.robot.model import JointKind
+from rbdhw.robot.parameters import load_inertias, unphysical
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.sim.arrays import check_parameters
 from tests.support.designs import rail
 from tests.support.strategies import robots
 
@@ -126,3 +129,13 @@ def test_samples_are_reproducible():
     first, second = (sample(robot, input_domain(robot), 20, np.random.default_rng(3), (1,)) for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(second[name], array)
+
+
+def test_random_parameters_of_a_payload_are_those_of_a_body():
+    """The forearm is a slender rod, whose inertia is next to those that no body has."""
+    robot = load_inertias(load_urdf(path("toy")), ("forearm",), payload=True)
+    robot = bound_parameters(robot, ParameterBounds())
+    parameters = sample(robot, input_domain(robot), 500, np.random.default_rng(0))["parameters"]
+    assert [problem for problem in map(unphysical, parameters[:, 0]) if problem] == []
+    check_parameters(robot, parameters)
+    assert np.ptp(parameters[:, 0, 0]) > 0.2

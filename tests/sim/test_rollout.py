@@ -31,6 +31,7 @@ from rbdhw.sim.packets import (
 from rbdhw.sim.rollout import (
     prepare,
 )
+from rbdhw.sim.rollout_draw import LEAVING
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
@@ -178,7 +179,12 @@ def test_simulate_covers_rollouts(folder: Path) -> None:
     assert report.json()["rollouts"] == vars(report.rollouts)
     assert (report.rollouts.tasks, report.mismatches, report.ok) == (40, 0, True)
     assert report.rollouts.steps >= 40
-    assert report.rollouts.flagged < 20
+    assert 0 < report.rollouts.flagged <= 40 // LEAVING
+    assert {cause.function for cause in report.causes} == {ROLLOUT}
+    assert sum(cause.tasks for cause in report.causes) >= report.rollouts.flagged
+    assert report.warnings == ()
+    lost = replace(report, rollouts=replace(report.rollouts, flagged=40))
+    assert lost.warnings[0].startswith("every rollout is flagged (40), so")
     wrong = replace(report, rollouts=replace(report.rollouts, mismatches=2))
     assert wrong.mismatches == 2
     assert wrong.failures == ["rollout: responses that differ from the model's: 2; expected 0"]

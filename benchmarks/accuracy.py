@@ -9,9 +9,10 @@ import numpy as np
 from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.q16_16 import uniform_errors
 from benchmarks.rows import Row, Rows, by_function, robot_label
+from rbdhw.arrays import is_optional
 from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.domain.strata import STRATA, draw
-from rbdhw.fixed.figures import FunctionErrors
+from rbdhw.fixed.figures import FunctionErrors, ResultErrors
 
 BUILDS: tuple[tuple[str, int | None], ...] = (
     ("iiwa14", 18),
@@ -60,32 +61,38 @@ def _uniform_errors(name: str) -> Rows:
     drawn = draw(source, plan.prepared.domain, UNIFORM_TASKS, np.random.default_rng(1))
     rows = []
     for function in ALL:
-        floor = errors_of(plan, function).one_floor
-        errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floor)
-        found = FunctionErrors.of(errors, ~overflow, drawn.stratum, STRATA, floor)
-        rows += _error_rows(name, UNIFORM, function, found)
+        built = errors_of(plan, function).results
+        floors = {f"{function}.{result}": own.floor for result, own in built.items()}
+        errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floors)
+        found = {
+            result: ResultErrors.of(own, ~overflow, drawn.stratum, STRATA, built[result].floor)
+            for result, own in errors.items()
+        }
+        rows += _error_rows(name, UNIFORM, function, FunctionErrors(found))
     return rows
 
 
 def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> Rows:
-    """Return a row for all tasks, and one for each stratum."""
+    """Return a row for all tasks, and one for each stratum, of each result that is not optional."""
     return [
         {
             "robot": name,
             "bits": bits,
-            "function": function,
+            "function": f"{function}.{result}",
             "stratum": stratum,
             "median": figures.median,
             "largest": figures.max,
             "tasks": figures.samples,
             "tasks counted": figures.samples - figures.flagged,
         }
-        for stratum, figures in {ALL_STRATA: found.whole, **found.strata}.items()
+        for result, own in found.results.items()
+        if not is_optional(f"{function}.{result}")
+        for stratum, figures in {ALL_STRATA: own.whole, **own.strata}.items()
     ]
 
 
 def accuracy_layout(rows: Rows) -> Rows:
-    """Return lines of median / largest error by function; with the counted tasks where some overflow."""
+    """Return lines of median / largest error by result; with the counted tasks where some overflow."""
 
     def label(row: Row) -> str:
         return f"{robot_label(row)}, {row['bits']}"
@@ -102,7 +109,7 @@ def strata() -> Rows:
 
 
 def strata_layout(rows: Rows) -> Rows:
-    """Return lines of each stratum's median / largest error by function."""
+    """Return lines of each stratum's median / largest error by result."""
     parts = [row for row in rows if row["stratum"] != ALL_STRATA]
     return by_function(parts, (lambda row: f"{row['stratum']}, {row['bits']}", _errors))
 

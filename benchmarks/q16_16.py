@@ -30,7 +30,7 @@ from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.alternatives import ALGORITHMS, DEFAULT, Algorithms
 from rbdhw.frontend.functions import record
-from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.error_norm import function_errors
 from rbdhw.interface import unflatten
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
@@ -233,16 +233,17 @@ def _evaluate_tasks(
 
 
 def uniform_errors(
-    source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array], floor: float = 0.0
-) -> tuple[Array, NDArray[np.bool_]]:
+    source: Robot, robot: Robot, function: str, arrays: Mapping[str, Array], floors: Mapping[str, float]
+) -> tuple[dict[str, Array], NDArray[np.bool_]]:
     """Return relative errors (tasks,) of the best algorithms against golden, and which tasks overflowed.
 
-    See :func:`evaluate_uniform` and :func:`rbdhw.golden.error_norm.relative_errors` for the parameters.
+    The errors are by result. See :func:`evaluate_uniform` and
+    :func:`rbdhw.golden.error_norm.function_errors` for the parameters.
     """
     reference = golden.evaluate(source, function, arrays)
-    algorithms = best_algorithms(source, robot, function, arrays, reference, floor)
+    algorithms = best_algorithms(source, robot, function, arrays, reference, floors)
     results, overflow = evaluate_uniform(source, robot, function, arrays, algorithms)
-    return relative_errors(results, reference, floor), overflow
+    return function_errors(source, function, arrays, results, reference, floors), overflow
 
 
 def best_algorithms(
@@ -251,17 +252,19 @@ def best_algorithms(
     function: str,
     arrays: Mapping[str, Array],
     reference: Mapping[str, Array],
-    floor: float = 0.0,
+    floors: Mapping[str, float],
 ) -> Algorithms:
     """Return the algorithms with the least median error in the first :data:`TRIALS` tasks.
 
-    A task that overflows has an infinite error. ``reference`` has the golden results of the tasks.
+    The error of a task is that of its worst result, and infinite if the task overflows. ``reference`` has the
+    golden results of the tasks.
     """
     first, right = (next(_chunks(given, TRIALS)) for given in (arrays, reference))
 
     def median(algorithms: Algorithms) -> float:
         results, overflow = evaluate_uniform(source, robot, function, first, algorithms)
-        return float(np.median(np.where(overflow, np.inf, relative_errors(results, right, floor))))
+        errors = function_errors(source, function, first, results, right, floors)
+        return float(np.median(np.where(overflow, np.inf, np.max([*errors.values()], axis=0))))
 
     return min(combinations(robot, function), key=median)
 

@@ -58,6 +58,19 @@ class InternalError(Exception):
     """
 
 
+MOST_DIGITS = 17
+"""The digits that tell any two numbers of double precision apart."""
+
+
+def told_apart(*numbers: float, digits: int = 2) -> list[str]:
+    """Return numbers as text, with ``digits`` digits or as many more as tell different numbers apart."""
+    while True:
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if digits >= MOST_DIGITS or len({*texts}) == len({*numbers}):
+            return texts
+        digits += 1
+
+
 def one_line(text: str) -> str:
     """Return ``text`` as one printable line: control characters are escaped, a long text loses its middle."""
     if len(text) > LONGEST_LINE:

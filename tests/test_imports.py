@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # A second derivation: what it shared with the first, one bug could break twice.
     "golden": ("errors", "arrays", "protocol", "robot"),
     "golden.spatial": (),
-    "golden.error_norm": ("protocol", "robot.model"),
+    "golden.error_norm": ("arrays", "protocol", "robot.model"),
     "golden.pinocchio": ("errors", "runtime", "arrays", "protocol", "robot"),
     "dynamics": ("errors", "scalar", "robot"),
     "graph": ("errors", "scalar"),
@@ -269,6 +269,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "quantize",
     ),
     "emit": (
+        "errors",
         "verilog_names",
         "config",
         "target",

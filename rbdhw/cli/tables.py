@@ -191,29 +191,24 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
 
 
 def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
-    """Print each function's errors by stratum, its error floor and its largest step."""
+    """Print the errors of each result by stratum, its error floor and its largest step."""
+    results = {
+        f"{name}.{result}": own for name, entry in errors.items() for result, own in entry.results.items()
+    }
     strata = {
         name: {kind: (part.median, part.max) for kind, part in own.strata.items()}
-        for name, own in errors.items()
+        for name, own in results.items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
     rows = [
-        [name, ", ".join(own.units), f"{own.step:.1e}", _floor_text(own.floor)]
-        for name, own in errors.items()
+        [name, ", ".join(own.units), f"{own.step:.1e}", f"{own.floor:.2g}"] for name, own in results.items()
     ]
     title = "errors are relative to the result's norm, or to the floor where that is larger"
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
 
 
-def _floor_text(floor: float | Mapping[str, float]) -> str:
-    """Return a floor, or the floors of the parts of a result."""
-    if isinstance(floor, float):
-        return f"{floor:.2g}"
-    return ", ".join(f"{name.partition('.')[2]} {own:.2g}" for name, own in floor.items())
-
-
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
-    """Print a table of errors, functions by strata; its numbers are short, so that five strata fit a line."""
+    """Print a table of errors, results by strata; its numbers are short, so that five strata fit a line."""
     kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
     rows = [
         [name, *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
@@ -331,8 +326,11 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
     strata = {
-        name: {kind: (part["error_median"], part["error_max"]) for kind, part in own["strata"].items()}
-        for name, own in report["functions"].items()
+        f"{name}.{result}": {
+            kind: (part["error_median"], part["error_max"]) for kind, part in own["strata"].items()
+        }
+        for name, function in report["functions"].items()
+        for result, own in function["results"].items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
 

@@ -159,24 +159,40 @@ class Figures(Closed):
     flagged: int
 
 
-class ErrorEntry(Figures):
-    """Errors of a function's results in the bit-exact model against the golden model."""
+class ResultErrors(Figures):
+    """Errors of a part of a function's results: an array, or elements of it that have a norm of their own."""
 
-    norm: str = Field(description="How an error is measured.")
     limit: float = Field(description="The largest error with which `simulate` exits 0.")
-    floor: float | dict[str, float] = Field(
+    floor: float = Field(
         description="The least norm by which an error is divided, in `units`: smaller results count as this "
-        "large. A step in time has one for each part of its results, as a rate."
+        "large. That of a step in time is a rate."
     )
     step: float = Field(description="The coarsest step of a word of the result.")
     units: list[str]
     strata: dict[str, Figures] = Field(description="The errors by kind of task.")
 
 
+class ErrorEntry(Figures):
+    """Errors of a function in the bit-exact model against the golden model: the largest of its results."""
+
+    norm: str = Field(description="How an error is measured.")
+    limit: float = Field(description="The largest error with which `simulate` exits 0.")
+    floor: float | dict[str, float] = Field(
+        description="The floor of the function's only result, or the floors of several by name."
+    )
+    step: float = Field(description="The coarsest step of a word of the ordinary results.")
+    units: list[str]
+    strata: dict[str, Figures] = Field(description="The errors by kind of task.")
+    results: dict[str, ResultErrors] = Field(
+        description="The errors of each part of the results, the optional ones among them."
+    )
+
+
 class Limit(Closed):
-    """The function and kind of task that need the largest error budget."""
+    """The function, the result and the kind of task that need the largest error budget."""
 
     function: str
+    result: str
     stratum: str
 
 

@@ -28,11 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.arrays import WordName
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.sampling import sample
-from rbdhw.golden.error_norm import measure, norms
-from rbdhw.protocol import BASE_HELD
+from rbdhw.golden.error_norm import measure, norms, parts_of
+from rbdhw.protocol import BASE_HELD, FUNCTIONS
 from rbdhw.robot.model import Robot
 
 SHARES = {"box": 6, "motion": 4, "rest": 2, "balanced": 2, "single": 2}
@@ -61,7 +60,10 @@ AT_ZERO = 1 / 8
 """The share of tasks of the strata rest, balanced and single whose positions are at zero."""
 
 FLOOR_SHARE = 0.25
-"""A function's error floor as a share of the median norm of its results in ordinary motions."""
+"""The floor of the errors of results as a share of their median norm in ordinary motions."""
+
+ROUNDED_ZERO = 1e-9
+"""Results this much smaller than the largest of the function are rounding errors of zero."""
 
 FLOOR_TASKS = 512
 """The number of ordinary motions over which that median is computed."""
@@ -130,32 +132,30 @@ def ordinary_motions(
 
 
 def error_floors(
-    robot: Robot, domain: Domain, results: Iterable[str], seed: int, fext: Sequence[int] = ()
+    robot: Robot, domain: Domain, functions: Iterable[str], seed: int, fext: Sequence[int] = ()
 ) -> dict[str, float]:
-    """Return the least norm of each of some results by which an error is divided, in its units.
+    """Return the least norm by which an error is divided, in the units of the results.
 
-    A result is a function, such as ``did``, whose ordinary outputs have a common norm, or one of its optional
-    outputs, such as ``kin.da_dq``.
-
-    The results of an integrator have a floor for each part (:mod:`rbdhw.golden.error_norm`).
+    Each part of the functions' results has its own (:mod:`rbdhw.golden.error_norm`), such as ``did.dtau_dq``.
 
     The floor is :data:`FLOOR_SHARE` of the median norm of results in ordinary motions. Smaller results are
-    rare, and their relative error is of no use to a controller.
+    rare, and their relative error is of no use to a controller. Results that are zero but for rounding, such
+    as those that derivatives of a single joint leave, have the largest floor of the function.
     """
     arrays = ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
-    measured: dict[str, dict[str, Array]] = {}
-    for name in results:
-        measured |= _evaluate(robot, name, arrays)
-    medians = {name: float(np.median(norms(own))) for name, own in measured.items()}
-    return {name: float(f"{FLOOR_SHARE * median:.3g}") for name, median in medians.items()}
-
-
-def _evaluate(robot: Robot, result: str, arrays: Mapping[str, Array]) -> dict[str, dict[str, Array]]:
-    """Return the golden arrays of a result, as :func:`error_floors` names it, by the key of their floor."""
-    name = WordName.parse(result)
-    if name.function is None:
-        return measure(robot, result, arrays, golden.evaluate(robot, result, arrays))
-    return {result: {name.array: golden.evaluate(robot, name.function, arrays, extended=True)[name.array]}}
+    floors = {}
+    for function in functions:
+        results = golden.evaluate(robot, function, arrays, extended=True)
+        medians = {
+            part: float(np.median(norms({"": measure(robot, part, arrays, results[part.array])})))
+            for part in parts_of(robot, function)
+        }
+        ordinary = FUNCTIONS[function].outputs
+        largest = max(median for part, median in medians.items() if part.array in ordinary)
+        for part, median in medians.items():
+            size = median if median > ROUNDED_ZERO * largest else largest
+            floors[str(part)] = float(f"{FLOOR_SHARE * size:.3g}")
+    return floors
 
 
 def _labels(tasks: int) -> NDArray[np.int64]:

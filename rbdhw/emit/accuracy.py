@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rbdhw.arrays import WordName, is_optional
 from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
-from rbdhw.golden.error_norm import NORM
+from rbdhw.golden.error_norm import NORM, parts_of
 from rbdhw.quantize.formats import Formats
+from rbdhw.robot.model import Robot
 
-Words = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The manifest's entries on the words of each function's results."""
+WordEntry = Mapping[str, Any]
+"""The manifest's entry on a word of a result."""
+
+Words = Mapping[str, Sequence[WordEntry]]
+"""The entries on the words of each function's results, the optional ones among them."""
 
 
 def error_entry(
-    errors: Mapping[str, FunctionErrors], options: BuildOptions, outputs: Words
+    robot: Robot, errors: Mapping[str, FunctionErrors], options: BuildOptions, words: Words
 ) -> dict[str, dict[str, Any]]:
-    """Return the manifest's ``error``: the figures of each function, over all tasks and by stratum.
+    """Return the manifest's ``error``: the figures of each function and of each of its results.
 
+    The figures are over all tasks and by stratum; those of a function are the largest of its results.
     ``limit`` is the largest error that ``simulate`` allows. ``floor`` and ``step``, the coarsest step of a
-    result word, are in the ``units`` of the function's ``outputs``.
+    result word, are in the ``units`` of the ``words``.
     """
     return {
-        function: _entry(own.whole)
-        | {
-            "norm": NORM,
-            "limit": own.limit(options.budget),
-            "floor": own.floor if isinstance(own.floor, float) else dict(own.floor),
-            "step": max((math.ldexp(1.0, -word["binary_point"]) for word in outputs[function]), default=0.0),
-            "units": list(dict.fromkeys(_units(outputs[function]))),
-            "strata": {stratum: _entry(figures) for stratum, figures in own.strata.items()},
-        }
+        function: _figures_entry(own.whole, own.strata)
+        | {"norm": NORM, "limit": max(result.limit(options.budget) for result in own.results.values())}
+        | {"floor": _floors(function, own)}
+        | _words_entry(word for word in words[function] if not is_optional(word["name"]))
+        | {"results": _results_entry(robot, function, own, options, words[function])}
         for function, own in errors.items()
     }
 
 
-def _units(words: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the unit of every element that words name."""
-    for word in words:
-        yield from (element["unit"] for element in (word, *word.get("also", ())))
+def _results_entry(
+    robot: Robot, function: str, errors: FunctionErrors, options: BuildOptions, words: Sequence[WordEntry]
+) -> dict[str, dict[str, Any]]:
+    """Return the entry on each part of a function's results."""
+    parts = {part.result: part for part in parts_of(robot, function)}
+    return {
+        result: _figures_entry(own.whole, own.strata)
+        | {"limit": own.limit(options.budget), "floor": own.floor}
+        | _words_entry(word for word in words if WordName.parse(word["name"]) in parts[result])
+        for result, own in errors.results.items()
+    }
+
+
+def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:
+    """Return the floor of the function's only result, or the floors of its results by name."""
+    floors = {f"{function}.{result}": own.floor for result, own in errors.results.items()}
+    return floors if len(floors) > 1 else next(iter(floors.values()))
+
+
+def _figures_entry(whole: ErrorFigures, strata: Mapping[str, ErrorFigures]) -> dict[str, Any]:
+    return _entry(whole) | {"strata": {stratum: _entry(figures) for stratum, figures in strata.items()}}
+
+
+def _words_entry(words: Iterable[WordEntry]) -> dict[str, Any]:
+    """Return the coarsest step of some words, and the units of all elements that they name."""
+    every = list(words)
+    units = (element["unit"] for word in every for element in (word, *word.get("also", ())))
+    step = max((math.ldexp(1.0, -word["binary_point"]) for word in every), default=0.0)
+    return {"step": step, "units": list(dict.fromkeys(units))}
 
 
 def _entry(figures: ErrorFigures) -> dict[str, Any]:
@@ -57,7 +85,7 @@ def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
             {
                 "widths": [list(ports) for ports in tried.widths],
                 "supports": tried.bound if math.isfinite(tried.bound) else None,
-                "limited_by": dict(zip(("function", "stratum"), tried.worst, strict=True)),
+                "limited_by": {key: getattr(tried.worst, key) for key in ("function", "result", "stratum")},
                 "whole": tried.whole,
                 "taken": tried is formats.taken,
             }
@@ -70,13 +98,12 @@ def _why(formats: Formats, options: BuildOptions) -> str:
     """Return the reason for the widths."""
     if options.budget is None:
         return f"--width {options.width}: the least errors that it allows, whatever they are"
-    function, stratum = formats.taken.worst
     tried = len(formats.tries)
     widths = "at this width" if options.width is not None else "of all widths"
     return (
         f"the fewest DSP blocks, then bits, {widths} with errors that support {options.budget:g}, by "
         f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}; "
-        f"{function} in {stratum} tasks limits them"
+        f"{formats.taken.worst} limits them"
     )
 
 
@@ -88,24 +115,33 @@ def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
     if options.budget is not None:
         return
     for function, own in formats.errors.items():
-        if own.bound == math.inf or _largest(own)[1] > DEFAULT_MAX_ERROR:
+        if own.bound == math.inf or _largest(own)[2] > DEFAULT_MAX_ERROR:
+            figures, budget = _figures(own)
             yield (
-                f"width: {options.width} bits give {function} {_figures(own)}; the default budget is "
-                f"{DEFAULT_MAX_ERROR:g}; limited by {formats.reasons[function]}; "
+                f"width: {options.width} bits give {function} {figures}; the default budget is "
+                f"{budget}; limited by {formats.reasons[function]}; "
                 "expected --max-error in place of --width, a wider --width, or a domain file with smaller "
                 "bounds"
             )
 
 
-def _figures(own: FunctionErrors) -> str:
+def _figures(own: FunctionErrors) -> tuple[str, str]:
+    """Return a function's largest errors as text, and the default budget."""
     if own.whole.flagged == own.whole.samples:
-        return "no result without a flag"
-    stratum, largest = _largest(own)
+        return "no result without a flag", f"{DEFAULT_MAX_ERROR:g}"
+    result, stratum, error = _largest(own)
+    budget, largest = told_apart(DEFAULT_MAX_ERROR, error)
     flagged = f", and flags {own.whole.flagged} of {own.whole.samples} tasks" if own.bound == math.inf else ""
-    return f"errors of {own.whole.median:.2g} (median) to {largest:.2g} (in {stratum} tasks){flagged}"
+    text = f"errors of {own.whole.median:.2g} (median) to {largest} ({result} in {stratum} tasks){flagged}"
+    return text, budget
 
 
-def _largest(own: FunctionErrors) -> tuple[str, float]:
-    """Return the stratum with the largest error, and that error."""
-    stratum = max(own.strata, key=lambda name: own.strata[name].max)
-    return stratum, own.strata[stratum].max
+def _largest(own: FunctionErrors) -> tuple[str, str, float]:
+    """Return the result and the stratum with the largest error, and that error."""
+    errors = {
+        (name, stratum): figures.max
+        for name, result in own.results.items()
+        for stratum, figures in result.strata.items()
+    }
+    worst = max(errors, key=errors.__getitem__)
+    return *worst, errors[worst]

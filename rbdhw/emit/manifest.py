@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -95,7 +95,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         "target": plan.device.name,
         **(core_entries(plan.parts[0], options) if plan.only else whole_entries(parts)),
         "interval": interval_entry(plan, options),
-        "error": error_entry(errors_of(plan), options, packets["outputs"]),
+        "error": error_entry(source, errors_of(plan), options, result_words(packets)),
         "budget": options.budget,
         "versions": {name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         "seed": options.seed,
@@ -113,6 +113,12 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         **({"mix": dict(plan.mix)} if plan.mix else {}),
         "roots": [],  # filled in if roots were compared
     }
+
+
+def result_words(packets: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries on the words of each function's results, the optional ones after the others."""
+    optional = packets["optional_outputs"]
+    return {name: [*words, *optional.get(name, ())] for name, words in packets["outputs"].items()}
 
 
 def function_entries(plan: AcceleratorPlan) -> dict[str, Any]:

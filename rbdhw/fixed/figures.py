@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,7 @@ def most_flagged(tasks: int) -> int:
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """Errors of tasks that are not flagged, in the Frobenius norm of each task's whole result.
+    """Errors of tasks that are not flagged, in the Frobenius norm of a part of the results.
 
     Errors are relative to the norm of golden's result or to a floor, whichever is larger. ``median`` and
     ``max`` are over the tasks of ``samples`` that are not ``flagged``, and infinite if there are none.
@@ -55,10 +55,17 @@ class ErrorFigures:
             return cls(math.inf, math.inf, len(errors), flagged)
         return cls(float(np.median(kept)), float(kept.max()), len(errors), flagged)
 
+    @classmethod
+    def largest(cls, figures: Iterable[ErrorFigures]) -> ErrorFigures:
+        """Return the largest median and the largest maximum of figures of the same tasks."""
+        every = list(figures)
+        median, largest = max(own.median for own in every), max(own.max for own in every)
+        return cls(median, largest, every[0].samples, every[0].flagged)
+
 
 @dataclass(frozen=True)
-class FunctionErrors:
-    """The error figures of one function.
+class ResultErrors:
+    """The error figures of a part of a function's results (:mod:`rbdhw.golden.error_norm`).
 
     Parameters
     ----------
@@ -67,13 +74,12 @@ class FunctionErrors:
     strata
         Figures of each stratum.
     floor
-        The least norm by which an error is divided, in the units of the results; for an integrator, one for
-        each part of the results (:mod:`rbdhw.golden.error_norm`).
+        The least norm by which an error is divided, in the units of the results.
     """
 
     whole: ErrorFigures
     strata: Mapping[str, ErrorFigures]
-    floor: float | Mapping[str, float] = 0.0
+    floor: float = 0.0
 
     @classmethod
     def of(
@@ -82,28 +88,15 @@ class FunctionErrors:
         unflagged: NDArray[np.bool_],
         stratum: NDArray[np.int64],
         names: Sequence[str],
-        floor: float | Mapping[str, float],
-    ) -> FunctionErrors:
+        floor: float,
+    ) -> ResultErrors:
         """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``."""
-        parts = {
+        kinds = {
             name: ErrorFigures.of(errors[stratum == k], unflagged[stratum == k])
             for k, name in enumerate(names)
             if (stratum == k).any()
         }
-        return cls(ErrorFigures.of(errors, unflagged), parts, floor)
-
-    @property
-    def one_floor(self) -> float:
-        """The floor of a function whose results have one norm.
-
-        Raises
-        ------
-        ValueError
-            The results have several parts.
-        """
-        if not isinstance(self.floor, float):
-            raise ValueError("the results have several parts; expected one floor")
-        return self.floor
+        return cls(ErrorFigures.of(errors, unflagged), kinds, floor)
 
     @property
     def bound(self) -> float:
@@ -127,6 +120,35 @@ class FunctionErrors:
     def limit(self, budget: float | None) -> float:
         """Return the largest error that a simulation allows: the budget, or without one the bound."""
         return min(self.bound, LARGEST_LIMIT) if budget is None else budget
+
+
+@dataclass(frozen=True)
+class FunctionErrors:
+    """The error figures of one function: those of each part of its results, by the name of the result."""
+
+    results: Mapping[str, ResultErrors]
+
+    @property
+    def whole(self) -> ErrorFigures:
+        """The largest figures of all results, over tasks of all strata."""
+        return ErrorFigures.largest(own.whole for own in self.results.values())
+
+    @property
+    def strata(self) -> dict[str, ErrorFigures]:
+        """The largest figures of all results, by stratum."""
+        every = list(self.results.values())
+        return {name: ErrorFigures.largest(own.strata[name] for own in every) for name in every[0].strata}
+
+    @property
+    def bound(self) -> float:
+        """The smallest budget that the figures of all results support in every stratum."""
+        return max(own.bound for own in self.results.values())
+
+    @property
+    def worst(self) -> tuple[str, str]:
+        """The result and the stratum that need the largest budget."""
+        every = {(name, kind): b for name, own in self.results.items() for kind, b in own.bounds.items()}
+        return max(every, key=every.__getitem__)
 
 
 Measured = Mapping[str, FunctionErrors]

@@ -1,4 +1,4 @@
-"""Noise gains: the effect of an error at each node of a graph on the error of each function's results.
+"""Noise gains: the effect of an error at each node of a graph on the error of each part of the results.
 
 Rounding at a node adds an error, whose mean square is what matters. To first order a result changes by the
 error times the node's adjoint. One backward pass through the graph, from results multiplied by random signs,
@@ -14,23 +14,44 @@ which comes close to the geometric mean of errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import WordName
+from rbdhw.arrays import WordName, is_optional
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.protocol import CODES, FUNCTIONS, flag_values, function_giving
+from rbdhw.protocol import FUNCTIONS, flag_values
 
 Array = NDArray[np.float64]
 
-Row = tuple[str, str]
-"""A function and a stratum."""
-
 TINY = float(np.finfo(np.float64).tiny)
+
+
+class Row(NamedTuple):
+    """Results that have an error of their own, in tasks of one kind.
+
+    ``part`` is the name of the results, such as ``did.dtau_dq`` or ``dstep.A.q``.
+    """
+
+    part: str
+    stratum: str
+
+    @property
+    def function(self) -> str:
+        """The function of which these are results."""
+        return self.part.partition(".")[0]
+
+    @property
+    def result(self) -> str:
+        """The name among the function's results: ``dtau_dq`` or ``A.q``."""
+        return self.part.partition(".")[2]
+
+    def __str__(self) -> str:
+        return f"{self.result} of {self.function} in {self.stratum} tasks"
 
 
 @dataclass(frozen=True)
@@ -40,9 +61,9 @@ class Gains:
     Parameters
     ----------
     rows
-        The function and the stratum of each row. Each kind of answer has one row for each stratum, with the
-        mean over its tasks, and one with the geometric mean of the first stratum. A function with optional
-        inputs has two kinds of answer, with and without them, and each optional output array is another.
+        The part of the results and the stratum of each row. Each part has one row for each stratum, with the
+        mean over its tasks, and one with the geometric mean of the first stratum. Of a function with optional
+        inputs it has these rows twice, with and without them.
     noise
         (rows, nodes): the mean square in a row for a mean square of one at a node, in the node's unit.
     relative
@@ -66,9 +87,9 @@ class Strata:
     of
         (N,): the index of each task's stratum.
     floors
-        By function and by optional result, the least norm of a result by which an error is divided.
+        By part, the least norm of the results by which an error is divided.
     measures
-        By the name of a word, how its errors are measured.
+        By the name of a word, how its errors are measured, unless as they are, with those of its whole array.
     """
 
     names: tuple[str, ...]
@@ -76,22 +97,27 @@ class Strata:
     floors: Mapping[str, float]
     measures: Mapping[str, Measure] = field(default_factory=dict)
 
+    def measure(self, word: str) -> Measure:
+        """Return how errors of a word are measured."""
+        name = WordName.parse(word)
+        return self.measures.get(word) or Measure(f"{name.function}.{name.array}")
+
 
 @dataclass(frozen=True)
 class Measure:
-    """How errors of a result word are measured if not as they are: (N,) each.
+    """How errors of a result word are measured.
 
     Parameters
     ----------
-    like
-        The name of the floor of the words that have a common norm.
+    part
+        The name of the results that have a common norm with the word.
     scale, origin
-        The measured quantity is ``scale * (value - origin)``.
+        The measured quantity is ``scale * (value - origin)``: (N,) each, or one number.
     """
 
-    like: str
-    scale: Array
-    origin: Array
+    part: str
+    scale: Array | float = 1.0
+    origin: Array | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -100,19 +126,14 @@ class _Term:
 
     edge: Edge
     weight: Array | float
-    origin: Array | float = 0.0
+    origin: Array | float
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Results that have a common norm, and the flags of the tasks that have these results.
+    """Results that have a common norm, and the flags of the tasks that have these results."""
 
-    The floor of ``like`` is used: the function that has these results as its ordinary outputs, or an optional
-    result of this function.
-    """
-
-    function: str
-    like: str
+    part: str
     outputs: tuple[_Term, ...]
     flags: tuple[tuple[str, bool], ...]
 
@@ -126,7 +147,7 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
         Values of the graph's inputs except flags: (N,) each.
     """
     tasks = len(next(iter(inputs.values())))
-    ways = list(_ways(graph, strata.measures))
+    ways = list(_ways(graph, strata))
     present = np.unique(strata.of).tolist()
     per_way = len(present) + 1
     noise, relative = np.zeros((2, per_way * len(ways), len(graph.nodes)))
@@ -137,54 +158,25 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
         for k, way in enumerate(ways):
             if way.flags == flags:
                 signs = rng.choice((-1.0, 1.0), (len(way.outputs), tasks))
-                seeds = _seeds(way, values, signs, strata.floors.get(way.like, 0.0))
+                seeds = _seeds(way, values, signs, strata.floors.get(way.part, 0.0))
                 own = slice(per_way * k, per_way * (k + 1))
                 noise[own], relative[own] = _means(graph, values, sizes, seeds, strata.of)
     kinds = [strata.names[k] for k in (present[0], *present)]
-    return Gains(tuple((way.function, kind) for way in ways for kind in kinds), noise, relative)
+    return Gains(tuple(Row(way.part, kind) for way in ways for kind in kinds), noise, relative)
 
 
-def optional_results(functions: Iterable[str]) -> dict[str, str]:
-    """Return, for each optional output array of the functions, what its errors are relative to.
-
-    That is the function that has it as only output, or else the array itself, such as ``kin.da_dq``.
-    """
-    found = {}
-    for function in sorted(functions, key=CODES.__getitem__):
-        for array in FUNCTIONS[function].optional_outputs:
-            other = function_giving(array, function)
-            found[array] = str(WordName(array, function=function)) if other == function else other
-    return dict(sorted(found.items(), key=lambda own: CODES[_function_of(own[1])]))
-
-
-def _function_of(result: str) -> str:
-    """Return the function of a result of :func:`optional_results`."""
-    name = WordName.parse(result)
-    return name.function or name.array
-
-
-def _ways(graph: Graph, measures: Mapping[str, Measure]) -> Iterator[_Way]:
-    """Yield the kinds of answer of every function that the graph has results of."""
-    for function, arrays in FUNCTIONS.items():
-        outputs: dict[str, list[_Term]] = {}
-        apart: dict[str, list[_Term]] = {}
-        for name, edge in graph.outputs:
-            word = WordName.parse(name)
-            if word.function == function and name in measures:
-                own = measures[name]
-                apart.setdefault(own.like, []).append(_Term(edge, own.scale, own.origin))
-            elif word.function == function:
-                outputs.setdefault(word.array, []).append(_Term(edge, _weight(word)))
-        for like, terms in apart.items():
-            yield _Way(function, like, tuple(terms), tuple(flag_values(function, False).items()))
-        if not outputs:
-            continue
-        plain = tuple(pair for array in arrays.outputs for pair in outputs.get(array, ()))
-        for extended in (False, True) if arrays.optional_inputs else (False,):
-            yield _Way(function, function, plain, tuple(flag_values(function, extended).items()))
-        for array, like in optional_results([function]).items():
-            if array in outputs:
-                yield _Way(function, like, tuple(outputs[array]), tuple(flag_values(function, True).items()))
+def _ways(graph: Graph, strata: Strata) -> Iterator[_Way]:
+    """Yield the kinds of answer of every function that the graph has results of, part by part."""
+    parts: dict[tuple[WordName, str], list[_Term]] = {}
+    for text, edge in graph.outputs:
+        word, own = WordName.parse(text), strata.measure(text)
+        term = _Term(edge, own.scale * _weight(word), own.origin)
+        parts.setdefault((replace(word, index=()), own.part), []).append(term)
+    for (array, part), terms in parts.items():
+        function = str(array.function)
+        both = bool(FUNCTIONS[function].optional_inputs)
+        for extended in (False, True) if both else (is_optional(str(array)),):
+            yield _Way(part, tuple(terms), tuple(flag_values(function, extended).items()))
 
 
 def _weight(word: WordName) -> float:

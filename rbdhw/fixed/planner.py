@@ -91,7 +91,7 @@ class Planner:
         self._travelling = _travelling(graph, self._angles)
 
     def predict(self, widths: Widths) -> dict[Row, float]:
-        """Return the root mean square error of each function by stratum: the worst of its rows."""
+        """Return the root mean square error of each part of the results by stratum: the worst of its rows."""
         totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths))).tolist()
         found: dict[Row, float] = {}
         for row, total in zip(self.rows, totals, strict=True):
@@ -99,9 +99,9 @@ class Planner:
         return found
 
     def worst_node(self, widths: Widths, row: Row) -> tuple[int, float]:
-        """Return the node whose rounding adds most to the errors of a function in a stratum.
+        """Return the node whose rounding adds most to the errors of some results in a stratum.
 
-        The second result is the effect of the node's largest value, relative to the function's results.
+        The second result is the effect of the node's largest value, relative to these results.
         """
         nodes, errors = self._factors.nodes, self._errors(self._factors.bits(widths))
         own = np.array([self._gains[k] for k, name in enumerate(self.rows) if name == row])
@@ -123,7 +123,7 @@ class Planner:
         Parameters
         ----------
         allowed
-            The largest predicted root mean square error for each function and stratum. If an ordinary
+            The largest predicted root mean square error for each part and stratum. If an ordinary
             multiplier does not reach it, nodes are spared. Without it no node is spared, and errors are
             nearly the least that the width allows.
         widest

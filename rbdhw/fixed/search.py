@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.figures import Measured
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.planner import WIDEST, Planner
@@ -49,7 +49,7 @@ class Try:
     bound
         The smallest budget that the errors support.
     worst
-        The function and the stratum that determine it.
+        The part of the results and the stratum that determine it.
     whole
         Whether all held-out tasks were evaluated, or only some.
     """
@@ -85,7 +85,7 @@ class Fixed:
 
     @property
     def bounds(self) -> dict[Row, float]:
-        """The smallest budget that the errors support, by function and stratum."""
+        """The smallest budget that the errors support, by part of the results and stratum."""
         return bounds_of(self.errors)
 
     @property
@@ -102,16 +102,17 @@ class BudgetMissed(InputError):
 
 
 def bounds_of(errors: Measured) -> dict[Row, float]:
-    """Return the smallest budget that errors support, by function and stratum."""
+    """Return the smallest budget that errors support, by part of the results and stratum."""
     return {
-        (function, stratum): bound
-        for function, own in errors.items()
+        Row(f"{function}.{result}", stratum): bound
+        for function, every in errors.items()
+        for result, own in every.results.items()
         for stratum, bound in own.bounds.items()
     }
 
 
 class _Ratio:
-    """The ratio of the budget to the allowed prediction (root mean square) for a function and stratum.
+    """The ratio of the budget to the allowed prediction (root mean square) for a part and a stratum.
 
     It is the best guess so far: above every ratio with too large errors, and below every other one.
     """
@@ -150,7 +151,7 @@ class FormatSearch:
     blocks
         Returns the DSP blocks of a multiplier with these operand widths.
     reason
-        Returns an explanation of the errors of a function in a stratum at given widths.
+        Returns an explanation of the errors of a part of the results in a stratum at given widths.
 
     Members
     -------
@@ -265,20 +266,21 @@ class FormatSearch:
 
     def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> BudgetMissed:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
-        function, stratum = found.tried.worst
+        worst = found.tried.worst
+        asked, supported = told_apart(budget, found.bound)
         remedies = ["a domain with smaller bounds", "another --root"]
         if len(found.errors) > 1:
-            remedies.append(f"--functions without {function}")
+            remedies.append(f"--functions without {worst.function}")
         if math.isinf(found.bound):
-            whole = found.errors[function].whole
-            limit = f"flag {whole.flagged:,} of {whole.samples:,} tasks of {function}: values overflow"
+            whole = found.errors[worst.function].whole
+            limit = f"flag {whole.flagged:,} of {whole.samples:,} tasks of {worst.function}: values overflow"
         else:
-            reason = self._reason(found.widths, found.tried.worst)
-            limit = f"support {found.bound:.2g}, limited by {function} in {stratum} tasks, where {reason}"
+            reason = self._reason(found.widths, worst)
+            limit = f"support {supported}, limited by {worst}, where {reason}"
             remedies.insert(0, "a larger --max-error")
-        missed = f"no supported width meets {budget:g}; {widths[-1]} bits {limit}"
+        missed = f"no supported width meets {asked}; {widths[-1]} bits {limit}"
         if len(widths) == 1:
-            missed = f"{budget:g} is not met at a width of {widths[0]} bits, which {limit}"
+            missed = f"{asked} is not met at a width of {widths[0]} bits, which {limit}"
             remedies.insert(0, "another --width")
         remedy = f"use {', '.join(remedies[:-1])}, or {remedies[-1]}"
         return BudgetMissed("max-error", missed, remedy=remedy, best=found)

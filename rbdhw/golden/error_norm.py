@@ -1,88 +1,146 @@
 """The error of results relative to the golden model's.
 
-The results of most functions have one norm. A step in time changes a state by little, and what matters is
-the error relative to that change. So the results of an integrator are *measured* as rates: ``x_next`` minus
-the state before the step, ``A`` minus the identity, and ``B``, over the time step (``B`` of the configuration
-over its square). The rows of configurations and those of velocities are parts with norms of their own, and
-the error is that of the worst part.
+Arrays of results have different units, and an error that is small beside one may be large beside another. So
+the results of a function consist of *parts* (:func:`parts_of`), each with a norm, a floor and an error of its
+own. A part is an array, or those of its elements that have one unit:
+
+- ``kin``: the rotations and the positions of placements, the linear and the angular rows of twists;
+- integrators: the rows of configurations (``q``) and those of velocities (``v``).
+
+What a step in time changes in a state is little, and what matters is the error relative to that change. So
+the results of an integrator are *measured* as rates: ``x_next`` minus the state before the step, ``A`` minus
+the identity, and ``B``, over the time step (``B`` of the configuration over its square).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName, kind_of
 from rbdhw.protocol import FUNCTIONS, NEXT_STATE
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-NORM = "Frobenius norm of a task's whole result, relative to golden's or to the floor, the larger"
-"""A description of :func:`relative_errors` for the manifest."""
+NORM = (
+    "Frobenius norm of each result by itself, relative to golden's or to the result's floor, the larger; "
+    "the largest over the results"
+)
+"""A description of :func:`function_errors` for the manifest."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of an array of results that have a norm of their own.
+    """Elements of an array of results that have a norm of their own.
 
     Parameters
     ----------
+    function, array
+        The function and its array.
     name
-        The key of its floor: ``dstep.A.q``.
-    array, rows
-        The array and its rows.
+        What the elements are, such as ``q``; empty if they are the whole array.
+    region
+        The indices of the elements along each axis of one task's array.
     power
         The power of the time step over which its changes are measured.
     """
 
-    name: str
+    function: str
     array: str
-    rows: slice
-    power: int
+    name: str
+    region: tuple[range, ...]
+    power: int = 0
+
+    @property
+    def result(self) -> str:
+        """The name among the function's results: ``da_dq``, or ``A.q``."""
+        return f"{self.array}.{self.name}" if self.name else self.array
+
+    def __str__(self) -> str:
+        return f"{self.function}.{self.result}"
+
+    def __contains__(self, word: WordName) -> bool:
+        inside = (k in own for k, own in zip(word.index, self.region, strict=True))
+        return (word.function, word.array) == (self.function, self.array) and all(inside)
+
+    def of(self, values: Array) -> Array:
+        """Return the part's elements of an array (N, ...) or (...) that ends with the axes of one task."""
+        index: tuple[Any, ...] = (..., *(slice(own.start, own.stop) for own in self.region))
+        taken: Array = values[index]
+        return taken
 
 
 def parts_of(robot: Robot, function: str) -> tuple[Part, ...]:
-    """Return the parts of an integrator's results; no parts for other functions."""
-    if not FUNCTIONS[function].integrates:
-        return ()
-    found = []
-    for array in FUNCTIONS[function].outputs:
+    """Return the parts of a function's results, of the optional ones as well, in the order of the arrays."""
+    own = FUNCTIONS[function]
+    return tuple(
+        part for array in own.outputs + own.optional_outputs for part in _split(robot, function, array)
+    )
+
+
+def _split(robot: Robot, function: str, array: str) -> list[Part]:
+    """Return the parts of one array of results."""
+    shape = kind_of(array, function).shape(robot.sizes)
+    whole = [range(size) for size in shape]
+    axis, ends = _cuts(robot, function, array)
+    parts, start = [], 0
+    for name, end in ends.items():
+        region = (*whole[:axis], range(start, end), *whole[axis + 1 :])
+        power = _power(array, name) if FUNCTIONS[function].integrates else 0
+        parts.append(Part(function, array, name, region, power))
+        start = end
+    return parts or [Part(function, array, "", tuple(whole))]
+
+
+def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]:
+    """Return the axis along which an array is split, and the end of each of its parts; none if it is not."""
+    if FUNCTIONS[function].integrates:
         rows = robot.nq if array == NEXT_STATE else robot.nv
-        power = 2 if array == "B" else 1
-        found.append(Part(f"{function}.{array}.q", array, slice(0, rows), power))
-        found.append(Part(f"{function}.{array}.v", array, slice(rows, rows + robot.nv), 1))
-    return tuple(found)
+        return 0, {"q": rows, "v": rows + robot.nv}
+    if array == "placement":
+        return 2, {"rotation": 3, "position": 4}
+    dimensions = kind_of(array, function).dimensions
+    return (1, {"linear": 3, "angular": 6}) if dimensions[:2] == ("frames", 6) else (0, {})
 
 
-def origin_of(robot: Robot, array: str, tasks: Mapping[str, Array]) -> Array:
-    """Return what an integrator's array would be after no time, (N, ...) or without the axis of tasks."""
-    if array == NEXT_STATE:
+def _power(array: str, name: str) -> int:
+    """Return the power of the time step in a part of an integrator's results."""
+    return 2 if (array, name) == ("B", "q") else 1
+
+
+def origin_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array:
+    """Return what is subtracted from an array before its norm is taken, (N, ...) or (...).
+
+    That is the state before a step in time, and one for elements that are one in any case.
+    """
+    if part.array == NEXT_STATE:
         return np.hstack([tasks["q"], tasks["v"]])
-    return np.eye(2 * robot.nv) if array == "A" else np.zeros((2 * robot.nv, robot.nv))
+    kind = kind_of(part.array, part.function)
+    origin = np.zeros(kind.shape(robot.sizes))
+    for index in kind.ones(origin.shape):
+        origin[index] = 1.0
+    return origin
 
 
-def time_step(robot: Robot, tasks: Mapping[str, Array]) -> Array:
-    """Return the time step of tasks (N,): the robot's, or each task's own."""
-    return tasks["h"] if robot.time_step is None else np.full(len(tasks["q"]), robot.time_step)
+def scale_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array | float:
+    """Return the factor that makes changes rates: a power of each task's time step (N,), or one."""
+    if part.power == 0:
+        return 1.0
+    h = tasks["h"] if robot.time_step is None else np.full(len(tasks["q"]), robot.time_step)
+    return np.power(h, -part.power)
 
 
-def measure(
-    robot: Robot, function: str, tasks: Mapping[str, Array], results: Mapping[str, Array]
-) -> dict[str, dict[str, Array]]:
-    """Return results, by the key of their floor, as their errors are measured; the arrays are (N, ...)."""
-    parts = parts_of(robot, function)
-    if not parts:
-        return {function: dict(results)}
-    h = time_step(robot, tasks)
-    found = {}
-    for part in parts:
-        change = results[part.array] - origin_of(robot, part.array, tasks)
-        scale = np.power(h, -part.power).reshape(-1, *[1] * (change.ndim - 1))
-        found[part.name] = {part.array: scale * change[:, part.rows]}
-    return found
+def measure(robot: Robot, part: Part, tasks: Mapping[str, Array], values: Array) -> Array:
+    """Return a part of an array of results (N, ...) as its errors are measured."""
+    change: Array = part.of(values) - part.of(origin_of(robot, part, tasks))
+    scale = np.reshape(scale_of(robot, part, tasks), (-1, *[1] * (change.ndim - 1)))
+    return scale * change
 
 
 def function_errors(
@@ -92,18 +150,25 @@ def function_errors(
     results: Mapping[str, Array],
     reference: Mapping[str, Array],
     floors: Mapping[str, float],
-) -> Array:
-    """Return for each task (N,) the relative error of a function's results, of the worst part if it has any.
+) -> dict[str, Array]:
+    """Return the relative error of each of a function's results in each task, (N,) by :attr:`Part.result`.
 
     Parameters
     ----------
+    results, reference
+        The arrays of results, (N, ...) each. Arrays that ``reference`` lacks have no errors.
     floors
-        The least norm to divide by, by function or by :attr:`Part.name`.
+        The least norm to divide by, by the name of the part.
     """
-    found = measure(robot, function, tasks, results)
-    expected = measure(robot, function, tasks, reference)
-    errors = [relative_errors(found[key], expected[key], floors[key]) for key in expected]
-    return np.asarray(np.max(errors, axis=0))
+    errors = {}
+    for part in parts_of(robot, function):
+        if part.array in reference:
+            own, expected = (
+                {part.array: measure(robot, part, tasks, arrays[part.array])}
+                for arrays in (results, reference)
+            )
+            errors[part.result] = relative_errors(own, expected, floors[str(part)])
+    return errors
 
 
 def relative_errors(
@@ -127,6 +192,6 @@ def relative_errors(
 
 def norms(arrays: Mapping[str, Array]) -> Array:
     """Return for each task (N,) the Frobenius norm of all arrays together."""
-    rows = [array.reshape(len(array), -1) for array in arrays.values()]
+    rows = [array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays.values()]
     found: Array = np.linalg.norm(np.hstack(rows), axis=1)
     return found

@@ -11,10 +11,11 @@ from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.strata import draw
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.evaluate import largest_values
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.fixed.format import Format
+from rbdhw.fixed.gains import Row
 from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.search import Try
@@ -60,25 +61,29 @@ def choose_chain_formats(
     """
     choice = _Choice(model, sweeps, domain, options)
     tries: list[Try] = []
+    budget = options.budget
     for width in (options.width,) if options.width is not None else COMMON_WIDTHS:
         progress(f"try {len(tries) + 1}, {width} bits")
         program = choice.program(width)
         errors = choice.errors(program)
-        worst = max(errors.bounds, key=errors.bounds.__getitem__)
-        tries.append(Try((program.port_widths,), errors.bound, (sweeps.function, worst), True))
-        if options.budget is None or errors.bound <= options.budget:
-            reason = f"{worst} tasks, where rounding errors of all links add up"
+        result, stratum = errors.worst
+        worst = Row(f"{sweeps.function}.{result}", stratum)
+        tries.append(Try((program.port_widths,), errors.bound, worst, True))
+        if budget is None or errors.bound <= budget:
+            reason = f"{worst}, where rounding errors of all links add up"
             return Formats(
                 program, (), {sweeps.function: errors}, tuple(tries), tries[-1], {sweeps.function: reason}
             )
-    raise _refusal(tries, options)
+    assert budget is not None
+    raise _refusal(tries, budget)
 
 
-def _refusal(tries: Sequence[Try], options: BuildOptions) -> InputError:
+def _refusal(tries: Sequence[Try], budget: float) -> InputError:
     best = min(tries, key=lambda own: own.bound)
+    asked, supported = told_apart(budget, best.bound)
     reason = (
-        f"{options.budget:g} is not reached on the chain core: {best.widths[0][0]} bits support "
-        f"{best.bound:.2g} in {best.worst[1]} tasks"
+        f"{asked} is not reached on the chain core: {best.widths[0][0]} bits support "
+        f"{supported}, limited by {best.worst}"
     )
     remedy = "use a larger budget, a domain file with smaller bounds, or --width without a budget"
     return InputError("max-error", reason, remedy=remedy)

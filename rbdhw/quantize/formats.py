@@ -18,7 +18,7 @@ from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.domain.strata import STRATA
 from rbdhw.fixed.absorption import remove_absorbed_terms
 from rbdhw.fixed.alignment import comparable, exponents, unify
-from rbdhw.fixed.figures import FunctionErrors, Measured
+from rbdhw.fixed.figures import FunctionErrors, Measured, ResultErrors
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.lower import lower
@@ -31,6 +31,7 @@ from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.progress import Progress, silent
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed, Trials
 from rbdhw.quantize.reasons import node_reason
@@ -67,7 +68,7 @@ class Formats:
     groups
         The groups of values that are twins.
     errors
-        The errors of each function's results.
+        The errors of each function's results, the optional ones among them.
     tries
         The widths that were tried.
     taken
@@ -166,10 +167,10 @@ class FormatChoice:
         """Return the record of the choice of a program that was found, or of an equal one."""
         bounds = found.bounds
         worst = {
-            f: max((row for row in bounds if row[0] == f), key=bounds.__getitem__)
+            f: max((row for row in bounds if row.function == f), key=bounds.__getitem__)
             for f in self._options.functions
         }
-        reasons = {f: f"{row[1]} tasks, where {self.reason(found.widths, row)}" for f, row in worst.items()}
+        reasons = {f: f"{row}, where {self.reason(found.widths, row)}" for f, row in worst.items()}
         return Formats(program, groups, found.errors, tuple(self._tries), found.tried, reasons)
 
     def lower(self, widths: Widths) -> Program:
@@ -206,7 +207,7 @@ class FormatChoice:
         return {f: function_errors(draft, observed.trials, f, tasks) for f in self._options.functions}
 
     def reason(self, widths: Widths, row: Row) -> str:
-        """Return a sentence on the node that limits the accuracy of a function in a stratum."""
+        """Return a sentence on the node that limits the accuracy of some results in a stratum."""
         node, times = self.planner.worst_node(widths, row)
         return node_reason(self._observed.model.robot, self._observed.graph, node, times)
 
@@ -241,15 +242,20 @@ def accelerator_model(
 def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:
     """Return the errors of the bit-exact model against the golden one in the first ``tasks`` tasks.
 
-    Flagged tasks are counted, but their errors are not.
+    The tasks ask for the optional results. Flagged tasks are counted, but their errors are not.
     """
-    drawn = trials.tasks.first(tasks)
-    status, words = respond(model, function, encode(model, function, drawn.arrays))
+    drawn, extended = trials.tasks.first(tasks), bool(FUNCTIONS[function].optional_outputs)
+    status, words = respond(model, function, encode(model, function, drawn.arrays, extended), extended)
     reference = first(trials.reference[function], tasks)
-    results = decode(model, function, words)
+    results = decode(model, function, words, extended)
     errors = error_norm.function_errors(
         model.robot, function, drawn.arrays, results, reference, trials.floors
     )
-    own = {part.name: trials.floors[part.name] for part in error_norm.parts_of(model.robot, function)}
-    floor = own or trials.floors[function]
-    return FunctionErrors.of(errors, status == 0, drawn.stratum, STRATA, floor)
+    return FunctionErrors(
+        {
+            result: ResultErrors.of(
+                own, status == 0, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"]
+            )
+            for result, own in errors.items()
+        }
+    )

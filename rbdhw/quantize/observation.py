@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
 from rbdhw.fixed.angles import TURN
-from rbdhw.fixed.gains import Gains, Measure, Strata, gains, optional_results
+from rbdhw.fixed.gains import Gains, Measure, Strata, gains
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.graph import Graph
@@ -70,10 +71,10 @@ class Trials:
     Parameters
     ----------
     tasks, reference
-        The tasks, and their golden results by function.
+        The tasks, and their golden results by function, with the optional ones.
     floors
-        For each function and optional result, the least norm by which errors are divided: smaller results
-        count as this large.
+        For each part of the results, the least norm by which errors are divided: smaller results count as
+        this large.
     """
 
     tasks: Drawn
@@ -145,11 +146,10 @@ def observe(
 def draw_trials(model: Model, domain: Domain, options: BuildOptions, tasks: int) -> Trials:
     """Return random tasks of all strata with their golden results."""
     robot, functions = model.source, options.functions
-    floors = error_floors(
-        robot, domain, {*functions, *optional_results(functions).values()}, options.seed, model.fext
-    )
+    floors = error_floors(robot, domain, functions, options.seed, model.fext)
     drawn = draw(robot, domain, tasks, np.random.default_rng((options.seed, 1)), model.fext)
-    return Trials(drawn, {f: golden.evaluate(robot, f, drawn.arrays) for f in functions}, floors)
+    reference = {f: golden.evaluate(robot, f, drawn.arrays, extended=True) for f in functions}
+    return Trials(drawn, reference, floors)
 
 
 def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
@@ -200,18 +200,19 @@ def sample_inputs(
 
 
 def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, Measure]:
-    """Return how errors of the result words of integrators are measured, by the word's name."""
+    """Return how errors of result words are measured that are not as they are, or not as whole arrays."""
     found = {}
     angles = angular_coordinates(robot)
-    for text, _ in graph.outputs:
-        name = WordName.parse(text)
-        for part in error_norm.parts_of(robot, str(name.function)):
-            if part.array == name.array and part.rows.start <= name.index[0] < part.rows.stop:
-                row = name.index[0]
-                in_turns = name.array == NEXT_STATE and row < robot.nq and angles[row]
+    names = [WordName.parse(text) for text, _ in graph.outputs]
+    functions = dict.fromkeys(name.function for name in names)
+    parts = [part for function in functions for part in error_norm.parts_of(robot, str(function))]
+    for name in names:
+        for part in parts:
+            if part.name and name in part:
+                in_turns = name.array == NEXT_STATE and name.index[0] < robot.nq and angles[name.index[0]]
                 unit = TURN if in_turns else 1.0
-                scale = unit * np.power(error_norm.time_step(robot, tasks), -part.power)
-                whole = error_norm.origin_of(robot, name.array, tasks)
-                origin = whole[:, row] if name.array == NEXT_STATE else whole[name.index]
-                found[text] = Measure(part.name, scale, np.broadcast_to(origin / unit, scale.shape))
+                index: tuple[Any, ...] = (..., *name.index)
+                origin = error_norm.origin_of(robot, part, tasks)[index] / unit
+                scale = unit * error_norm.scale_of(robot, part, tasks)
+                found[str(name)] = Measure(str(part), scale, origin)
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.protocol import ROLLOUT
 from rbdhw.sim.diagnosis import Cause
@@ -27,10 +29,10 @@ def all_flagged(kind: str, tasks: int, flagged: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class StratumReport:
-    """The answered tasks of one function in one stratum.
+    """The answered tasks of one function, or those with one of its results, in one stratum or in all.
 
     ``flagged`` counts the tasks whose status is not zero. The errors are those of the other tasks, relative
-    to the norm of the golden result or to the function's floor, whichever is larger; None if there are none.
+    to the norm of the golden result or to the result's floor, whichever is larger; None if there are none.
     """
 
     tasks: int
@@ -45,17 +47,39 @@ class StratumReport:
         figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
         return cls(len(errors), len(errors) - len(kept), *figures)
 
+    @staticmethod
+    def largest(unflagged: NDArray[np.bool_], reports: Iterable[StratumReport]) -> StratumReport:
+        """Return the report of tasks (N,) with the largest median and the largest error of all results."""
+        known = [own for own in reports if own.error_median is not None and own.error_max is not None]
+        median, largest = (
+            max((getattr(own, name) for own in known), default=None) for name in ("error_median", "error_max")
+        )
+        return StratumReport(len(unflagged), int(np.count_nonzero(~unflagged)), median, largest)
+
+
+@dataclass(frozen=True)
+class ResultReport(StratumReport):
+    """The answered tasks that have one of a function's results (:mod:`rbdhw.golden.error_norm`).
+
+    ``limit`` is the largest permitted error.
+    """
+
+    limit: float
+    strata: dict[str, StratumReport]
+
+    def json(self) -> dict[str, Any]:
+        """Return the result's part of the report, as `simulate --json` prints it."""
+        return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
+
 
 @dataclass(frozen=True)
 class FunctionReport:
     """The tasks of one function, extended ones included.
 
     ``mismatches`` counts responses that differ from the model's in any bit, are missing or are surplus.
-    ``flagged`` counts the tasks whose status is not zero. The errors are those of the answered unflagged
-    tasks, in the Frobenius norm of a task's whole result, relative to the norm of the golden result or to the
-    function's floor, whichever is larger; None if there are none. ``limit`` is the largest permitted error.
-    ``latency_cycles`` is the least number of cycles, under the report's traffic, from the first beat of a
-    task to the last beat of its response; None without responses.
+    ``flagged`` counts the tasks whose status is not zero. The errors and ``limit`` are the largest of
+    ``results``. ``latency_cycles`` is the least number of cycles, under the report's traffic, from the first
+    beat of a task to the last beat of its response; None without responses.
     """
 
     tasks: int
@@ -66,10 +90,25 @@ class FunctionReport:
     limit: float
     latency_cycles: int | None
     strata: dict[str, StratumReport]
+    results: dict[str, ResultReport]
 
     def json(self) -> dict[str, Any]:
         """Return the function's part of the report, as `simulate --json` prints it."""
-        return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
+        return vars(self) | {
+            "strata": {name: vars(own).copy() for name, own in self.strata.items()},
+            "results": {name: own.json() for name, own in self.results.items()},
+        }
+
+    def excess(self, name: str) -> Iterator[str]:
+        """Yield a line on each result and stratum beyond the limit; ``name`` is the function's."""
+        for result, own in self.results.items():
+            for stratum, part in own.strata.items():
+                if part.error_max is not None and not part.error_max <= own.limit:
+                    error, limit = told_apart(part.error_max, own.limit)
+                    yield (
+                        f"{name}: {result} of an unflagged task ({stratum}) has an error of {error}; "
+                        f"expected at most {limit}, the limit that the manifest states"
+                    )
 
 
 @dataclass(frozen=True)
@@ -113,12 +152,7 @@ class Report:
         for name, own in self.functions.items():
             if own.mismatches:
                 lines.append(f"{name}: responses that differ from the model's: {own.mismatches}; expected 0")
-            for stratum, part in own.strata.items():
-                if part.error_max is not None and not part.error_max <= own.limit:
-                    lines.append(
-                        f"{name}: an unflagged task ({stratum}) has an error of {part.error_max:.2g}; "
-                        f"expected at most {own.limit:.2g}, the limit that the manifest states"
-                    )
+            lines.extend(own.excess(name))
             if own.flagged > most_flagged(own.tasks):
                 lines.append(
                     f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "

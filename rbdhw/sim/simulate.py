@@ -7,7 +7,7 @@ numbers and its own simulation. In bulk mode the processors simulate several pie
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.design.entries import ResultErrors
 from rbdhw.design.folder import Design, read
 from rbdhw.domain.strata import STRATA, Drawn, draw
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS, function_giving
+from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import verilator
@@ -43,7 +44,7 @@ from rbdhw.sim.packets import (
     requests,
     responses,
 )
-from rbdhw.sim.report import FunctionReport, Report, StratumReport
+from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
 from rbdhw.sim.verilator import Disturbance, Exchange
 
@@ -77,12 +78,12 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Found:
-    """The responses to a batch: the status, error, stratum and latency (cycles) of each."""
+    """The responses to a batch: the status, errors by result, stratum and latency (cycles) of each."""
 
     tasks: int
     mismatches: int
     status: Integers
-    errors: Array
+    errors: Mapping[str, Array]
     stratum: Integers
     latencies: Integers
     causes: tuple[Cause, ...]
@@ -295,21 +296,16 @@ def count_mismatches(expected: Bytes, answered: Answers) -> int:
     return int(np.count_nonzero(~same)) + abs(len(expected) - len(answered.packets))
 
 
-def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple[Integers, Array]:
-    """Return the status and relative error of each response that belongs to a task.
-
-    Optional results that no other function gives do not count, because the function's floor is not theirs.
-    """
+def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple[Integers, dict[str, Array]]:
+    """Return the status of each response that belongs to a task, and the relative errors of each result."""
     function, extended = key
     count = min(len(batch.places), len(answered.places))
     status, words = contents(design, function, answered.packets[:count], extended)
-    found = golden.evaluate(design.robot, function, batch.drawn.first(count).arrays, extended)
-    optional = FUNCTIONS[function].optional_outputs
-    own = {name for name in optional if function_giving(name, function) == function}
-    reference = {name: array for name, array in found.items() if name not in own}
-    floor = design.description.error[function].floor
-    floors = floor if isinstance(floor, dict) else {function: floor}
-    results, tasks = decode(design, function, words, extended), batch.drawn.first(count).arrays
+    tasks = batch.drawn.first(count).arrays
+    reference = golden.evaluate(design.robot, function, tasks, extended)
+    told = design.description.error[function].results
+    floors = {f"{function}.{result}": own.floor for result, own in told.items()}
+    results = decode(design, function, words, extended)
     return status, function_errors(design.robot, function, tasks, results, reference, floors)
 
 
@@ -317,29 +313,48 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturban
     """Return the report of all pieces."""
     every = [(key[0], found) for piece in pieces for key, found in piece.found]
     functions = {
-        function: _function_report([found for name, found in every if name == function], limit)
-        for function, limit in ((f, design.description.error[f].limit) for f in design.functions)
+        function: _function_report([found for name, found in every if name == function], told.results)
+        for function, told in ((f, design.description.error[f]) for f in design.functions)
     }
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
     causes = merge_causes(cause for _, found in every for cause in found.causes)
     return Report(tasks, stray, cycles, functions, traffic, causes)
 
 
-def _function_report(own: list[_Found], limit: float) -> FunctionReport:
-    """Return the report of all batches of one function."""
-    errors = np.concatenate([np.zeros(0), *(found.errors for found in own)])
-    unflagged = np.concatenate([np.zeros(0, np.int64), *(found.status for found in own)]) == 0
-    stratum = np.concatenate([np.zeros(0, np.int64), *(found.stratum for found in own)])
-    latencies = np.concatenate([np.zeros(0, np.int64), *(found.latencies for found in own)])
-    whole = StratumReport.of(errors, unflagged)
-    kinds = ((name, stratum == k) for k, name in enumerate(STRATA))
+def _function_report(own: list[_Found], told: Mapping[str, ResultErrors]) -> FunctionReport:
+    """Return the report of all batches of a function; ``told`` are the manifest's entries on its results."""
+    unflagged, stratum = _joined(found.status for found in own) == 0, _joined(found.stratum for found in own)
+    latencies = _joined(found.latencies for found in own)
+    results = {name: _result_report(own, name, entry.limit) for name, entry in told.items()}
+    whole = StratumReport.largest(unflagged, results.values())
     return FunctionReport(
         sum(found.tasks for found in own),
         sum(found.mismatches for found in own),
         whole.flagged,
         whole.error_median,
         whole.error_max,
-        limit,
+        max(result.limit for result in results.values()),
         int(np.min(latencies)) if len(latencies) else None,
-        {name: StratumReport.of(errors[kind], unflagged[kind]) for name, kind in kinds if kind.any()},
+        {
+            kind: StratumReport.largest(
+                unflagged[stratum == k], (r.strata[kind] for r in results.values() if kind in r.strata)
+            )
+            for k, kind in enumerate(STRATA)
+            if (stratum == k).any()
+        },
+        results,
     )
+
+
+def _result_report(own: list[_Found], name: str, limit: float) -> ResultReport:
+    """Return the report of one result in those batches whose tasks ask for it."""
+    asked = [found for found in own if name in found.errors]
+    errors = np.concatenate([np.zeros(0), *(found.errors[name] for found in asked)])
+    unflagged, stratum = _joined(found.status for found in asked) == 0, _joined(f.stratum for f in asked)
+    kinds = {kind: stratum == k for k, kind in enumerate(STRATA) if (stratum == k).any()}
+    strata = {kind: StratumReport.of(errors[mask], unflagged[mask]) for kind, mask in kinds.items()}
+    return ResultReport(**vars(StratumReport.of(errors, unflagged)), limit=limit, strata=strata)
+
+
+def _joined(numbers: Iterable[Integers]) -> Integers:
+    return np.concatenate([np.zeros(0, np.int64), *numbers])

@@ -8,6 +8,7 @@ from benchmarks import accuracy
 from benchmarks.accuracy import accuracy_layout, strata_layout
 from benchmarks.builds import ALL, errors_of, plan_of
 from rbdhw.domain.strata import STRATA
+from rbdhw.protocol import FUNCTIONS
 
 
 def test_errors_by_build(monkeypatch):
@@ -22,14 +23,15 @@ def test_errors_by_build(monkeypatch):
     assert labels[2:] == ["Q16.16"]
     own = {(row["function"], row["stratum"]): row for row in rows if row["bits"] == "18×18"}
     for function in ALL:
-        found = errors_of(plan_of("toy"), function)
-        for stratum, figures in {"all": found.whole, **found.strata}.items():
-            row = own[function, stratum]
-            assert (row["median"], row["largest"]) == (figures.median, figures.max)
-            assert row["tasks counted"] == figures.samples - figures.flagged
+        for result in FUNCTIONS[function].outputs:
+            found = errors_of(plan_of("toy"), function).results[result]
+            for stratum, figures in {"all": found.whole, **found.strata}.items():
+                row = own[f"{function}.{result}", stratum]
+                assert (row["median"], row["largest"]) == (figures.median, figures.max)
+                assert row["tasks counted"] == figures.samples - figures.flagged
     shown = accuracy_layout(rows)
     assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
-    assert [row["tasks"] for row in shown] == [own["id", "all"]["tasks"]] * 2 + [512]
+    assert [row["tasks"] for row in shown] == [own["id.tau", "all"]["tasks"]] * 2 + [512]
     parts = strata_layout(rows)
     assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
 
@@ -38,15 +40,15 @@ def test_cells_of_errors_say_how_many_tasks_count():
     row = {
         "robot": "hyq",
         "bits": "Q16.16",
-        "function": "fd",
+        "function": "fd.a",
         "stratum": "all",
         "median": 1.234e-3,
         "largest": 0.5,
         "tasks": 4096,
         "tasks counted": 4096,
     }
-    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd": "1.2e-03 / 5.0e-01"}]
+    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd.a": "1.2e-03 / 5.0e-01"}]
     some = accuracy_layout([row | {"tasks counted": 1024}])
-    assert some[0]["fd"] == "1.2e-03 / 5.0e-01 (1,024)"
+    assert some[0]["fd.a"] == "1.2e-03 / 5.0e-01 (1,024)"
     none = accuracy_layout([row | {"tasks counted": 0, "median": np.inf, "largest": np.inf}])
-    assert none[0]["fd"] == "-"
+    assert none[0]["fd.a"] == "-"

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
+<<<<<<< HEAD:tests/benchmarks/test_robot_sweep.py
 from benchmarks.robot_check import Evaluated
 from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
 from rbdhw.cli.app import FOUND_WRONG
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+=======
+from rbdhw.bench.robot_check import Evaluated
+from rbdhw.bench.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
+from rbdhw.cli.app import BAD_INPUT, FOUND_WRONG, main
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
+>>>>>>> 23a2b1e (errors: each result array has a norm, a floor, a budget and a limit of its own):tests/bench/test_robot_sweep.py
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -26,7 +33,8 @@ EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
 
 def errors(*figures) -> FunctionErrors:
     """Return a function's errors with the same figures for all tasks and for its only stratum."""
-    return FunctionErrors(ErrorFigures(*figures), {"box": ErrorFigures(*figures)})
+    own = ErrorFigures(*figures)
+    return FunctionErrors({"tau": ResultErrors(own, {"box": own})})
 
 
 GOOD = errors(1e-6, 1e-5, 100, 1)

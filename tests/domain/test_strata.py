@@ -22,8 +22,10 @@ from rbdhw.domain.strata import (
     ordinary_motions,
 )
 from rbdhw.frontend.base import mount
+from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.mechanisms import mechanism
 
 TASKS = 1600
 
@@ -119,11 +121,23 @@ def test_floors_are_a_quarter_of_the_results_of_ordinary_motions():
     domain = input_domain(robot)
     floors = error_floors(robot, domain, ["id", "fd", "did"], 5)
     assert floors == error_floors(robot, domain, ["id", "fd", "did"], 5)
+    assert list(floors) == ["id.tau", "fd.a", "did.dtau_dq", "did.dtau_dv", "did.tau", "did.M"]
     arrays = ordinary_motions(robot, domain, 4000, np.random.default_rng(9))
-    for function, floor in floors.items():
-        results = golden.evaluate(robot, function, arrays).values()
-        norms = np.sqrt(sum((array**2).reshape(4000, -1).sum(axis=1) for array in results))
+    for part, floor in floors.items():
+        function, array = part.split(".")
+        results = golden.evaluate(robot, function, arrays, extended=True)[array]
+        norms = np.linalg.norm(results.reshape(4000, -1), axis=1)
         assert floor == pytest.approx(0.25 * np.median(norms), rel=0.1)
+
+
+def test_results_that_are_zero_but_for_rounding_have_the_largest_floor():
+    """A joint by itself has no force that depends on its velocity: dtau_dv is zero, or a rounding error."""
+    robot = mechanism([JointKind.REVOLUTE], [-1], 3)
+    domain = input_domain(robot)
+    arrays = ordinary_motions(robot, domain, 64, np.random.default_rng(0))
+    assert np.abs(golden.evaluate(robot, "did", arrays)["dtau_dv"]).max() < 1e-12
+    floors = error_floors(robot, domain, ["did"], 5)
+    assert floors["did.dtau_dv"] == floors["did.dtau_dq"] > 0.0
 
 
 def test_bases_that_tasks_may_hold():

@@ -1,11 +1,12 @@
 """Error figures: medians and largest errors by stratum, and the budgets that they support."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, most_flagged
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors, most_flagged
 
 ERRORS = np.array([1e-4, 3e-4, 2e-4, 9.0, 4e-4, 8e-4])
 UNFLAGGED = np.array([True, True, True, False, True, True])
@@ -14,11 +15,11 @@ STRATUM = np.array([0, 0, 0, 0, 2, 2])
 
 def figures(samples=1000, flagged=0, largest=5e-4, **others):
     own = ErrorFigures(1e-4, largest, samples, flagged)
-    return FunctionErrors(own, {"box": own} | others)
+    return ResultErrors(own, {"box": own} | others)
 
 
 def test_flagged_tasks_do_not_count_and_strata_are_apart():
-    found = FunctionErrors.of(ERRORS, UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
+    found = ResultErrors.of(ERRORS, UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
     assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1)
     assert found.strata == {
         "box": ErrorFigures(2e-4, 3e-4, 4, 1),
@@ -44,6 +45,15 @@ def test_every_stratum_counts():
     assert figures(rest=rest).bound == 2.1e-2
     flagged = {"rest": ErrorFigures(1e-5, 1e-5, 50, 4), "single": ErrorFigures(1e-5, 1e-5, 50, 3)}
     assert figures(**flagged).bounds == {"box": 1.5e-3, "rest": math.inf, "single": pytest.approx(3e-5)}
+
+
+def test_the_figures_of_a_function_are_the_largest_of_its_results():
+    first, second = figures(rest=ErrorFigures(3e-5, 7e-3, 50, 0)), figures(largest=9e-4)
+    second = replace(second, strata=second.strata | {"rest": ErrorFigures(4e-5, 5e-5, 50, 0)})
+    both = FunctionErrors({"da_dq": first, "da_dv": second})
+    assert both.whole == ErrorFigures(1e-4, 9e-4, 1000, 0)
+    assert both.strata == {"box": both.whole, "rest": ErrorFigures(4e-5, 7e-3, 50, 0)}
+    assert (both.bound, both.worst) == (2.1e-2, ("da_dq", "rest"))
 
 
 def test_simulations_allow_the_budget_or_what_the_figures_support():

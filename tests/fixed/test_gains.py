@@ -1,5 +1,7 @@
 """Noise gains compared with finite differences and with the bit-exact program."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
-from rbdhw.fixed.gains import Strata, gains
+from rbdhw.fixed.gains import Measure, Strata, gains
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Graph, Op
@@ -30,9 +32,9 @@ n11 = add n10 n0 @ decode
 """
 
 
-def strata_of(of, **floors):
+def strata_of(of, floors=MappingProxyType({}), **measures):
     """Return the strata a, b and c of tasks given by their indices."""
-    return Strata(("a", "b", "c"), np.array(of), floors)
+    return Strata(("a", "b", "c"), np.array(of), floors, measures)
 
 
 TASKS = {"x": np.linspace(0.1, 0.4, 7), "y": np.linspace(0.6, 0.9, 7)}
@@ -59,8 +61,9 @@ def test_gains_are_the_squares_of_derivatives(function, given):
     norm = np.sqrt(sum(value**2 for value in truth.values()))
     floor = float(np.median(norm))
     norm = np.maximum(norm, floor)
-    found = gains(graph, TASKS, strata_of(np.zeros(7, int), **{function: floor}), np.random.default_rng(0))
-    assert found.rows == ((function, "a"),) * 2
+    strata = strata_of(np.zeros(7, int), {f"{function}.{array}": floor})
+    found = gains(graph, TASKS, strata, np.random.default_rng(0))
+    assert found.rows == ((f"{function}.{array}", "a"),) * 2
     for node in range(len(graph.nodes)):
         if node == 2:
             continue
@@ -76,8 +79,8 @@ def test_each_stratum_has_a_mean_of_its_own_and_the_first_a_geometric_one():
     """The results are the inputs, so the gain is one over the square of each, or of the floor."""
     graph = loads("n0 = input x @ decode\nout id.tau[0] n0\n")
     inputs = {"x": np.array([1.0, 0.5, 4.0, 0.1, 0.25, 2.0])}
-    found = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], id=0.2), np.random.default_rng(0))
-    assert found.rows == (("id", "a"), ("id", "a"), ("id", "c"))
+    found = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], {"id.tau": 0.2}), np.random.default_rng(0))
+    assert found.rows == (("id.tau", "a"), ("id.tau", "a"), ("id.tau", "c"))
     first, third = np.array([1.0, 1 / 16, 1 / 4]), np.array([4.0, 25.0, 16.0])
     assert found.noise[:, 0] == pytest.approx([np.cbrt(1 / 64), first.mean(), third.mean()])
 
@@ -97,15 +100,30 @@ def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
     assert found.noise[0] == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_optional_outputs_have_rows_of_their_own():
-    words = "n0 = input x @ decode\nout dfd.da_dq[0,0] n0\nout dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\n"
-    words += "out difd.da_dq[0,0] n0\n"
-    floors = {"dfd": 0.5, "minv": 16.0, "fd": 0.25}
-    inputs, strata = {"x": np.ones(4)}, strata_of(np.zeros(4, int), **floors)
+def test_each_array_has_rows_of_its_own():
+    """A function with optional inputs has them twice, with and without these."""
+    words = "n0 = input x @ decode\nout dfd.da_dq[0,0] n0\nout dfd.da_dv[0,0] n0<<1\n"
+    words += "out dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\nout difd.da_dq[0,0] n0\n"
+    floors = {"dfd.da_dq": 0.5, "dfd.da_dv": 8.0, "dfd.Minv": 16.0, "dfd.a": 0.25}
+    inputs, strata = {"x": np.ones(4)}, strata_of(np.zeros(4, int), floors)
     found = gains(loads(words), inputs, strata, np.random.default_rng(0))
-    assert found.rows == (("dfd", "a"),) * 6 + (("difd", "a"),) * 4
-    minv, fd = 1 / 4, 1 / 4
-    assert found.noise[:, 0] == pytest.approx([1, 1, minv, minv, fd, fd, 1, 1, 1, 1])
+    parts = ["dfd.da_dq", "dfd.da_dv", "dfd.Minv", "dfd.a", "difd.da_dq", "difd.da_dq"]
+    assert found.rows == tuple((part, "a") for part in parts for _ in range(2))
+    assert found.noise[::2, 0] == pytest.approx([1, 1 / 16, 1 / 4, 1 / 4, 1, 1])
+    assert (found.rows[2].function, found.rows[2].result) == ("dfd", "da_dv")
+
+
+def test_words_of_one_array_may_belong_to_several_parts():
+    """The second element is measured as four times its difference from 0.5."""
+    words = "n0 = input x @ decode\nout kin.velocity[0,0] n0\nout kin.velocity[0,3] n0\n"
+    measures = {
+        "kin.velocity[0,0]": Measure("kin.velocity.linear"),
+        "kin.velocity[0,3]": Measure("kin.velocity.angular", 4.0, 0.5),
+    }
+    strata = strata_of(np.zeros(4, int), **measures)
+    found = gains(loads(words), {"x": np.ones(4)}, strata, np.random.default_rng(0))
+    assert found.rows == (("kin.velocity.linear", "a"),) * 2 + (("kin.velocity.angular", "a"),) * 2
+    assert found.noise[:, 0] == pytest.approx([1, 1, 4, 4])
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
@@ -116,15 +134,15 @@ def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width
     probe, held_out = (
         sample(model.source, domain, tasks, np.random.default_rng(tasks)) for tasks in (512, 2000)
     )
-    floor = error_floors(model.source, domain, ["id"], 0)["id"]
-    strata = Strata(("box",), np.zeros(512, int), {"id": floor})
+    floors = error_floors(model.source, domain, ["id"], 0)
+    strata = Strata(("box",), np.zeros(512, int), floors)
     found = gains(graph, graph_inputs(model.source, probe), strata, np.random.default_rng(0))
     planner = Planner(graph, magnitudes(model, graph, domain), found)
-    predicted = planner.predict(plain_widths(graph, width))["id", "box"]
+    predicted = planner.predict(plain_widths(graph, width))["id.tau", "box"]
     tau, result = evaluated(lowered(model, graph, width), model.source, held_out)
     truth = interpret(graph, graph_inputs(model.source, held_out))
     exact = np.stack([truth[f"id.tau[{i}]"] for i in range(tau.shape[1])], axis=1)
     norm = np.linalg.norm(exact, axis=1)
-    errors = np.linalg.norm(tau - exact, axis=1) / np.maximum(norm, floor)
+    errors = np.linalg.norm(tau - exact, axis=1) / np.maximum(norm, floors["id.tau"])
     measured = np.sqrt(np.mean(errors[~result.overflow] ** 2))
     assert predicted / 2.0 <= measured <= 2.0 * predicted

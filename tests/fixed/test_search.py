@@ -8,8 +8,8 @@ import pytest
 from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.errors import InputError
-from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors
-from rbdhw.fixed.gains import Gains
+from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors, ResultErrors
+from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.search import BudgetMissed, FormatSearch
 from rbdhw.fixed.widths import Widths
@@ -27,7 +27,7 @@ GRAPH = loads(
 )
 
 
-ROWS = (("id", "box"), ("fd", "box"))
+ROWS = (Row("id.a", "box"), Row("fd.a", "box"))
 
 
 class Bench:
@@ -45,15 +45,17 @@ class Bench:
             lambda widths: self.errors(widths, self.measured, 1.0),
             lambda widths: self.errors(widths, self.glances, 0.8),
             target(device).blocks,
-            lambda _widths, row: f"{row[0]} cancels",
+            lambda _widths, row: f"{row.part} cancels",
         )
 
     def errors(self, widths, seen, share):
         seen.append(widths)
         predicted = self.planner.predict(widths)
-        largest = {f: share * ratio * predicted[f, "box"] / HEADROOM for f, ratio in self.ratios.items()}
+        largest = {
+            f: share * ratio * predicted[f"{f}.a", "box"] / HEADROOM for f, ratio in self.ratios.items()
+        }
         figures = {f: ErrorFigures(e / 5.0, e, 100, self.flagged) for f, e in largest.items()}
-        return {f: FunctionErrors(own, {"box": own}) for f, own in figures.items()}
+        return {f: FunctionErrors({"a": ResultErrors(own, {"box": own})}) for f, own in figures.items()}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_a_budget_that_no_width_meets_is_refused():
     supported, _, end = rest.partition(", ")
     assert 1e-9 < float(supported) < 1e-7
     assert end == (
-        "limited by id in box tasks, where id cancels; use a larger --max-error, a domain with "
+        "limited by a of id in box tasks, where id.a cancels; use a larger --max-error, a domain with "
         "smaller bounds, another --root, or --functions without id"
     )
 
@@ -141,7 +143,7 @@ def test_the_tries_list_the_widths_and_errors():
     assert len(bench.search.tries) == len(bench.glances) + len(bench.measured)
     last = bench.search.tries[-1]
     assert last is found.tried
-    assert (last.bound, last.worst, last.whole) == (max(found.bounds.values()), ("id", "box"), True)
+    assert (last.bound, last.worst, last.whole) == (max(found.bounds.values()), ("id.a", "box"), True)
     assert last.widths[0] == found.program.ports
     assert len(last.widths) == 1 + (bench.search.cost(found.program)[1] > 0)
     assert not bench.search.tries[0].whole
@@ -204,7 +206,7 @@ def test_a_width_that_no_widening_helps_is_refused():
     reached, _, end = rest.partition(", ")
     assert float(reached) > 1e-10
     reason, _, remedy = end.partition("; ")
-    assert reason.startswith("limited by id in ")
+    assert reason.startswith("limited by tau of id in ")
     assert " tasks, where most of the error comes from rounding " in reason
     assert (
         remedy == "use another --width, a larger --max-error, a domain with smaller bounds, or another --root"

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rbdhw import golden
+from rbdhw.arrays import WordName, kind_of
 from rbdhw.config import BuildOptions
+from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
-from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.error_norm import function_errors, measure, parts_of, relative_errors
 from rbdhw.pipeline import generate
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.model import JointKind
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
+from tests.support.mechanisms import mechanism
 from tests.support.references import references
 
 SAMPLES = 256
@@ -32,13 +39,55 @@ def test_errors_are_divided_by_at_least_the_floor():
 
 
 @pytest.mark.parametrize(("name", "other"), [("dtau_dq", "dtau_dv"), ("dtau_dv", "dtau_dq")])
-def test_every_matrix_of_a_result_counts(name, other):
+def test_arrays_together_have_one_norm(name, other):
     """The reference's norm is sqrt(121 + 64), over both matrices; the differences are 3 and 4."""
     reference = {name: np.array([[[1.0, 2.0], [4.0, 10.0]]]), other: np.full((1, 2, 2), 4.0)}
     results = {name: reference[name] + np.array([[3.0, 0.0], [0.0, -4.0]]), other: reference[other]}
     np.testing.assert_allclose(relative_errors(results, reference), [5.0 / np.sqrt(185.0)], rtol=1e-12)
     results[other] = results[other] + np.array([[0.0, 12.0], [0.0, 0.0]])
     np.testing.assert_allclose(relative_errors(results, reference), [13.0 / np.sqrt(185.0)], rtol=1e-12)
+
+
+def robot_with_frames():
+    """Return an arm whose configuration is longer than its velocity, with two frames."""
+    robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.PRISMATIC], [-1, 0, 1], 5)
+    return choose_frames(robot, ["b1", "b2"], "local")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_parts_of_a_functions_results_have_each_element_once(function):
+    """The optional results have parts, too."""
+    robot, own = robot_with_frames(), FUNCTIONS[function]
+    parts = parts_of(robot, function)
+    assert len({str(part) for part in parts}) == len(parts)
+    assert list(dict.fromkeys(part.array for part in parts)) == [*own.outputs, *own.optional_outputs]
+    for array in own.outputs + own.optional_outputs:
+        shape = kind_of(array, function).shape(robot.sizes)
+        assert min(shape) > 0
+        indices = [WordName(array, index, function) for index in np.ndindex(shape)]
+        assert all(sum(word in part for part in parts) == 1 for word in indices)
+
+
+def test_each_array_of_a_result_has_an_error_of_its_own():
+    """The differences are 3 of 12, and 4 of 8; the norms of both together would hide the second."""
+    robot = mechanism([JointKind.REVOLUTE] * 2, [-1, 0], 5)
+    reference = {"dtau_dq": np.array([[[12.0, 0.0], [0.0, 0.0]]]), "dtau_dv": np.full((1, 2, 2), 4.0)}
+    results = {name: array.copy() for name, array in reference.items()}
+    results["dtau_dq"][0, 1, 0], results["dtau_dv"][0, 0, 0] = 3.0, 8.0
+    floors = {"did.dtau_dq": 1.0, "did.dtau_dv": 1.0}
+    errors = function_errors(robot, "did", {}, results, reference, floors)
+    assert {name: own.tolist() for name, own in errors.items()} == {"dtau_dq": [0.25], "dtau_dv": [0.5]}
+
+
+def test_rotations_and_positions_of_placements_are_apart():
+    """A rotation has the norm sqrt(3); the position's is a length, without the one below it."""
+    robot = robot_with_frames()
+    arrays = draw(robot, input_domain(robot), 5, np.random.default_rng(0)).arrays
+    placement = golden.evaluate(robot, "kin", arrays)["placement"]
+    rotation, position, *_ = (measure(robot, part, arrays, placement) for part in parts_of(robot, "kin")[:2])
+    assert (rotation**2).sum(axis=(1, 2, 3)) == pytest.approx(np.full(5, 6.0))
+    lengths = (placement[:, :, :3, 3] ** 2).sum(axis=(1, 2))
+    assert (position**2).sum(axis=(1, 2, 3)) == pytest.approx(lengths)
 
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -58,12 +107,12 @@ def test_the_manifests_median_is_that_of_the_difference_from_pinocchio(narrow, f
     arrays = draw(narrow.robot, narrow.domain, tasks, np.random.default_rng(77), narrow.fext).arrays
     status, words = respond(narrow, function, encode(narrow, function, arrays))
     results = decode(narrow, function, words)
-    right = references(narrow.robot, function, arrays)
-    ours, exact = (
-        np.hstack([values[name].reshape(tasks, -1) for name in sorted(right)]) for values in (results, right)
-    )
-    told = narrow.manifest["error"][function]
-    sizes = np.maximum(np.sqrt((exact**2).sum(axis=1)), told["floor"])
-    errors = np.sqrt(((ours - exact) ** 2).sum(axis=1)) / sizes
-    assert told["median"] == pytest.approx(np.median(errors[status == 0]), rel=0.15)
-    assert 0.2 < told["max"] / errors[status == 0].max() < 5.0
+    right, told = references(narrow.robot, function, arrays), narrow.manifest["error"][function]
+    for name, exact in right.items():
+        own, axes = told["results"][name], tuple(range(1, exact.ndim))
+        sizes = np.maximum(np.sqrt((exact**2).sum(axis=axes)), own["floor"])
+        errors = np.sqrt(((results[name] - exact) ** 2).sum(axis=axes)) / sizes
+        assert own["median"] == pytest.approx(np.median(errors[status == 0]), rel=0.15)
+        assert 0.2 < own["max"] / errors[status == 0].max() < 5.0
+    assert told["median"] == max(own["median"] for own in told["results"].values())
+    assert told["max"] == max(own["max"] for own in told["results"].values())

@@ -15,7 +15,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
 from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
 from rbdhw.explore.search import make_plan
-from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
+from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import Try
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import Formats
@@ -25,40 +26,76 @@ from rbdhw.sim.model import respond
 from rbdhw.sim.packets import decode, encode
 from tests.support.builds import program_of
 
+TOY = load_urdf(path("toy"))
 BOX, REST = ErrorFigures(1e-4, 4e-4, 400, 3), ErrorFigures(2e-5, 3e-3, 50, 0)
 TRIES = (
-    Try(((18, 18),), float("inf"), ("id", "rest"), False),
-    Try(((27, 18), (32, 30)), 6e-3, ("id", "rest"), True),
+    Try(((18, 18),), float("inf"), Row("id.tau", "rest"), False),
+    Try(((27, 18), (32, 30)), 6e-3, Row("id.tau", "rest"), True),
 )
 FORMATS = Formats(
     program_of("toy", 18),
     (),
-    {"id": FunctionErrors(BOX, {"box": BOX, "rest": REST}, 0.8)},
+    {"id": FunctionErrors({"tau": ResultErrors(BOX, {"box": BOX, "rest": REST}, 0.8)})},
     TRIES,
     TRIES[1],
-    {"id": "rest tasks, where most of the error comes from rounding values of rnea_forward"},
+    {"id": "tau of id in rest tasks, where most of the error comes from rounding values of rnea_forward"},
 )
 
 
 def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
-    words = [{"unit": "Nm", "binary_point": 12}, {"unit": "N", "binary_point": 9}] * 2
-    entry = error_entry(FORMATS.errors, BuildOptions(functions=("id",), width=18), {"id": words})["id"]
-    assert {name: entry[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
-    assert entry["strata"] == {"box": vars(BOX), "rest": vars(REST)}
-    assert (entry["floor"], entry["units"], entry["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
+    words = [
+        {"name": "id.tau[0]", "unit": "Nm", "binary_point": 12},
+        {"name": "id.tau[1]", "unit": "N", "binary_point": 9},
+    ]
+    options = BuildOptions(functions=("id",), width=18)
+    entry = error_entry(TOY, FORMATS.errors, options, {"id": words})["id"]
+    for own in (entry, entry["results"]["tau"]):
+        assert {name: own[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
+        assert own["strata"] == {"box": vars(BOX), "rest": vars(REST)}
+        assert (own["floor"], own["units"], own["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
+        assert own["limit"] == pytest.approx(9e-3)
+    budget = error_entry(TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words})
+    assert budget["id"]["limit"] == budget["id"]["results"]["tau"]["limit"] == 0.01
+
+
+def test_each_result_has_an_entry_of_its_own():
+    """The function's figures are the largest, and its step and units are those of its ordinary results."""
+    results = {
+        "dtau_dq": ResultErrors(BOX, {"box": BOX}, 0.8),
+        "dtau_dv": ResultErrors(REST, {"box": REST}, 0.1),
+        "tau": ResultErrors(BOX, {"box": BOX}, 2.0),
+        "M": ResultErrors(BOX, {"box": BOX}, 3.0),
+    }
+    words = [
+        {"name": "did.dtau_dq[0,0]", "unit": "Nm/rad", "binary_point": 12},
+        {"name": "did.dtau_dv[1,0]", "unit": "Nm s/rad", "binary_point": 10},
+        {"name": "did.tau[0]", "unit": "Nm", "binary_point": 4},
+    ]
+    options = BuildOptions(functions=("did",), width=18)
+    entry = error_entry(TOY, {"did": FunctionErrors(results)}, options, {"did": words})["did"]
+    assert (entry["median"], entry["max"]) == (1e-4, 3e-3)
+    assert (entry["step"], entry["units"]) == (2.0**-10, ["Nm/rad", "Nm s/rad"])
+    assert entry["floor"] == {"did.dtau_dq": 0.8, "did.dtau_dv": 0.1, "did.tau": 2.0, "did.M": 3.0}
     assert entry["limit"] == pytest.approx(9e-3)
-    budget = error_entry(FORMATS.errors, BuildOptions(functions=("id",), max_error=0.01), {"id": words})
-    assert budget["id"]["limit"] == 0.01
+    told = {name: (own["max"], own["step"], own["units"]) for name, own in entry["results"].items()}
+    assert told == {
+        "dtau_dq": (4e-4, 2.0**-12, ["Nm/rad"]),
+        "dtau_dv": (3e-3, 2.0**-10, ["Nm s/rad"]),
+        "tau": (4e-4, 2.0**-4, ["Nm"]),
+        "M": (4e-4, 0.0, []),
+    }
+    assert entry["results"]["dtau_dq"]["limit"] == pytest.approx(1.2e-3)
 
 
 def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     blind = ErrorFigures(math.inf, math.inf, 50, 50)
-    formats = replace(FORMATS, errors={"id": FunctionErrors(blind, {"box": blind}, 0.8)})
-    words = {"id": [{"unit": "Nm", "binary_point": 12}]}
-    entry = error_entry(formats.errors, BuildOptions(functions=("id",), width=18), words)["id"]
+    errors = {"id": FunctionErrors({"tau": ResultErrors(blind, {"box": blind}, 0.8)})}
+    words = {"id": [{"name": "id.tau[0]", "unit": "Nm", "binary_point": 12}]}
+    entry = error_entry(TOY, errors, BuildOptions(functions=("id",), width=18), words)["id"]
     unknown = {"median": None, "max": None, "samples": 50, "flagged": 50}
-    assert entry["strata"] == {"box": unknown}
-    assert {name: entry[name] for name in unknown} == unknown
+    for own in (entry, entry["results"]["tau"]):
+        assert own["strata"] == {"box": unknown}
+        assert {name: own[name] for name in unknown} == unknown
     assert json.dumps(entry, allow_nan=False)
 
 
@@ -66,19 +103,19 @@ def test_the_manifest_tells_why_widths_are_what_they_are():
     entry = formats_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01))
     assert entry == {
         "why": "the fewest DSP blocks, then bits, of all widths with errors that support 0.01, by "
-        "prediction, confirmed on the bit-exact model after 2 tries; id in rest tasks limits them",
+        "prediction, confirmed on the bit-exact model after 2 tries; tau of id in rest tasks limits them",
         "tries": [
             {
                 "widths": [[18, 18]],
                 "supports": None,
-                "limited_by": {"function": "id", "stratum": "rest"},
+                "limited_by": {"function": "id", "result": "tau", "stratum": "rest"},
                 "whole": False,
                 "taken": False,
             },
             {
                 "widths": [[27, 18], [32, 30]],
                 "supports": 6e-3,
-                "limited_by": {"function": "id", "stratum": "rest"},
+                "limited_by": {"function": "id", "result": "tau", "stratum": "rest"},
                 "whole": True,
                 "taken": True,
             },
@@ -91,9 +128,10 @@ def test_the_manifest_tells_why_widths_are_what_they_are():
 def test_a_forced_width_beyond_the_default_budget_is_remarked():
     (remark,) = accuracy_remarks(FORMATS, BuildOptions(functions=("id",), width=18))
     assert remark == (
-        "width: 18 bits give id errors of 0.0001 (median) to 0.003 (in rest tasks); the default budget is "
-        "0.001; limited by rest tasks, where most of the error comes from rounding values of rnea_forward; "
-        "expected --max-error in place of --width, a wider --width, or a domain file with smaller bounds"
+        "width: 18 bits give id errors of 0.0001 (median) to 0.003 (tau in rest tasks); the default "
+        "budget is 0.001; limited by tau of id in rest tasks, where most of the error comes from rounding "
+        "values of rnea_forward; expected --max-error in place of --width, a wider --width, or a domain file "
+        "with smaller bounds"
     )
     assert list(accuracy_remarks(FORMATS, BuildOptions(functions=("id",), max_error=0.01))) == []
 
@@ -130,12 +168,13 @@ def test_the_default_budget_holds_where_robots_move(function, functions):
     status, words = respond(model, function, encode(model, function, arrays))
     assert (status[inside] == 0).all()
     results, right = decode(model, function, words), golden.evaluate(robot, function, arrays)
-    off = np.sqrt(sum(((results[n] - right[n]) ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
-    size = np.sqrt(sum((right[n] ** 2).reshape(tasks, -1).sum(axis=1) for n in right))
-    floor = plan.formats.errors[function].floor
-    assert (off[inside] <= 1e-3 * np.maximum(size, floor)[inside]).all()
-    assert floor < np.median(size[100:])
-    assert set(plan.formats.errors[function].strata) == set(STRATA)
+    for name, array in right.items():
+        axes, told = tuple(range(1, array.ndim)), plan.formats.errors[function].results[name]
+        off = np.sqrt(((results[name] - array) ** 2).sum(axis=axes))
+        size = np.sqrt((array**2).sum(axis=axes))
+        assert (off[inside] <= 1e-3 * np.maximum(size, told.floor)[inside]).all()
+        assert told.floor < np.median(size[100:])
+        assert set(told.strata) == set(STRATA)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.figures import most_flagged
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
-from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.error_norm import function_errors
 from rbdhw.graph.twins import no_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
@@ -31,8 +31,8 @@ from tests.support.mechanisms import mechanism, random_parents
 TASKS = 1600
 
 REASON = re.compile(
-    r"max-error: no supported width meets 0\.001; 32 bits (support [\d.e-]+, limited by (\w+) in \w+ tasks, "
-    r"where most of the error comes from rounding .+; use a larger --max-error, a domain with smaller "
+    r"max-error: no supported width meets 0\.001; 32 bits (support [\d.e-]+, limited by \w+ of (\w+) in \w+ "
+    r"tasks, where most of the error comes from rounding .+; use a larger --max-error, a domain with smaller "
     r"bounds|flag [\d,]+ of [\d,]+ tasks of \w+: values overflow; use a domain with smaller bounds),? "
     r"(another --root, or --functions without \w+|or another --root)"
 )
@@ -59,11 +59,14 @@ def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) ->
     for function in functions:
         status, words = respond(design, function, encode(design, function, drawn.arrays))
         right = golden.evaluate(robot, function, drawn.arrays)
-        floor = formats.errors[function].floor
-        errors = relative_errors(decode(design, function, words), right, floor)
-        for k, stratum in enumerate(STRATA):
-            unflagged = errors[(drawn.stratum == k) & (status == 0)]
-            assert unflagged.max() <= DEFAULT_MAX_ERROR, (function, stratum)
+        floors = {f"{function}.{name}": own.floor for name, own in formats.errors[function].results.items()}
+        results = decode(design, function, words)
+        every = function_errors(robot, function, drawn.arrays, results, right, floors)
+        assert set(every) == set(right)
+        for result, errors in every.items():
+            for k, stratum in enumerate(STRATA):
+                unflagged = errors[(drawn.stratum == k) & (status == 0)]
+                assert unflagged.max() <= DEFAULT_MAX_ERROR, (function, result, stratum)
         assert np.count_nonzero(status) <= most_flagged(TASKS), function
 
 

@@ -19,7 +19,7 @@ from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim import verilator
 from rbdhw.sim.packets import Answers, field
-from rbdhw.sim.report import FunctionReport, Report, StratumReport
+from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.verilator import Disturbance
@@ -140,8 +140,13 @@ def test_the_report_is_plain_json(rail_folder, cache):
     ]
     assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
     own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "limit", "latency_cycles", "strata"]
+    own.append("results")
     assert list(data["functions"]["fd"]) == own
-    assert list(data["functions"]["fd"]["strata"]["box"]) == ["tasks", "flagged", "error_median", "error_max"]
+    figures = ["tasks", "flagged", "error_median", "error_max"]
+    assert list(data["functions"]["fd"]["strata"]["box"]) == figures
+    result = data["functions"]["fd"]["results"]["a"]
+    assert list(result) == [*figures, "limit", "strata"]
+    assert result["strata"]["box"] == data["functions"]["fd"]["strata"]["box"]
 
 
 def test_a_model_that_differs_in_one_constant_is_found(rail_folder, cache, tmp_path):
@@ -266,6 +271,8 @@ def test_missing_wrong_and_further_responses_are_counted():
     assert count_mismatches(expected, answered(expected[:0])) == 4
 
 
+STRATA = {"box": StratumReport(60, 1, 1e-5, 2e-4), "rest": StratumReport(40, 0, 1e-6, 1e-5)}
+
 RIGHT = FunctionReport(
     tasks=100,
     mismatches=0,
@@ -274,7 +281,8 @@ RIGHT = FunctionReport(
     error_max=2e-4,
     limit=2e-4,
     latency_cycles=9,
-    strata={"box": StratumReport(60, 1, 1e-5, 2e-4), "rest": StratumReport(40, 0, 1e-6, 1e-5)},
+    strata=STRATA,
+    results={"a": ResultReport(100, 1, 1e-5, 2e-4, limit=2e-4, strata=STRATA)},
 )
 
 
@@ -282,8 +290,9 @@ class TestVerdict:
     """The failures of a report, line by line."""
 
     def report(self, stray=0, rest=1e-5, **changes):
-        strata = RIGHT.strata | {"rest": StratumReport(40, 0, 1e-6, rest)}
-        functions = {"id": RIGHT, "fd": replace(RIGHT, strata=strata, **changes)}
+        strata = STRATA | {"rest": StratumReport(40, 0, 1e-6, rest)}
+        results = {"a": replace(RIGHT.results["a"], strata=strata)}
+        functions = {"id": RIGHT, "fd": replace(RIGHT, results=results, **changes)}
         return Report(200, stray, 1000, functions, Disturbance())
 
     def test_a_right_report_has_no_failure(self):
@@ -301,8 +310,8 @@ class TestVerdict:
             ),
             (
                 {"rest": 2.04e-4},
-                "fd: an unflagged task (rest) has an error of 0.0002; expected at most 0.0002, the limit "
-                "that the manifest states",
+                "fd: a of an unflagged task (rest) has an error of 0.000204; expected at most 0.0002, the "
+                "limit that the manifest states",
             ),
             (
                 {"flagged": 6},
@@ -319,7 +328,7 @@ class TestVerdict:
 
     def test_without_an_unflagged_task_nothing_is_known(self):
         none = {"error_median": None, "error_max": None}
-        blind = FunctionReport(1, 0, 1, **none, limit=1e-3, latency_cycles=9, strata={})
+        blind = FunctionReport(1, 0, 1, **none, limit=1e-3, latency_cycles=9, strata={}, results={})
         report = Report(1, 0, 9, {"id": blind}, Disturbance())
         expected = "no response is unflagged, so no error can be measured; expected at least one"
         assert report.failures == [expected]

@@ -109,9 +109,10 @@ class Evaluated:
         found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
         for function, figures in self.errors.items():
             if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
-                whole = figures.whole
+                result, _ = figures.worst
+                whole = figures.results[result].whole
                 flagged = f"{whole.flagged} of {whole.samples} flagged"
-                found.append(f"{function} off by {whole.max:.1e}, {flagged}")
+                found.append(f"{result} of {function} off by {whole.max:.1e}, {flagged}")
         return found
 
 
@@ -134,7 +135,11 @@ class Row:
         facts = {name: value for name, value in vars(self).items() if name != "evaluated"}
         if self.evaluated is None:
             return facts
-        errors = {function: asdict(figures) for function, figures in self.evaluated.errors.items()}
+        errors = {
+            function: {"whole": asdict(own.whole), "strata": {k: asdict(f) for k, f in own.strata.items()}}
+            | asdict(own)
+            for function, own in self.evaluated.errors.items()
+        }
         return facts | vars(self.evaluated) | {"errors": errors}
 
 

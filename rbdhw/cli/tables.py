@@ -21,6 +21,9 @@ from rbdhw.estimate.model import NAMES
 LINE_WIDTH = 80
 """Columns of text, and of tables if the output is not a terminal."""
 
+LONGEST_NAME = 16
+"""The most characters of a name beside the errors of five strata."""
+
 INDENT = "  "
 
 OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
@@ -211,14 +214,21 @@ def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | No
     """Print a table of errors, results by strata; its numbers are short, so that five strata fit a line."""
     kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
     rows = [
-        [name, *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
+        [_short_name(name), *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
         for name, own in strata.items()
     ]
     print_table(title, ["", *kinds], rows)
 
 
 def _short_errors(median: float | None, largest: float | None) -> str:
-    return "-" if median is None or largest is None else f"{median:.0e}/{largest:.0e}"
+    if median is None or largest is None:
+        return "-"
+    return f"{median:.0e}/{largest:.0e}".replace("e-0", "e-")
+
+
+def _short_name(result: str) -> str:
+    """Return the name of a result, on two lines if it would not leave room for five strata."""
+    return result if len(result) <= LONGEST_NAME else "\n.".join(result.rsplit(".", 1))
 
 
 def _hardware_text(manifest: Manifest) -> str:

@@ -8,17 +8,10 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD:tests/benchmarks/test_robot_sweep.py
 from benchmarks.robot_check import Evaluated
 from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
 from rbdhw.cli.app import FOUND_WRONG
-from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
-=======
-from rbdhw.bench.robot_check import Evaluated
-from rbdhw.bench.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
-from rbdhw.cli.app import BAD_INPUT, FOUND_WRONG, main
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
->>>>>>> 23a2b1e (errors: each result array has a norm, a floor, a budget and a limit of its own):tests/bench/test_robot_sweep.py
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -143,8 +136,9 @@ def test_a_robot_that_fails_is_listed_with_what_failed():
     rows = (Row("a.urdf", "fixed", 1, 1, 1e-12, bad, 0.1, tuple(bad.complaints)),)
     failed = Sweep(Path("some"), (File("a.urdf", Path("a.urdf"), None, (), ""),), rows, 1.0, 1.0, 1)
     assert not failed.passed
-    assert "| `a.urdf` | fixed | graph off by 1.0e-06; fd off by 2.0e-01, 30 of 100 flagged |" in markdown(
-        failed
+    assert (
+        "| `a.urdf` | fixed | graph off by 1.0e-06; tau of fd off by 2.0e-01, 30 of 100 flagged |"
+        in markdown(failed)
     )
 
 

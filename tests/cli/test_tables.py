@@ -8,6 +8,7 @@ import pytest
 from rbdhw.cli.robot_description import describe
 from rbdhw.cli.tables import (
     LINE_WIDTH,
+    print_accuracy,
     print_algorithms,
     print_description,
     print_manifest,
@@ -19,8 +20,9 @@ from rbdhw.cli.tables import (
 from rbdhw.config import BuildOptions
 from rbdhw.design.entries import SharingEntry
 from rbdhw.design.manifest import Manifest
+from rbdhw.domain.strata import STRATA
 from rbdhw.robots import path
-from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST
+from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT
 
 DATA: dict[str, Any] = {
     **MANIFEST,
@@ -46,20 +48,31 @@ DATA: dict[str, Any] = {
     "error": {
         "id": {
             **ERROR,
-            "units": ["Nm", "N"],
-            "strata": {
-                "box": {**FIGURES, "median": 2e-5, "max": 5e-4},
-                "rest": {**FIGURES, "median": 1e-6, "max": 1e-5},
+            "results": {
+                "tau": {
+                    **RESULT,
+                    "units": ["Nm", "N"],
+                    "strata": {
+                        "box": {**FIGURES, "median": 2e-5, "max": 5e-4},
+                        "rest": {**FIGURES, "median": 1e-6, "max": 1e-5},
+                    },
+                }
             },
         },
         "dfd": {
             **ERROR,
             "median": 5.1e-4,
             "max": 5.8e-2,
-            "floor": 14.2,
-            "step": 2.0**-10,
-            "units": ["1/s^2"],
-            "strata": {"box": {**FIGURES, "median": 5.1e-4, "max": 5.8e-2}},
+            "results": {
+                "da_dq": {
+                    **RESULT,
+                    "floor": 14.2,
+                    "step": 2.0**-10,
+                    "units": ["1/s^2"],
+                    "strata": {"box": {**FIGURES, "median": 5.1e-4, "max": 5.8e-2}},
+                },
+                "da_dv": {**RESULT, "units": ["1/s"]},
+            },
         },
     },
     "formats": {"why": "--width 18: the least errors that it allows, whatever they are", "tries": []},
@@ -101,7 +114,7 @@ REPORT = {
             "error_max": 7.4e-4,
             "limit": 1e-3,
             "latency_cycles": 22,
-            "strata": {"motion": {"error_median": 2.4e-5, "error_max": 7.4e-4}},
+            "results": {"tau": {"strata": {"motion": {"error_median": 2.4e-5, "error_max": 7.4e-4}}}},
         },
         "dfd": {
             "tasks": 10001,
@@ -111,7 +124,7 @@ REPORT = {
             "error_max": None,
             "limit": 1e-3,
             "latency_cycles": None,
-            "strata": {"motion": {"error_median": None, "error_max": None}},
+            "results": {"da_dq": {"strata": {"motion": {"error_median": None, "error_max": None}}}},
         },
     },
 }
@@ -145,18 +158,20 @@ def test_a_design(lines):
         "",
         "errors by kind of tasks, median / largest",
         "",
-        "|     |         box |        rest |",
-        "|-----|-------------|-------------|",
-        "| id  | 2e-05/5e-04 | 1e-06/1e-05 |",
-        "| dfd | 5e-04/6e-02 |           - |",
+        "|           |       box |      rest |",
+        "|-----------|-----------|-----------|",
+        "| id.tau    | 2e-5/5e-4 | 1e-6/1e-5 |",
+        "| dfd.da_dq | 5e-4/6e-2 |         - |",
+        "| dfd.da_dv | 2e-5/5e-4 |         - |",
         "",
         "errors are relative to the result's norm, or to the floor where that is larger",
         "",
-        "|     |       | largest | error |",
-        "|     |  unit |    step | floor |",
-        "|-----|-------|---------|-------|",
-        "| id  | Nm, N | 3.1e-05 |   4.6 |",
-        "| dfd | 1/s^2 | 9.8e-04 |    14 |",
+        "|           |       | largest | error |",
+        "|           |  unit |    step | floor |",
+        "|-----------|-------|---------|-------|",
+        "| id.tau    | Nm, N | 3.1e-05 |   4.6 |",
+        "| dfd.da_dq | 1/s^2 | 9.8e-04 |    14 |",
+        "| dfd.da_dv |   1/s | 3.1e-05 |   4.6 |",
         "",
         "widths: --width 18: the least errors that it allows, whatever they are",
         "II 4: the streams: a task of dfd takes 4 beats in and 56 out",
@@ -165,6 +180,15 @@ def test_a_design(lines):
         "core pipeline: the pipeline takes 30.6% of the DSP blocks, the array 41.2% of",
         "  the LUTs",
     ]
+
+
+def test_long_names_of_results_leave_room_for_all_strata(lines):
+    kin = {"results": {"placement.rotation": {**RESULT, "strata": dict.fromkeys(STRATA, FIGURES)}}}
+    data = DATA | {"error": {"kin": ERROR | kin}}
+    printed = lines(print_accuracy, Manifest.model_validate(data).error)
+    assert printed[2].split() == ["|", *" | ".join(STRATA).split(), "|"]
+    assert printed[4].startswith("| kin.placement | 2e-5/5e-4 | 2e-5/5e-4 |")
+    assert printed[5].startswith("| .rotation     |")
 
 
 def test_a_simulation_counts_for_each_function(lines):
@@ -183,10 +207,10 @@ def test_a_simulation_counts_for_each_function(lines):
         "",
         "errors by kind of tasks, median / largest",
         "",
-        "|     |      motion |",
-        "|-----|-------------|",
-        "| id  | 2e-05/7e-04 |",
-        "| dfd |           - |",
+        "|           |    motion |",
+        "|-----------|-----------|",
+        "| id.tau    | 2e-5/7e-4 |",
+        "| dfd.da_dq |         - |",
         "",
     ]
 

@@ -24,7 +24,7 @@ from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
 from rbdhw.protocol import CODE_BITS, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
-from tests.support.manifests import ERROR, MANIFEST
+from tests.support.manifests import ERROR, MANIFEST, RESULT
 
 MASS, GRAVITY = 2.5, 9.81
 
@@ -66,9 +66,10 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     """Return the whole design, with an error floor of one unit and an error limit of 0.1."""
     robot = rail(bodies)
     program = rail_program(robot, width)
-    error = ERROR | {"floor": 1.0, "limit": 0.1}
+    result = RESULT | {"floor": 1.0, "limit": 0.1}
+    errors = {name: ERROR | {"results": {array: result}} for name, array in (("id", "tau"), ("fd", "a"))}
     interface = program_interface([program], data_width)
-    manifest = MANIFEST | {"error": {"id": error, "fd": error}} | packet_entries(interface, robot)
+    manifest = MANIFEST | {"error": errors} | packet_entries(interface, robot)
     draft = Design(robot, input_domain(robot), (program,), (), interface, manifest, "")
     return replace(draft, verilog=verilog(draft))
 

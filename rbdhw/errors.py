@@ -58,17 +58,17 @@ class InternalError(Exception):
     """
 
 
-MOST_DIGITS = 17
-"""The digits that tell any two numbers of double precision apart."""
+def told_apart(number: float, limit: float, digits: int = 6) -> tuple[str, str]:
+    """Return a number and a limit as text, with digits that tell on which side of the limit the number is.
 
-
-def told_apart(*numbers: float, digits: int = 2) -> list[str]:
-    """Return numbers as text, with ``digits`` digits or as many more as tell different numbers apart."""
-    while True:
-        texts = [f"{number:.{digits}g}" for number in numbers]
-        if digits >= MOST_DIGITS or len({*texts}) == len({*numbers}):
-            return texts
-        digits += 1
+    The number has ``digits`` digits, or as many more as that takes.
+    """
+    texts = [(f"{number:.{k}g}", f"{limit:g}") for k in range(digits, 17)]
+    side = (number > limit) - (number < limit)
+    for text, bound in texts:
+        if (float(text) > float(bound)) - (float(text) < float(bound)) == side:
+            return text, bound
+    return repr(number), repr(limit)
 
 
 def one_line(text: str) -> str:

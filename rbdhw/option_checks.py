@@ -22,7 +22,7 @@ from rbdhw.config import (
     WIDTHS,
     BuildOptions,
 )
-from rbdhw.errors import InputError, unknown
+from rbdhw.errors import InputError, told_apart, unknown
 from rbdhw.option_effects import check_effects
 from rbdhw.protocol import ROLLOUT_PARTS
 from rbdhw.runtime.number_bounds import (
@@ -81,7 +81,8 @@ def check_values(
     if bandwidth is not None and not (bandwidth > 0.0 and BANDWIDTH.holds(bandwidth)):
         raise InputError("bandwidth", f"{bandwidth:g} GB/s is not a bandwidth", BANDWIDTH.positive)
     if options.fit is not None and not 0.0 < options.fit <= 1.0:
-        raise InputError("fit", f"{options.fit:g} is not a share of a device", "more than 0 and up to 1")
+        asked, most = told_apart(options.fit, 1.0)
+        raise InputError("fit", f"{asked} is not a share of a device", f"more than 0 and up to {most}")
     _check_sharing(options)
     _check_cores(options)
     _check_horizon(options)
@@ -89,8 +90,8 @@ def check_values(
     if options.width is not None and options.width not in WIDTHS:
         raise InputError("width", f"{options.width} is not supported", f"{WIDTHS[0]} to {WIDTHS[-1]} bits")
     if options.max_error is not None and not LEAST_ERROR <= options.max_error < 1.0:
-        expected = f"{LEAST_ERROR:g} or more, and less than 1"
-        raise InputError("max-error", f"{options.max_error:g} is not a budget", expected)
+        asked, least = told_apart(options.max_error, LEAST_ERROR)
+        raise InputError("max-error", f"{asked} is not a budget", f"{least} or more, and less than 1")
     if options.clock_mhz is not None and not (options.clock_mhz > 0.0 and CLOCK_MHZ.holds(options.clock_mhz)):
         raise InputError("clock", f"{options.clock_mhz:g} MHz is not a clock", CLOCK_MHZ.positive)
     if not 0 <= options.seed <= LARGEST_SEED:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 
 ROUNDING = 1e-9
 """The tolerance (ns) for rounding in sums of delays."""
@@ -249,8 +249,10 @@ class Target:
             The clock is too fast; the message gives the fastest possible clock.
         """
         if self.usable_period(clock_mhz) + ROUNDING < least_period:
-            reason = f"{clock_mhz:g} MHz is too fast for this design on {self.name}"
-            raise InputError("clock", reason, f"at most {self.fastest_clock(least_period)} MHz")
+            asked, most = told_apart(clock_mhz, self.fastest_clock(least_period))
+            raise InputError(
+                "clock", f"{asked} MHz is too fast for this design on {self.name}", f"at most {most} MHz"
+            )
 
     def clock(self, asked_mhz: float | None, least_period: float = 0.0) -> Clock:
         """Return the clock of a design whose operators need a cycle of ``least_period`` nanoseconds.

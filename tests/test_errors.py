@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 
 AXIS = InputError("joint 'elbow'", "<axis> is zero", "a direction", "give one")
 
@@ -39,3 +39,18 @@ def test_a_refusal_passes_through_a_context_manager():
     with pytest.raises(InputError) as error, block():
         raise AXIS
     assert error.value is AXIS
+
+
+@pytest.mark.parametrize(
+    ("number", "limit", "texts"),
+    [
+        (0.0028, 1e-3, ("0.0028", "0.001")),
+        (0.0010003, 1e-3, ("0.0010003", "0.001")),
+        (0.001234, 0.00123, ("0.001234", "0.00123")),
+        (1e-3, 1e-3, ("0.001", "0.001")),
+        (0.0010000000000000002, 1e-3, ("0.0010000000000000002", "0.001")),
+        (float("inf"), 1e-3, ("inf", "0.001")),
+    ],
+)
+def test_a_number_has_the_digits_that_tell_it_from_a_limit(number, limit, texts):
+    assert told_apart(number, limit) == texts

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.boards.tools import find_tool, run_tool
+from rbdhw.errors import told_apart
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
 
@@ -100,11 +101,12 @@ class Placed:
         report, count = self.report, len(self.tries)
         if report.met:
             return None
-        achieved, asked = f"{report.achieved_mhz:.1f} MHz", f"{report.asked_mhz:g} MHz"
+        digits = len(f"{report.achieved_mhz:.0f}") + 1
+        achieved, asked = told_apart(report.achieved_mhz, report.asked_mhz, digits)
         reached = f"--clock {math.floor(report.achieved_mhz)} --seed {self.seed}"
         which = f"seed {self.seed}" if count == 1 else f"seed {self.seed}, the best of {count} tries"
         return (
-            f"timing: the design reaches {achieved} of {asked} on {where} with {which}; "
+            f"timing: the design reaches {achieved} MHz of {asked} MHz on {where} with {which}; "
             f"its slowest path goes from {report.start} to {report.end}, see {path}; "
             f"synthesize with {reached}, which it reached, or with more --tries, "
             "or generate with a lower --clock, a larger --ii, a smaller --width or fewer --functions"

@@ -9,7 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import Component, In, Out
 
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 
 BAUD = 921_600
 """Bits per second on every board: the fastest common rate that both boards' USB bridges support."""
@@ -29,8 +29,9 @@ def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
         For a clock that is too slow for this accuracy.
     """
     if clock_hz < FEWEST_CYCLES * baud:
-        reason = f"{clock_hz / 1e6:g} MHz is too slow for a serial line of {baud} bits a second"
-        raise InputError("clock", reason, f"at least {FEWEST_CYCLES * baud / 1e6:g} MHz")
+        asked, least = told_apart(clock_hz / 1e6, FEWEST_CYCLES * baud / 1e6)
+        reason = f"{asked} MHz is too slow for a serial line of {baud} bits a second"
+        raise InputError("clock", reason, f"at least {least} MHz")
     return round(clock_hz / baud)
 
 

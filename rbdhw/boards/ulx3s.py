@@ -18,7 +18,7 @@ from rbdhw.boards.build import TOP, Implementation, commands, prepare
 from rbdhw.boards.nextpnr import NEXTPNR, SEED, Report, best_placement, read_report
 from rbdhw.boards.tools import find_tool, last_line, run_tool, tool_version
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 from rbdhw.progress import Progress, silent, within
 
 OSCILLATOR_MHZ = 25.0
@@ -84,8 +84,9 @@ def pll_for(clock_mhz: float) -> Pll:
     below = [pll for pll in settings if pll.clock_mhz <= min(clock_mhz, FASTEST_MHZ) * (1 + 1e-9)]
     if not below:
         slowest = min(pll.clock_mhz for pll in settings)
-        reason = f"{clock_mhz:g} MHz is too slow for the PLL of the ULX3S"
-        raise InputError("clock", reason, f"at least {slowest:g} MHz")
+        asked, least = told_apart(clock_mhz, slowest)
+        reason = f"{asked} MHz is too slow for the PLL of the ULX3S"
+        raise InputError("clock", reason, f"at least {least} MHz")
     # Among equal clocks, the fastest phase detector gives the least jitter.
     return min(below, key=lambda pll: (-round(pll.clock_mhz, 9), pll.reference, pll.feedback))
 

@@ -24,7 +24,7 @@ from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResou
 from rbdhw.boards.build import TOP, Implementation, commands, prepare
 from rbdhw.boards.tools import ToolError, run_tool
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
 
@@ -142,8 +142,9 @@ def mmcm_for(clock_mhz: float) -> Mmcm:
     below = [mmcm for mmcm in settings if mmcm.clock_mhz <= clock_mhz * (1 + 1e-9)]
     if not below:
         slowest = min(mmcm.clock_mhz for mmcm in settings)
-        reason = f"{clock_mhz:g} MHz is too slow for the MMCM of the VCU118"
-        raise InputError("clock", reason, f"at least {slowest:g} MHz")
+        asked, least = told_apart(clock_mhz, slowest)
+        reason = f"{asked} MHz is too slow for the MMCM of the VCU118"
+        raise InputError("clock", reason, f"at least {least} MHz")
     # Among equal clocks, a whole multiplier and a fast VCO give the least jitter.
     return min(below, key=lambda mmcm: (-round(mmcm.clock_mhz, 9), mmcm.multiplier % 1 > 0, -mmcm.multiplier))
 

@@ -130,7 +130,7 @@ def _figures(own: FunctionErrors) -> tuple[str, str]:
     if own.whole.flagged == own.whole.samples:
         return "no result without a flag", f"{DEFAULT_MAX_ERROR:g}"
     result, stratum, error = _largest(own)
-    budget, largest = told_apart(DEFAULT_MAX_ERROR, error)
+    largest, budget = told_apart(error, DEFAULT_MAX_ERROR, digits=2)
     flagged = f", and flags {own.whole.flagged} of {own.whole.samples} tasks" if own.bound == math.inf else ""
     text = f"errors of {own.whole.median:.2g} (median) to {largest} ({result} in {stratum} tasks){flagged}"
     return text, budget

@@ -240,7 +240,7 @@ class FormatSearch:
         Parameters
         ----------
         allowed
-            The largest root mean square error by function and stratum.
+            The largest root mean square error by part of the results and stratum.
         widths
             The allowed widths of an ordinary multiplier.
         """
@@ -267,7 +267,7 @@ class FormatSearch:
     def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> BudgetMissed:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
         worst = found.tried.worst
-        asked, supported = told_apart(budget, found.bound)
+        supported, asked = told_apart(found.bound, budget, digits=2)
         remedies = ["a domain with smaller bounds", "another --root"]
         if len(found.errors) > 1:
             remedies.append(f"--functions without {worst.function}")

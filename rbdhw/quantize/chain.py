@@ -80,7 +80,7 @@ def choose_chain_formats(
 
 def _refusal(tries: Sequence[Try], budget: float) -> InputError:
     best = min(tries, key=lambda own: own.bound)
-    asked, supported = told_apart(budget, best.bound)
+    supported, asked = told_apart(best.bound, budget, digits=2)
     reason = (
         f"{asked} is not reached on the chain core: {best.widths[0][0]} bits support "
         f"{supported}, limited by {best.worst}"

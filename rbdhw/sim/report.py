@@ -104,7 +104,7 @@ class FunctionReport:
         for result, own in self.results.items():
             for stratum, part in own.strata.items():
                 if part.error_max is not None and not part.error_max <= own.limit:
-                    error, limit = told_apart(part.error_max, own.limit)
+                    error, limit = told_apart(part.error_max, own.limit, digits=2)
                     yield (
                         f"{name}: {result} of an unflagged task ({stratum}) has an error of {error}; "
                         f"expected at most {limit}, the limit that the manifest states"

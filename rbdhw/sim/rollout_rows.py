@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm
 from rbdhw.fixed.format import Integers
@@ -165,7 +165,8 @@ def _feedback_words(model: AcceleratorModel, given: Given) -> Words:
             steps = np.flatnonzero(np.abs(values) > most)
             if len(steps):
                 where = f"array 'K', step {steps[0]}, force {own.coordinate}, element {element} of the state"
-                raise InputError(where, f"{values[steps[0]]:g}", f"at most {most:g} in magnitude")
+                size, largest = told_apart(abs(values[steps[0]]), most)
+                raise InputError(where, f"a magnitude of {size}", f"at most {largest}")
             rows[own.stored(term)] = _nearest(model, words[own.gain(term)], values / most)
     return rows
 

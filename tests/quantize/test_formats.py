@@ -58,7 +58,7 @@ def test_limbs_that_share_err_little_more():
     for share in ("on", "off"):
         options = BuildOptions(("dfd",), ii=4, width=18, fext="all", share_limbs=share, samples=512)
         plan = make_plan(limbed(4, 1, seed=8, trunk=True), options)
-        errors[share] = plan.formats.errors["dfd"].whole.median
+        errors[share] = plan.formats.errors["dfd"].results["da_dq"].whole.median
     assert errors["on"] < 2 * errors["off"]
 
 

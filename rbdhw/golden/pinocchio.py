@@ -145,30 +145,8 @@ class _Model:
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """Evaluate one task with Pinocchio's algorithm and reduce the results to the robot's coordinates."""
-        q, v, u = self.convert_task(q, v, u)
-        if FUNCTIONS[function].takes_force:
-            u = u - self.model.damping * v
-        results = _CALLS[function](_pinocchio(), self.model, self._data, q, v, u)
-        results = self._with_friction(function, results, q, v)
-        named = zip(FUNCTIONS[function].outputs, results, strict=True)
-        return {name: self.reduce(_symmetric(array) if name in SYMMETRIC else array) for name, array in named}
-
-    def _with_friction(
-        self, function: str, results: tuple[Array, ...], q: Array, v: Array
-    ) -> tuple[Array, ...]:
-        """Return the results with the forces of viscous friction, or their derivatives by velocity."""
-        damping = self.model.damping
-        if not damping.any() or function in ("fd", "m", "minv"):
-            return results
-        if function == "id":
-            return (results[0] + damping * v,)
-        by_position, by_velocity = (array.copy() for array in results)
-        if function == "did":
-            return by_position, by_velocity + np.diag(damping)
-        pin = _pinocchio()
-        return by_position, by_velocity - _solve(
-            _symmetric(pin.crba(self.model, self._data, q)), np.diag(damping)
-        )
+        results = compute_with_friction(self.model, self._data, function, *self.convert_task(q, v, u))
+        return {name: self.reduce(array) for name, array in results.items()}
 
     def convert_task(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         """Convert a task to Pinocchio's coordinates."""
@@ -199,10 +177,47 @@ def _coordinates(body: Body, q: Array, size: int) -> Array:
     return q
 
 
-def _held_derivatives(pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array) -> tuple[Array, ...]:
+def compute(model: Any, data: Any, function: str, q: Array, v: Array, u: Array, *fext: Any) -> Arrays:
+    """Return the results of one task by Pinocchio's algorithm, which adds armature but no friction.
+
+    Parameters
+    ----------
+    model, data
+        Pinocchio's model, and what it computes with.
+    q, v, u
+        Configuration, velocity, and the acceleration or joint force that the function takes, in Pinocchio's
+        coordinates.
+    fext
+        Nothing, or Pinocchio's list of the external force at each joint.
+    """
+    results = _CALLS[function](_pinocchio(), model, data, q, v, u, *fext)
+    named = zip(FUNCTIONS[function].outputs, results, strict=True)
+    return {name: symmetric(array) if name in SYMMETRIC else array.copy() for name, array in named}
+
+
+def compute_with_friction(
+    model: Any, data: Any, function: str, q: Array, v: Array, u: Array, *fext: Any
+) -> Arrays:
+    """Return the same with the forces of viscous friction, ``model.damping``, or with their derivatives."""
+    damping = model.damping
+    if FUNCTIONS[function].takes_force:
+        u = u - damping * v
+    results = compute(model, data, function, q, v, u, *fext)
+    if "tau" in results:
+        results["tau"] += damping * v
+    if "dtau_dv" in results:
+        results["dtau_dv"] += np.diag(damping)
+    if "da_dv" in results and damping.any():
+        results["da_dv"] -= _solve(compute(model, data, "m", q, v, u)["M"], np.diag(damping))
+    return results
+
+
+def _held_derivatives(
+    pin: Any, model: Any, data: Any, q: Array, v: Array, a: Array, *fext: Any
+) -> tuple[Array, ...]:
     """Return the derivatives of the acceleration at the forces that give ``a``."""
-    tau = pin.rnea(model, data, q, v, a).copy()
-    return tuple(pin.computeABADerivatives(model, data, q, v, tau)[:2])
+    tau = pin.rnea(model, data, q, v, a, *fext).copy()
+    return tuple(pin.computeABADerivatives(model, data, q, v, tau, *fext)[:2])
 
 
 _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
@@ -214,14 +229,15 @@ _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
     "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
     "difd": _held_derivatives,
 }
-"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``); the next call may overwrite results.
+"""Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``) and, if any, the external forces.
 
-These calls are the fastest of those compared: the conventions of ``aba`` and ``crba``, the inverse by the
-Cholesky factors, and derivatives of the acceleration as products with the inverse.
+The next call may overwrite results. These calls are the fastest of those compared: the conventions of ``aba``
+and ``crba``, the inverse by the Cholesky factors, and derivatives of the acceleration as products with the
+inverse.
 """
 
 
-def _symmetric(upper: Array) -> Array:
+def symmetric(upper: Array) -> Array:
     """Return the symmetric matrix whose upper triangle Pinocchio computed."""
     return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 

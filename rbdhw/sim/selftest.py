@@ -13,7 +13,7 @@ import numpy as np
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import CODES, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, PARAMETERS
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Bytes, encode, merge, requests, responses
 
@@ -53,7 +53,7 @@ def selftest(design: Design) -> str:
             expected[key] = responses(design, function, where, status, results, extended)
     order = merge(places, sent)
     asked = list(_beats(order.data, order.last))
-    answers: list[list[str]] = [[] for _ in range(16)]
+    answers: list[list[str]] = [[] for _ in range(1 << CODE_BITS)]
     for function in design.functions:
         own_keys = [key for key in places if key[0] == function]
         ranks = np.argsort(np.argsort(np.concatenate([places[key] for key in own_keys])))
@@ -74,6 +74,11 @@ def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]
     return Template(bench).substitute(
         about=about,
         name=design.name,
+        codes=1 << CODE_BITS,
+        code_bits=CODE_BITS,
+        first=HEADER["function"][0],
+        last=sum(HEADER["function"]) - 1,
+        high=HEADER["options"][0] + HIGH_CODE,
         tasks=tasks,
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),

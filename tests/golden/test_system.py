@@ -7,11 +7,12 @@ import pinocchio as pin
 import pytest
 
 from rbdhw import golden
+from rbdhw.golden.pinocchio import symmetric
 from rbdhw.golden.system import system
 from rbdhw.robot.model import BASE, JointKind
 from tests.support.mechanisms import BRANCHED, ONE_DOF, mechanism, random_parents, with_mimic
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext
-from tests.support.references import assert_close, assert_golden_is_pinocchio, references, symmetric
+from tests.support.references import assert_close, assert_golden_is_pinocchio, references
 from tests.support.strategies import random_states
 
 TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC

@@ -11,7 +11,6 @@ import pinocchio as pin
 import pytest
 
 from rbdhw import golden
-from rbdhw.arrays import SYMMETRIC
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import draft_design, write
 from rbdhw.domain.bounds import Domain, input_domain
@@ -26,6 +25,7 @@ from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.pinocchio import compute
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise
@@ -160,28 +160,12 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
 def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:
     """Return Pinocchio's results of each task, in its own layout."""
     data, found = model.createData(), []
+    drive = "tau" if FUNCTIONS[function].takes_force else "a"
     for k in range(TASKS):
-        q, v, a, tau = (arrays[name][k] for name in ("q", "v", "a", "tau"))
+        q, v, u = (arrays[name][k] for name in ("q", "v", drive))
         forces = pin.StdVec_Force([pin.Force.Zero(), *map(pin.Force, arrays["fext"][k])])
-        if function == "difd":
-            tau = pin.rnea(model, data, q, v, a, forces).copy()
-        match function:
-            case "id":
-                results = (pin.rnea(model, data, q, v, a, forces),)
-            case "fd":
-                results = (pin.aba(model, data, q, v, tau, forces),)
-            case "m":
-                results = (pin.crba(model, data, q),)
-            case "minv":
-                results = (pin.computeMinverse(model, data, q),)
-            case "did":
-                results = pin.computeRNEADerivatives(model, data, q, v, a, forces)[:2]
-            case _:
-                results = pin.computeABADerivatives(model, data, q, v, tau, forces)[:2]
-        found.append([result.copy() for result in results])
-    named = dict(zip(FUNCTIONS[function].outputs, map(np.array, zip(*found, strict=True)), strict=True))
-    upper = {name: named[name] for name in SYMMETRIC if name in named}
-    return named | {name: np.triu(M) + np.triu(M, 1).swapaxes(1, 2) for name, M in upper.items()}
+        found.append(compute(model, data, function, q, v, u, forces))
+    return {name: np.stack([results[name] for results in found]) for name in found[0]}
 
 
 def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, arrays: Arrays) -> Arrays:

@@ -8,7 +8,8 @@ import numpy as np
 import pinocchio as pin
 
 from rbdhw import golden
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.golden.pinocchio import compute_with_friction
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states
@@ -57,43 +58,8 @@ def stacked(results: list[Arrays]) -> Arrays:
 
 
 def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    """Return one task by Pinocchio; ``u`` is the torque for fd and dfd, else the acceleration.
-
-    Pinocchio adds the armature and leaves the damping to the caller.
-    """
-    rubbing = model.damping * v
-    found = _without_friction(model, function, q, v, u - rubbing if function in ("fd", "dfd") else u, fext)
-    if function == "id":
-        found["tau"] += rubbing
-    if function == "did":
-        found["dtau_dv"] += np.diag(model.damping)
-    if function in ("dfd", "difd"):
-        M = symmetric(pin.crba(model, model.createData(), q))
-        found["da_dv"] -= np.linalg.solve(M, np.diag(model.damping))
-    return found
-
-
-def _without_friction(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:
-    data = model.createData()  # results are views of data and must be copied
-    if function == "id":
-        return {"tau": pin.rnea(model, data, q, v, u, fext).copy()}
-    if function == "fd":
-        return {"a": pin.aba(model, data, q, v, u, fext).copy()}
-    if function == "m":
-        return {"M": symmetric(pin.crba(model, data, q))}
-    if function == "minv":
-        return {"Minv": symmetric(pin.computeMinverse(model, data, q))}
-    if function == "did":
-        dtau_dq, dtau_dv, _ = pin.computeRNEADerivatives(model, data, q, v, u, fext)
-        return {"dtau_dq": dtau_dq.copy(), "dtau_dv": dtau_dv.copy()}
-    tau = u if function == "dfd" else pin.rnea(model, data, q, v, u, fext)
-    da_dq, da_dv, _ = pin.computeABADerivatives(model, data, q, v, tau, fext)
-    return {"da_dq": da_dq.copy(), "da_dv": da_dv.copy()}
-
-
-def symmetric(upper: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix whose upper triangle Pinocchio computed."""
-    return np.triu(upper) + np.triu(upper, 1).T
+    """Return one task by Pinocchio; ``u`` is the torque for fd and dfd, else the acceleration."""
+    return compute_with_friction(model, model.createData(), function, q, v, u, fext)
 
 
 def _tasks(robot: Robot, function: str, arrays: Arrays) -> list[Arrays]:
@@ -102,7 +68,7 @@ def _tasks(robot: Robot, function: str, arrays: Arrays) -> list[Arrays]:
     still = {"v": (robot.nv,), "fext": (len(robot.bodies), 6), "base_v": (6,), "base_a": (6,)}
     given = {name: np.zeros((count, *shape)) for name, shape in still.items()}
     given |= {"gravity": np.tile(robot.gravity, (count, 1)), "u": given["v"]}
-    drive = "tau" if function in ("fd", "dfd") else "a"
+    drive = "tau" if FUNCTIONS[function].takes_force else "a"
     for name in (*golden.inputs_of(robot, function), "fext"):
         if name in arrays:
             given["u" if name == drive else name] = np.asarray(arrays[name])

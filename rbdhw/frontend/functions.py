@@ -154,12 +154,13 @@ class _Pipeline(SecondQuantities):
                 return (self.integrator.runge_kutta(),)
             case "drk4":
                 return self.integrator.runge_kutta_derivatives()
-            case _:
+            case "hfd":
                 parts = acceleration_hessian(
                     self._state, self._forward, self._contraction, self._task.lambda_a
                 )
                 held = self._task.held_base
                 return parts if held is None else tuple(map(held.clear_pairs, parts))
+        raise ValueError(f"function {function}: has no recording")
 
     # Kinematics
 

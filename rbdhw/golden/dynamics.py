@@ -375,8 +375,9 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return _contracted_derivatives(robot, model, function, tasks)
         case "step" | "dstep" | "rk4" | "drk4":
             return _step(robot, model, function, tasks)
-        case _:
+        case "kin":
             return kinematics(robot, model, tasks)
+    raise ValueError(f"function {function}: has no golden twin")
 
 
 def _first_derivatives(model: System, function: str, tasks: Tasks) -> dict[str, Array]:

@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +19,10 @@ from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
+from rbdhw.frontend.functions import _Pipeline
+from rbdhw.golden import dynamics
 from rbdhw.pipeline import generate
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.primitives import models, models_of
 from rbdhw.sim.selftest import TASKS, selftest
@@ -123,6 +127,25 @@ def rail(tmp_path: Path) -> Path:
 def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path, runtime: Path) -> None:
     beats = len(re.findall(r"response\[\d+\] = ", (rail / "selftest.v").read_text()))
     assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work", runtime)
+
+
+def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More functions than there were, all of them as ``m``; the codes of three have six bits."""
+    more = {f"m{code}": replace(FUNCTIONS["m"], code=code) for code in (21, 31, 32, 34, 63)}
+    for name, entry in more.items():
+        monkeypatch.setitem(FUNCTIONS, name, entry)
+        monkeypatch.setitem(CODES, name, entry.code)
+
+    def as_m(known: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: known(*("m" if isinstance(own, str) and own in more else own for own in given))
+
+    for owner, method in ((_Pipeline, "_results"), (dynamics, "_compute")):
+        monkeypatch.setattr(owner, method, as_m(getattr(owner, method)))
+    options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
+    write(generate(path("toy"), options), tmp_path / "design")
+    manifest = read(tmp_path / "design").description
+    assert manifest.stream.functions == {"id": 0, "m": 2} | {name: own.code for name, own in more.items()}
+    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
 
 
 def test_selftest_fails_where_an_answer_is_wrong(rail: Path, tmp_path: Path, runtime: Path) -> None:

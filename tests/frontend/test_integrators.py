@@ -10,7 +10,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.frontend.alternatives import DEFAULT
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
 from rbdhw.frontend.functions import trace
@@ -22,7 +21,7 @@ from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.graph_results import results
+from tests.support.graph_results import results, to_radians
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -44,10 +43,8 @@ def assert_golden(robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 
     own = regroup_inertias(align_axes(elementary(robot)))
     graph = optimise(trace(own, functions, own.links, replace(DEFAULT, **algorithms)), DEFAULT_DELAYS)
     check(graph)
-    in_turns = angular_coordinates(robot)
     for function, found in results(graph, robot, arrays, functions).items():
-        if "x_next" in found:
-            found["x_next"][:, : robot.nq][:, in_turns] *= 2.0 * np.pi
+        to_radians(robot, found)
         for name, expected in golden.evaluate(robot, function, arrays).items():
             tolerance = TOLERANCE * max(1e-3, np.abs(expected).max())
             np.testing.assert_allclose(

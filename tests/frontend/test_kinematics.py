@@ -52,7 +52,7 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int) -> None:
 
 @pytest.mark.parametrize("axes", FRAME_AXES)
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
-@pytest.mark.parametrize("name", ["toy", "iiwa14"])
+@pytest.mark.parametrize("name", ["iiwa14"])
 def test_bundled_robots(name: str, base: str, axes: str) -> None:
     robot = replace(load_urdf(path(name)), base_given=base == "given")
     assert_golden(with_frames(robot.with_floating_base() if base == "floating" else robot, axes), ("kin",), 1)

@@ -10,7 +10,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import DEFAULT
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model
@@ -23,7 +22,7 @@ from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.frontend.test_integrators import TASKS, TOLERANCE
-from tests.support.graph_results import prepared, results
+from tests.support.graph_results import prepared, results, to_radians
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -38,12 +37,11 @@ def loop_of(robot: Robot, function: str) -> Sweeps:
 def assert_golden(robot: Robot, functions: tuple[str, ...] = ("rk4", "drk4"), seed: int = 0) -> None:
     """Check functions at random states."""
     arrays = random_states(robot, TASKS, seed)
-    in_turns = angular_coordinates(robot)
     for function in functions:
         graph = unroll(loop_of(robot, function))
         check(graph)
         found = results(graph, robot, arrays, [function])[function]
-        found["x_next"][:, : robot.nq][:, in_turns] *= 2.0 * np.pi
+        to_radians(robot, found)
         for name, expected in golden.evaluate(robot, function, arrays).items():
             tolerance = TOLERANCE * max(1e-3, np.abs(expected).max())
             np.testing.assert_allclose(

@@ -101,7 +101,7 @@ def assert_golden_is_pinocchio(robot: Robot, seed: int) -> None:
 
 @pytest.mark.parametrize("axes", FRAME_AXES)
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
-@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq"])
+@pytest.mark.parametrize("name", ["iiwa14", "hyq"])
 def test_bundled_robots(name: str, base: str, axes: str) -> None:
     robot = replace(load_urdf(path(name)), base_given=base == "given")
     assert_golden_is_pinocchio(

@@ -76,7 +76,7 @@ def assert_golden_is_difference(robot: Robot, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "floating"), [("toy", False), ("iiwa14", False), ("iiwa14", True), ("hyq", False), ("hyq", True)]
+    ("name", "floating"), [("iiwa14", False), ("iiwa14", True), ("hyq", False), ("hyq", True)]
 )
 def test_bundled_robots(name: str, floating: bool) -> None:
     robot = load_urdf(path(name))

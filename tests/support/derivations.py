@@ -1,0 +1,113 @@
+"""Every function by Pinocchio, or derived from its results without the golden model: for one small robot.
+
+The robot has one joint of one degree of freedom after the other, so that positions add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pinocchio as pin
+
+from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.link_frames import chosen_frames
+from rbdhw.robot.model import Robot
+from tests.support.oracle import pinocchio_joints, pinocchio_model, placement_in_joint, to_pinocchio_q
+from tests.support.references import Arrays, references
+
+STEP = 1e-5
+"""The step of central differences, whose errors are some 1e-10 of a result."""
+
+Derivation = Callable[[Robot, str, Arrays], Arrays]
+
+
+def derived(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    """Return the regular results of a function; KeyError if there is no derivation of it."""
+    return DERIVATIONS[function](robot, function, arrays)
+
+
+def _by(name: str, results: Callable[[Arrays], np.ndarray], arrays: Arrays) -> np.ndarray:
+    """Return the derivatives of an array by an input, whose index is the last."""
+    columns = []
+    for shift in STEP * np.eye(arrays[name].shape[1]):
+        after, before = (results(arrays | {name: arrays[name] + own}) for own in (shift, -shift))
+        columns.append((after - before) / (2.0 * STEP))
+    return np.stack(columns, axis=-1)
+
+
+def _second(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    first, matrix, x, M = ("did", "m", "tau", "M") if function == "sid" else ("dfd", "minv", "a", "Minv")
+
+    def result(name: str, array: str) -> Callable[[Arrays], np.ndarray]:
+        return lambda tasks: references(robot, name, tasks)[array]
+
+    return {
+        f"d2{x}_dqdq": _by("q", result(first, f"d{x}_dq"), arrays),
+        f"d2{x}_dqdv": _by("v", result(first, f"d{x}_dq"), arrays),
+        f"d2{x}_dvdv": _by("v", result(first, f"d{x}_dv"), arrays),
+        f"d{M}_dq": _by("q", result(matrix, M), arrays),
+    }
+
+
+def _contracted(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    tensor, weights, u = ("sid", "lambda_tau", "a") if function == "hid" else ("sfd", "lambda_a", "tau")
+    qq, qv, vv, matrix = (
+        np.einsum("ti,tijk->tjk", arrays[weights], own) for own in _second(robot, tensor, arrays).values()
+    )
+    return {"H_qq": qq, "H_qv": qv, "H_vv": vv, f"H_q{u}": matrix.swapaxes(1, 2)}
+
+
+def _frames(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+    model, joints = pinocchio_model(robot), pinocchio_joints(robot)
+    added = [
+        model.addFrame(
+            pin.Frame(f"own {k}", joints[frame.body], 0, placement_in_joint(robot, frame), pin.OP_FRAME)
+        )
+        for k, frame in enumerate(chosen_frames(robot))
+    ]
+    data, tasks = model.createData(), []
+    for q, v in zip(arrays["q"], arrays["v"], strict=True):
+        pin.forwardKinematics(model, data, to_pinocchio_q(robot, q), v)
+        pin.computeJointJacobians(model, data)
+        pin.updateFramePlacements(model, data)
+        poses = [data.oMf[frame].homogeneous.copy() for frame in added]
+        jacobians = [pin.getFrameJacobian(model, data, frame, pin.LOCAL) for frame in added]
+        velocities = [pin.getFrameVelocity(model, data, frame, pin.LOCAL).vector for frame in added]
+        tasks.append((poses, jacobians, velocities))
+    return dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
+
+
+def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    """Return the next state, and for ``dstep`` and ``drk4`` its derivatives."""
+    h, n = arrays["h"][:, np.newaxis], robot.nv
+
+    def rates(tasks: Arrays, x: np.ndarray) -> np.ndarray:
+        state = {"q": x[:, :n], "v": x[:, n:]}
+        return np.hstack([x[:, n:], references(robot, "fd", tasks | state)["a"]])
+
+    def follow(tasks: Arrays) -> np.ndarray:
+        x = np.hstack([tasks["q"], tasks["v"]])
+        k1 = rates(tasks, x)
+        if function in ("step", "dstep"):
+            v = tasks["v"] + h * k1[:, n:]
+            return np.hstack([tasks["q"] + h * v, v])
+        k2 = rates(tasks, x + h / 2 * k1)
+        k3 = rates(tasks, x + h / 2 * k2)
+        k4 = rates(tasks, x + h * k3)
+        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    found = {"x_next": follow(arrays)}
+    if function in ("dstep", "drk4"):
+        found["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
+        found["B"] = _by("tau", follow, arrays)
+    return found
+
+
+DERIVATIONS: Mapping[str, Derivation] = {
+    **dict.fromkeys(DEFAULT_FUNCTIONS, references),
+    **dict.fromkeys(("sid", "sfd"), _second),
+    **dict.fromkeys(("hid", "hfd"), _contracted),
+    "kin": _frames,
+    **dict.fromkeys(("step", "dstep", "rk4", "drk4"), _step),
+}

@@ -1,0 +1,109 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Every function of the registry, from Pinocchio over each representation to the hardware and the tables."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rbdhw import golden
+from rbdhw.config import BuildOptions, Mounting
+from rbdhw.cores.core import Core
+from rbdhw.design.model import AcceleratorModel
+from rbdhw.design.packet_layout import packet_entries
+from rbdhw.explore.accelerator import plan_accelerator
+from rbdhw.frontend.base import load_mounted
+from rbdhw.protocol import CODES, FUNCTIONS
+from rbdhw.robot.model import Robot
+from rbdhw.robots import path
+from rbdhw.sim.model import respond
+from rbdhw.software.exact_library import ExactLibrary
+from tests.support.bit_exact import assert_same_bits, draw_words, modes
+from tests.support.builds import random_words
+from tests.support.derivations import derived
+from tests.support.documents import ROOT
+from tests.support.graph_results import assert_graph_is_golden
+from tests.support.rtl_cores import expected, requests, responses
+from tests.support.strategies import random_states
+
+EVERY = pytest.mark.parametrize("function", FUNCTIONS)
+
+II = {"pipeline": 4, "array": 16}
+
+
+def robot_of(function: str) -> Robot:
+    """Return two joints, with the frame of the last link if the function needs one."""
+    return load_mounted(path("toy"), Mounting(frames=("tip",) if function == "kin" else ()))
+
+
+@cache
+def built(function: str, core: str) -> tuple[AcceleratorModel, Core]:
+    """Return a build of the function alone, and its only core."""
+    mounting = Mounting(frames=("tip",) if function == "kin" else ())
+    options = BuildOptions((function,), width=12, ii=II[core], core=core, samples=128, mounting=mounting)
+    plan = plan_accelerator(robot_of(function), options)
+    (only,) = plan.cores
+    return plan.accelerator, only
+
+
+@EVERY
+def test_golden_is_pinocchio_or_derived_from_it(function):
+    robot = robot_of(function)
+    arrays = random_states(robot, 3, seed=CODES[function])
+    results = golden.evaluate(robot, function, arrays)
+    others = derived(robot, function, arrays)
+    assert tuple(others) == FUNCTIONS[function].outputs
+    for name, array in others.items():
+        np.testing.assert_allclose(
+            results[name], array, rtol=0, atol=1e-7 * np.abs(array).max(), err_msg=name
+        )
+
+
+@EVERY
+def test_the_graph_is_golden(function):
+    assert_graph_is_golden(robot_of(function), CODES[function], functions=(function,))
+
+
+@pytest.mark.parametrize(
+    ("function", "core"),
+    [
+        pytest.param(name, core, marks=pytest.mark.verify if own.stages > 1 and core == "array" else ())
+        for name, own in FUNCTIONS.items()
+        for core in II
+    ],
+)
+def test_the_hardware_is_the_program(function, core):
+    _, own = built(function, core)
+    component = own.component(None)
+    words = random_words(component.program, 6, seed=1)
+    asked = requests(component.program, 6, seed=2)
+    assert responses(component, words, 2, asked) == expected(component.program, words, asked)
+
+
+@EVERY
+def test_c_is_the_program(function):
+    model, _ = built(function, "pipeline")
+    library = ExactLibrary(model, flags=["-O0"])
+    for name, extended in modes(model):
+        words = draw_words(model, name, extended, 50)
+        assert_same_bits(library.respond(name, words, extended), respond(model, name, words, extended))
+
+
+@EVERY
+def test_every_word_has_a_unit(function):
+    model, _ = built(function, "pipeline")
+    entries = packet_entries(model.interface, model.robot)
+    words = [word for kind in ("inputs", "outputs", "optional_outputs") for word in entries[kind][function]]
+    assert words
+    assert all(word["unit"] for word in words)
+
+
+@EVERY
+@pytest.mark.parametrize("page", ["README.md", "docs/interface.md"])
+def test_the_tables_have_a_row(function, page):
+    first = re.findall(r"^\|(.*?)\|", (ROOT / page).read_text(), re.MULTILINE)
+    assert function in re.findall(r"`(\w+)`", " ".join(first))

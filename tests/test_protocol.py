@@ -3,6 +3,7 @@
 from rbdhw.protocol import (
     CODE_BITS,
     CODES,
+    COMMANDS,
     DEFAULT_FUNCTIONS,
     EXTENDED,
     FLAGS,
@@ -36,14 +37,38 @@ def test_each_status_has_its_bit():
     assert len(Status.__members__) == 4
 
 
-def test_codes_never_change():
-    """A new function adds an entry here; an entry that is here never changes and never goes."""
-    first = {"id": 0, "fd": 1, "m": 2, "minv": 3, "did": 4, "dfd": 5, "difd": 6}
-    second = {"sid": 7, "sfd": 8, "hid": 9, "hfd": 10}
-    steps = {"step": 12, "dstep": 13, "rk4": 14, "drk4": 15}
-    commands = {"rollout": 16, "load": 17, "load_parameters": 18, "load_cost": 19, "load_gains": 20}
-    assert {**first, **second, "kin": 11, **steps, **commands} == CODES
-    assert tuple(first) == DEFAULT_FUNCTIONS
+BASE = ("base_v", "base_a", "gravity", "parameters", "fext")
+BY_A, BY_TAU = ("q", "v", "a"), ("q", "v", "tau")
+STEP = (*BY_TAU, "h", "base_held", *BASE)
+
+CONTRACT = {
+    "id": (0, (*BY_A, *BASE), ("tau",)),
+    "fd": (1, (*BY_TAU, "base_held", *BASE), ("a",)),
+    "m": (2, ("q", "parameters"), ("M",)),
+    "minv": (3, ("q", "base_held", "parameters"), ("Minv",)),
+    "did": (4, (*BY_A, *BASE), ("dtau_dq", "dtau_dv")),
+    "dfd": (5, (*BY_TAU, "base_held", *BASE), ("da_dq", "da_dv")),
+    "difd": (6, (*BY_A, "base_held", *BASE), ("da_dq", "da_dv")),
+    "sid": (7, (*BY_A, *BASE), ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq")),
+    "sfd": (8, (*BY_TAU, "base_held", *BASE), ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq")),
+    "hid": (9, (*BY_A, "lambda_tau", *BASE), ("H_qq", "H_qv", "H_vv", "H_qa")),
+    "hfd": (10, (*BY_TAU, "lambda_a", "base_held", *BASE), ("H_qq", "H_qv", "H_vv", "H_qtau")),
+    "kin": (11, (*BY_A, "base_v", "base_a"), ("placement", "J", "velocity")),
+    "step": (12, STEP, ("x_next",)),
+    "dstep": (13, STEP, ("x_next", "A", "B")),
+    "rk4": (14, STEP, ("x_next",)),
+    "drk4": (15, STEP, ("x_next", "A", "B")),
+}
+"""Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
+
+COMMAND_CODES = {"rollout": 16, "load": 17, "load_parameters": 18, "load_cost": 19, "load_gains": 20}
+
+
+def test_codes_and_arrays_never_change():
+    assert {name: (own.code, own.inputs, own.outputs) for name, own in FUNCTIONS.items()} == CONTRACT
+    assert {name: own.code for name, own in COMMANDS.items()} == COMMAND_CODES
+    assert {name: row[0] for name, row in CONTRACT.items()} | COMMAND_CODES == CODES
+    assert tuple(CONTRACT)[:7] == DEFAULT_FUNCTIONS
 
 
 def test_each_code_is_given_once_and_fits_the_header():
@@ -62,39 +87,7 @@ def test_the_sixth_bit_of_a_code_is_an_option():
     assert (EXTENDED, HIGH_CODE, LOADED) == (0, 1, 2)
 
 
-def test_arrays_travel_in_their_order():
-    base = ("base_v", "base_a", "gravity", "parameters", "fext")
-    assert {name: own.inputs for name, own in FUNCTIONS.items()} == {
-        "id": ("q", "v", "a", *base),
-        "fd": ("q", "v", "tau", "base_held", *base),
-        "m": ("q", "parameters"),
-        "minv": ("q", "base_held", "parameters"),
-        "did": ("q", "v", "a", *base),
-        "dfd": ("q", "v", "tau", "base_held", *base),
-        "difd": ("q", "v", "a", "base_held", *base),
-        "sid": ("q", "v", "a", *base),
-        "sfd": ("q", "v", "tau", "base_held", *base),
-        "hid": ("q", "v", "a", "lambda_tau", *base),
-        "hfd": ("q", "v", "tau", "lambda_a", "base_held", *base),
-        "kin": ("q", "v", "a", "base_v", "base_a"),
-        **dict.fromkeys(STEPS, ("q", "v", "tau", "h", "base_held", *base)),
-    }
-    assert {name: own.outputs for name, own in FUNCTIONS.items()} == {
-        "id": ("tau",),
-        "fd": ("a",),
-        "m": ("M",),
-        "minv": ("Minv",),
-        "did": ("dtau_dq", "dtau_dv"),
-        "dfd": ("da_dq", "da_dv"),
-        "difd": ("da_dq", "da_dv"),
-        "sid": ("d2tau_dqdq", "d2tau_dqdv", "d2tau_dvdv", "dM_dq"),
-        "sfd": ("d2a_dqdq", "d2a_dqdv", "d2a_dvdv", "dMinv_dq"),
-        "hid": ("H_qq", "H_qv", "H_vv", "H_qa"),
-        "hfd": ("H_qq", "H_qv", "H_vv", "H_qtau"),
-        "kin": ("placement", "J", "velocity"),
-        **dict.fromkeys(("step", "rk4"), ("x_next",)),
-        **dict.fromkeys(("dstep", "drk4"), ("x_next", "A", "B")),
-    }
+def test_optional_arrays():
     assert FUNCTIONS["did"].optional_outputs == ("tau", "M")
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
     assert FUNCTIONS["kin"].optional_outputs == ("acceleration", "dv_dq", "da_dq", "da_dv")

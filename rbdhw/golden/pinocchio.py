@@ -203,7 +203,7 @@ def compute_with_friction(
     if FUNCTIONS[function].takes_force:
         u = u - damping * v
     results = compute(model, data, function, q, v, u, *fext)
-    if "tau" in results:
+    if "tau" in results and "v" in FUNCTIONS[function].inputs:
         results["tau"] += damping * v
     if "dtau_dv" in results:
         results["dtau_dv"] += np.diag(damping)

@@ -94,8 +94,10 @@ $(LOCKED): requirements.lock
 	@$(PIP) install --require-hashes --only-binary :all: --requirement $(VENV)/demo.txt
 	@touch $@
 
+# The package is found on sys.path (compat). Otherwise a folder of this repository's name beside which Python
+# starts would be taken for the package.
 $(DEMO): $(LOCKED) pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PIP) install --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	@touch $@
 
 $(READY): $(DEMO)

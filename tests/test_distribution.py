@@ -1,6 +1,7 @@
 """The wheel and the source distribution: complete, and usable without the repository."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import setuptools
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,14 +26,19 @@ def tracked() -> set[str]:
     return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
 
 
+def copied(source):
+    """Return a folder to which the repository was copied."""
+    for name in tracked() - LINKS:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    return source
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Return the wheel and the source distribution of a copy of the repository."""
     folder = tmp_path_factory.mktemp("distribution")
-    source = folder / "source"
-    for name in tracked() - LINKS:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        (source / name).write_bytes((ROOT / name).read_bytes())
+    source = copied(folder / "source")
     uv = Path(sys.executable).with_name("uv")
     command = [uv, "build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", folder]
     subprocess.run([*command, source], check=True, capture_output=True)
@@ -76,3 +83,24 @@ def test_the_wheel_works_from_another_folder(built, tmp_path):
     )
     assert found.returncode == 0, found.stderr
     assert '"name": "toy"' in found.stdout
+
+
+def test_python_beside_a_clone_finds_the_package(tmp_path):
+    """Installed as `make` does: the clone's folder, a namespace to Python, does not hide the package."""
+    clone = copied(tmp_path / "rbdhw")
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env" / "bin" / "python"
+    (options,) = re.findall(r"install (.*) --editable \.$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    uv, backend = Path(sys.executable).with_name("uv"), Path(setuptools.__file__).parents[1]
+    command = [uv, "pip", "install", "--offline", "--python", python, *options.split(), "--editable", clone]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    subprocess.run(command, check=True, capture_output=True, env=environment | {"PYTHONPATH": backend})
+    started = subprocess.run(
+        [python, "-c", "import rbdhw; print(rbdhw.load.__module__, rbdhw.__file__)"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert started.stdout.split() == ["rbdhw", str(clone / "rbdhw" / "__init__.py")], started.stderr

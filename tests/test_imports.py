@@ -293,6 +293,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "host": (
         "errors",
+        "runtime.files",
         "arrays",
         "protocol",
         "robot",

@@ -68,6 +68,32 @@ def top_module(directory: Path) -> str:
     return str(manifest.get("name", DEFAULT_NAME))
 
 
+def digest_of(directory: Path) -> str:
+    """Return the digest of the design in a folder: that of its manifest, which has those of all files.
+
+    Raises
+    ------
+    InputError
+        There is no manifest, or it was changed.
+    """
+    path = directory / MANIFEST
+    return _unseal(json_object(path), path)[MANIFEST]
+
+
+def check_digest(directory: Path, digest: str) -> None:
+    """Check that a folder still has the design with this digest, whole.
+
+    Raises
+    ------
+    InputError
+        It has another one, or a file is missing or was changed.
+    """
+    if digest_of(directory) != digest:
+        reason = "was generated anew since it was loaded"
+        raise InputError(str(directory), reason, "the same design", "load it again")
+    read_manifest(directory)
+
+
 def recorded_digests(directory: Path) -> dict[str, str]:
     """Return the digests in the manifest of a folder, by file; none without an intact manifest."""
     path = directory / MANIFEST

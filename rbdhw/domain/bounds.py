@@ -23,15 +23,13 @@ from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
 from rbdhw.protocol import BASE_HELD, PARAMETERS
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
+from rbdhw.robot.pinocchio import UNIT_SLACK
 
 TIME_TO_VELOCITY_LIMIT = 0.1
 """The time (s) in which the default largest acceleration reaches the velocity limit."""
 
 LEVER = 0.1
 """The lever (m) at which the largest external force gives the default largest external moment."""
-
-QUATERNION_SLACK = 2.0**-11
-"""The tolerance of a quaternion's length, for rounding at the sender."""
 
 MULTIPLIER = (-1.0, 1.0)
 """The default bounds of a multiplier. Results are proportional to the multipliers of a task."""
@@ -292,7 +290,7 @@ def _reachable(velocity: Pair) -> Pair:
     return (-largest, largest)
 
 
-_QUATERNION: Pair = (-1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK)
+_QUATERNION: Pair = (-1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK)
 
 
 def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:

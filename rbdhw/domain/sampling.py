@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.domain.bounds import QUATERNION_SLACK, Domain
+from rbdhw.domain.bounds import Domain
 from rbdhw.protocol import BASE_HELD, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
+from rbdhw.robot.pinocchio import UNIT_SLACK
 
 EXTREMES = 24
 """Each of the three kinds of extreme tasks has probability 1/EXTREMES."""
@@ -74,7 +75,7 @@ def sample(
         arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
     arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
     for place in quaternions(robot):
-        lengths = 1.0 + rng.uniform(-QUATERNION_SLACK, QUATERNION_SLACK, (tasks, 1))
+        lengths = 1.0 + rng.uniform(-UNIT_SLACK, UNIT_SLACK, (tasks, 1))
         arrays["q"][:, place] = lengths * _directions(rng, tasks, 4)
     if robot.base_chosen:
         arrays |= _modes(arrays, rng)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections import namedtuple
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw import golden
-from rbdhw.arrays import kind_of
-from rbdhw.design.digests import read_manifest
-from rbdhw.design.folder import Design, is_software, read
+from rbdhw.design.digests import check_digest
+from rbdhw.design.folder import Design
 from rbdhw.errors import InputError
 from rbdhw.host.base import chosen_base
 from rbdhw.host.engines import open_engine
-from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS, ROLLOUT
+from rbdhw.host.methods import arguments_checked, method, results_type
+from rbdhw.host.tasks import as_batch, read_arrays
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
-from rbdhw.sim.arrays import check_parameters
-from rbdhw.sim.packets import check_finite
+from rbdhw.robot.unit_length import off_unit
+from rbdhw.sim.arrays import as_numbers, as_whole, check_parameters
+from rbdhw.sim.packets import OVERFLOW, check_finite
 from rbdhw.sim.rollout import applied_forces, roll_out
 
 Array = NDArray[np.float64]
@@ -38,6 +36,10 @@ class Accelerator:
     among batches it serves all tasks. Results are named tuples: the arrays of
     :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero for results within the declared accuracy.
 
+    A quaternion, or a cosine and a sine, whose length is not one sets bit 1 of the status. Arrays that this
+    build does not take are refused. An object holds the design that the folder had when it was loaded, and a
+    pickled one is loaded again from there. Threads may share it, as long as none loads parameters.
+
     In a build with ``--base any``, ``base`` of the functions that depend on it is ``floating`` (by default),
     ``given`` or ``fixed``, for all tasks or one for each. Where the base is given, it moves by the first six
     entries of ``v``, and by ``base_a``, or those of ``a``.
@@ -50,7 +52,8 @@ class Accelerator:
         For an accelerator ``model``: the bit-exact model in C, compiled at the first call of each function;
         ``numpy``: the same in NumPy; ``rtl``: the Verilog in Verilator. For software ``float64`` or
         ``float32``: the functions in C, or in CUDA on a GPU, compiled in the same way. For both ``golden``:
-        the golden model in float64. The first one is the default. Floating point has a status of zero.
+        the golden model in float64. The first one is the default. In floating point the status is zero but
+        for lengths that are not one.
 
     Raises
     ------
@@ -59,13 +62,31 @@ class Accelerator:
     """
 
     def __init__(self, folder: str | PathLike[str], engine: str | None = None) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
         self.engine, self._engine = open_engine(self.folder, engine)
-        self.manifest: dict[str, Any] = read_manifest(self.folder)
         self._sets: Array | None = None
         if self.robot.loaded:
             count = self.manifest.get("stream", {}).get("parameter_sets", 1)
             self._sets = np.repeat(nominal_parameters(self.robot)[np.newaxis], count, axis=0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what loads the same design again, in this or another process."""
+        return _load_again, (self.folder, self.engine, self._engine.digest, self._sets)
+
+    def __copy__(self) -> Accelerator:
+        """Return an object with parameters of its own; the engine is that of this object."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _sets=self.parameter_sets)
+        return twin
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Accelerator:
+        """Return the same as :meth:`__copy__`: nothing changes an engine."""
+        return self.__copy__()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest without digests."""
+        return self._engine.manifest
 
     @property
     def robot(self) -> Robot:
@@ -87,6 +108,7 @@ class Accelerator:
         """The inertial parameters (sets, links, 10) of all sets that a call can choose; None if constant."""
         return None if self._sets is None else self._sets.copy()
 
+    @arguments_checked
     def load_parameters(self, parameters: Any, set: int = 0) -> None:  # noqa: A002 (the field's own word)
         """Use other inertial parameters in all later calls that take this set.
 
@@ -107,22 +129,20 @@ class Accelerator:
             remedy = "generate with --parameters LINK"
             reason = f"all inertial parameters of {self.folder} are constant"
             raise InputError("parameters", reason, "some that are given at run time", remedy)
-        links, found = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
-        given = parameters if isinstance(parameters, Mapping) else dict(zip(links, parameters, strict=False))
-        for link, numbers in given.items():
-            check_loaded(self.robot, link)
-            own = np.asarray(numbers, np.float64)
-            if own.shape != (found.shape[1],):
-                raise InputError(
-                    f"parameters, link '{link}'", f"shape {own.shape}", f"{found.shape[1]} numbers"
-                )
-            found[links.index(link)] = own
-        if not isinstance(parameters, Mapping) and np.shape(parameters) != found.shape:
-            raise InputError("parameters", f"shape {np.shape(parameters)}", str(found.shape))
-        check_finite(PARAMETERS, found)
-        check_parameters(self.robot, found[np.newaxis])
-        self._sets[set] = found
+        links, numbers = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
+        if isinstance(parameters, Mapping):
+            for link, own in parameters.items():
+                check_loaded(self.robot, link)
+                numbers[links.index(link)] = _shaped(f"parameters, link '{link}'", own, numbers.shape[1:])
+        else:
+            numbers = _shaped("parameters", parameters, numbers.shape)
+        check_finite(PARAMETERS, numbers)
+        check_parameters(self.robot, numbers[np.newaxis])
+        sets = self._sets.copy()
+        sets[set] = numbers
+        self._sets = sets  # at once: other threads may compute
 
+    @arguments_checked
     def load_payload(
         self,
         mass: float,
@@ -150,9 +170,10 @@ class Accelerator:
         """
         links = self.robot.loaded.links if self.robot.loaded else ()
         name = link or (links[0] if links else "")
-        alone = nominal_parameters(self.robot)[links.index(name)] if name in links else np.zeros(10)
-        parts = (np.asarray(part, np.float64) for part in (centre, inertia))
-        self.load_parameters({name: with_payload(alone, mass, *parts) if name in links else alone}, set)
+        known, heavy = name in links, float(_shaped("mass", mass, ()))
+        load = _shaped("centre", centre, (3,)), _shaped("inertia", inertia, (6,))
+        alone = nominal_parameters(self.robot)[links.index(name)] if known else np.zeros(10)
+        self.load_parameters({name: with_payload(alone, heavy, *load) if known else alone}, set)
 
     def _set(self, sets: Array, where: str, number: Any) -> Array:
         """Return the parameters (links, 10) of a set.
@@ -162,7 +183,7 @@ class Accelerator:
         InputError
             There is no such set.
         """
-        if number not in range(len(sets)):
+        if not isinstance(number, int | np.integer) or number not in range(len(sets)):
             expected = "0" if len(sets) == 1 else f"0 to {len(sets) - 1}"
             remedy = "generate with --parameters-by load and more --parameter-sets"
             raise InputError(where, f"{number!r} is not a set of {self.folder}", expected, remedy)
@@ -205,20 +226,20 @@ class Accelerator:
         if function not in self.functions:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
-        given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
-        self._check_time_step(function, given)
+        given = read_arrays(self.robot, function, arrays)
         if base is not None:
             given |= chosen_base(self.robot, function, base, given)
         if PARAMETERS in FUNCTIONS[function].inputs:
             self._with_parameters(given, parameter_set)
         self._engine.check_optional(function, given)
-        one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
-        tasks = _broadcast(given)
+        tasks, one = as_batch(given)
         extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
         status, results = self._engine.compute(function, tasks, extended)
+        status = status | OVERFLOW * off_unit(self.robot, tasks["q"])
         found = [array[0] if one else array for array in results.values()]
-        return _results(function, tuple(results))(*found, int(status[0]) if one else status)
+        return results_type(function, tuple(results))(*found, int(status[0]) if one else status)
 
+    @arguments_checked
     def rollout(
         self,
         q: Any,
@@ -279,10 +300,13 @@ class Accelerator:
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
         rows |= {"x_nominal": x_nominal, "K": K}
         design, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
-        results = roll_out(self.folder, design, tasks, every, self.engine, states=states)
+        self._engine.check_folder()
+        results = roll_out(self.folder, design, tasks, as_whole("every", every), self.engine, states=states)
+        self._engine.check_folder()
         found = [array[0] if one else array for array in results.values()]
-        return _results(ROLLOUT, tuple(results)[:-1])(*found)
+        return results_type(ROLLOUT, tuple(results)[:-1])(*found)
 
+    @arguments_checked
     def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:
         """Return the forces (K, nv) that a rollout applies: ``tau`` plus the samples of its seed, limited.
 
@@ -310,113 +334,45 @@ class Accelerator:
         base: Any = None,
     ) -> tuple[Design, dict[str, Array], bool]:
         """Return the design, the arrays of rollouts with an axis of tasks, and whether there is only one."""
-        if self._design is None:
+        design = self._engine.design
+        if design is None:
             expected = "an accelerator, generated with --functions rollout"
             raise InputError("rollout", f"{self.folder} is software", expected)
-        given = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array is not None}
-        self._check_time_step("step", given)
+        given = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
             given |= chosen_base(self.robot, "step", base, given)
         self._with_parameters(given, parameter_set)
-        one = all(array.ndim == len(kind_of(name).dimensions) for name, array in given.items())
-        loaded = {name: np.asarray(array, np.float64) for name, array in rows.items() if array is not None}
-        return self._design, _broadcast(given) | loaded, one
-
-    @cached_property
-    def _design(self) -> Design | None:
-        """The design; None for software."""
-        return None if is_software(self.manifest) else read(self.folder)
-
-    def _check_time_step(self, function: str, given: Mapping[str, Array]) -> None:
-        """Check that tasks bring a step in time if the build does not have a fixed one."""
-        fixed = self.robot.time_step
-        if fixed is not None and "h" in given:
-            raise InputError("array 'h'", f"this build has a time step of {fixed:g} s", "none")
-        if "h" in golden.inputs_of(self.robot, function) and "h" not in given:
-            raise InputError("array 'h'", "missing", "the step in time of each task, or one for all")
+        tasks, one = as_batch(given)
+        loaded = {
+            name: as_numbers(f"array '{name}'", array) for name, array in rows.items() if array is not None
+        }
+        if "tau" not in loaded:
+            raise InputError("array 'tau'", "missing", "the forces (K, nv) of all rollouts")
+        return design, tasks | loaded, one
 
 
-def _broadcast(given: Mapping[str, Array]) -> dict[str, Array]:
-    """Return arrays with an axis of tasks; arrays of one task serve all tasks.
+def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:
+    """Return numbers of the user, which must have this shape."""
+    array = as_numbers(where, numbers)
+    if array.shape != shape:
+        raise InputError(where, f"shape {array.shape}", str(shape))
+    return array
+
+
+def _load_again(folder: Path, engine: str, digest: str, sets: Array | None) -> Accelerator:
+    """Return an object as it was when it was pickled.
 
     Raises
     ------
     InputError
-        Batches differ in length.
+        The folder has another design now, or is not complete.
     """
-    batches = {
-        name: len(array) for name, array in given.items() if array.ndim > len(kind_of(name).dimensions)
-    }
-    if len(set(batches.values())) > 1:
-        found = ", ".join(f"{size} of {name}" for name, size in batches.items())
-        raise InputError("arrays", found, "as many tasks in each")
-    tasks = next(iter(batches.values()), 1)
-    return {
-        name: array if name in batches else np.broadcast_to(array, (tasks, *array.shape))
-        for name, array in given.items()
-    }
-
-
-@cache
-def _results(function: str, arrays: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the type of a function's results."""
-    return namedtuple(f"{function}_results", [*arrays, "status"])
-
-
-def _method(function: str) -> Callable[..., Any]:
-    """Return the method that computes a function; its signature has the function's arrays."""
-    own = FUNCTIONS[function]
-    required = [name for name in own.inputs if name not in (BASE_HELD, *BASE, "fext")]
-    chosen = [name for name in own.inputs if name not in (BASE_HELD, *required)]
-    kinds = inspect.Parameter
-    parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
-    parameters += [
-        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if name == "h" else kinds.empty)
-        for name in required
-    ]
-    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
-    if own.base_choice:
-        parameters.append(kinds("base", kinds.KEYWORD_ONLY, default=None))
-    if own.optional_outputs:
-        parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
-    if PARAMETERS in own.inputs:
-        parameters.append(kinds("parameter_set", kinds.KEYWORD_ONLY, default=None))
-    signature = inspect.Signature(parameters)
-    names = [*required]
-
-    def method(self: Accelerator, *positional: Any, **named: Any) -> Any:
-        if len(positional) != len(names) or named:
-            arguments = signature.bind(self, *positional, **named).arguments
-            extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
-            base = arguments.pop("base", None)
-            del arguments["self"]
-            return self._call(function, arguments, extended, chosen, base)
-        return self._call(function, dict(zip(names, positional, strict=True)), False)
-
-    method.__name__ = function
-    method.__qualname__ = f"Accelerator.{function}"
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    method.__doc__ = _describe(function)
-    return method
-
-
-def _describe(function: str) -> str:
-    """Return the documentation of a method: shapes for one task, before which batches have an axis."""
-    own = FUNCTIONS[function]
-    given = ", ".join(f"``{name}`` {_shape(name, function)}" for name in own.outputs + own.optional_outputs)
-    optional = (
-        f" ``{'``, ``'.join(own.optional_outputs)}`` with ``extended``." if own.optional_outputs else ""
-    )
-    return f"Return the {own.title}: {given}, and ``status``.{optional}"
-
-
-def _shape(name: str, function: str) -> str:
-    """Return the shape of a function's result for one task, with the names of its lengths."""
-    lengths = list(map(str, kind_of(name, function).dimensions))
-    if not lengths:
-        return "()"
-    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
+    check_digest(folder, digest)
+    loaded = Accelerator(folder, engine)
+    check_digest(folder, digest)
+    loaded._sets = sets
+    return loaded
 
 
 for _function in FUNCTIONS:
-    setattr(Accelerator, _function, _method(_function))
+    setattr(Accelerator, _function, method(_function))

@@ -37,7 +37,9 @@ def chosen_base(robot: Robot, function: str, base: Any, given: Mapping[str, Arra
     if not robot.base_chosen:
         own = FLOATING if robot.floats else GIVEN if robot.base_given else FIXED
         raise InputError("base", f"the base of this build is {own}", "none", "generate with --base any")
-    names = np.asarray(base)
+    names = np.array(base)
+    if names.ndim > 1 or names.dtype.kind != "U":
+        raise InputError("base", repr(base), f"one of {', '.join(MODES)}, or one for each task")
     for name in np.unique(names):
         if name not in MODES:
             raise unknown("base", str(name), MODES)

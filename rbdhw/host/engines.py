@@ -11,22 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.design.digests import read_manifest
+from rbdhw.design.digests import check_digest, digest_of, read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_values, nominal_parameters
+from rbdhw.runtime.files import is_folder
 from rbdhw.sim.arrays import check_arrays, check_optional
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import NOT_FINITE, check_finite, decode, encode
+from rbdhw.sim.packets import decode, encode
 from rbdhw.sim.run import rtl
 from rbdhw.software import folder as software_folder
 from rbdhw.software.arrays import Array
 from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.float_library import REALS, FloatLibrary
+from rbdhw.software.folder import Software
 
 Numbers = NDArray[np.float64]
 
@@ -35,11 +37,35 @@ Answer = tuple[Integers, Mapping[str, NDArray[Any]]]
 
 
 class Engine(ABC):
-    """An engine; ``functions`` are the functions of the folder."""
+    """An engine of the design or the software that a folder had when it was loaded.
 
-    robot: Robot
-    functions: tuple[str, ...]
-    fext: tuple[int, ...]
+    Parameters
+    ----------
+    folder, digest
+        The folder, and the digest of what was read from it.
+    content
+        What was read.
+    """
+
+    reads_folder = False
+    """Whether calls read a file of the folder."""
+
+    def __init__(self, folder: Path, digest: str, content: Design | Software) -> None:
+        self.folder, self.digest = folder, digest
+        self.robot, self.functions, self.fext = content.robot, content.functions, content.fext
+        self.manifest = content.manifest
+        self.design = content if isinstance(content, Design) else None
+
+    def check_folder(self) -> None:
+        """Check that a folder of which calls read a file still has the design that was loaded.
+
+        Raises
+        ------
+        InputError
+            It has another one.
+        """
+        if self.reads_folder:
+            check_digest(self.folder, self.digest)
 
     @abstractmethod
     def check_optional(self, function: str, arrays: Mapping[str, Numbers]) -> None:
@@ -59,9 +85,7 @@ class Engine(ABC):
 class AcceleratorEngine(Engine):
     """An engine of an accelerator."""
 
-    def __init__(self, folder: Path, design: Design) -> None:
-        self.folder, self.design = folder, design
-        self.robot, self.functions, self.fext = design.robot, design.functions, design.fext
+    design: Design
 
     def check_optional(self, function: str, arrays: Mapping[str, Numbers]) -> None:
         """Check that the program reads the optional arrays of a task."""
@@ -83,37 +107,36 @@ class AcceleratorEngine(Engine):
 class RtlEngine(AcceleratorEngine):
     """The Verilog in Verilator."""
 
+    reads_folder = True
+
     def respond(
         self, function: str, words: Mapping[str, Integers], extended: bool
     ) -> tuple[Integers, dict[str, Integers]]:
         """Return the status and the output words of tasks."""
-        return rtl(self.folder, self.design, function, words, extended=extended)
+        self.check_folder()
+        found = rtl(self.folder, self.design, function, words, extended=extended)
+        self.check_folder()
+        return found
 
 
 class ModelEngine(AcceleratorEngine):
     """The bit-exact model in C."""
 
-    def __init__(self, folder: Path, design: Design) -> None:
-        super().__init__(folder, design)
-        self._library = ExactLibrary(design)
+    def __init__(self, folder: Path, digest: str, content: Design) -> None:
+        super().__init__(folder, digest, content)
+        self._library = ExactLibrary(content)
 
     def compute(self, function: str, tasks: Mapping[str, Numbers], extended: bool) -> Answer:
         """Compute tasks; the C converts between arrays and integers."""
         inputs, outputs = self._library.arrays(function)
-        given = _given(function, inputs, _as_held(self.robot, _own_layout(self, tasks)), np.float64)
+        checked = _as_held(self.robot, check_arrays(self.robot, self.fext, tasks))
         results = _results(outputs, len(tasks["q"]), extended, np.float64)
-        status = self._library.compute(function, given, results)
-        if np.any(status & NOT_FINITE):
-            for name, array in given.items():
-                check_finite(name, array)
+        status = self._library.compute(function, _given(inputs, checked, np.float64), results)
         return status, results
 
 
 class GoldenEngine(Engine):
     """The golden model in float64, whose status is always zero."""
-
-    def __init__(self, robot: Robot, functions: tuple[str, ...], fext: tuple[int, ...]) -> None:
-        self.robot, self.functions, self.fext = robot, functions, fext
 
     def check_optional(self, function: str, arrays: Mapping[str, Numbers]) -> None:
         """Accept all arrays; the golden model computes what they could give."""
@@ -128,11 +151,11 @@ class GoldenEngine(Engine):
 class SoftwareEngine(Engine):
     """The functions in C or CUDA in floating point, whose status is always zero."""
 
-    def __init__(self, software: software_folder.Software, number: str) -> None:
-        self.robot, self.functions, self.fext = software.robot, software.functions, software.fext
-        arrays = {function: software.arrays(function) for function in software.functions}
-        library = CudaLibrary if software.target == "cuda" else FloatLibrary
-        self._library = library(software.sources, arrays, number)
+    def __init__(self, folder: Path, digest: str, content: Software, number: str) -> None:
+        super().__init__(folder, digest, content)
+        arrays = {function: content.arrays(function) for function in content.functions}
+        library = CudaLibrary if content.target == "cuda" else FloatLibrary
+        self._library = library(content.sources, arrays, number)
 
     def check_optional(self, function: str, arrays: Mapping[str, Numbers]) -> None:
         """Check that the function has parameters for the optional arrays of a task."""
@@ -147,13 +170,10 @@ class SoftwareEngine(Engine):
     def compute(self, function: str, tasks: Mapping[str, Numbers], extended: bool) -> Answer:
         """Compute tasks."""
         inputs, outputs = self._library.arrays(function)
-        own = _own_layout(self, tasks)
-        for name, array in own.items():
-            check_finite(name, array)
-        given = _given(function, inputs, _as_held(self.robot, own), self._library.dtype)
-        results = _results(outputs, len(own["q"]), extended, self._library.dtype)
-        self._library.compute(function, given, results)
-        return np.zeros(len(own["q"]), np.int64), results
+        checked = _as_held(self.robot, check_arrays(self.robot, self.fext, tasks))
+        results = _results(outputs, len(tasks["q"]), extended, self._library.dtype)
+        self._library.compute(function, _given(inputs, checked, self._library.dtype), results)
+        return np.zeros(len(tasks["q"]), np.int64), results
 
 
 ACCELERATOR_ENGINES = {"model": ModelEngine, "numpy": AcceleratorEngine, "rtl": RtlEngine}
@@ -168,33 +188,21 @@ def open_engine(folder: Path, name: str | None) -> tuple[str, Engine]:
     InputError
         The folder is not complete, or does not have the engine.
     """
-    software = is_software(read_manifest(folder)) if folder.is_dir() else False
+    if not is_folder(folder):
+        raise InputError(str(folder), "no such folder", "one that `rbdhw generate` wrote")
+    digest = digest_of(folder)
+    software = is_software(read_manifest(folder))
     known = (*(REALS if software else ACCELERATOR_ENGINES), GOLDEN)
     name = name or known[0]
     if name not in known:
         raise InputError(f"engine '{name}'", f"unknown for {folder}", f"one of {', '.join(known)}")
-    if software:
-        source = software_folder.read(folder)
-        if name != GOLDEN:
-            return name, SoftwareEngine(source, name)
-        return name, GoldenEngine(source.robot, source.functions, source.fext)
-    design = read(folder)
-    if name != GOLDEN:
-        return name, ACCELERATOR_ENGINES[name](folder, design)
-    return name, GoldenEngine(design.robot, design.functions, design.fext)
-
-
-_CHECKED = {"fext", "Minv", PARAMETERS}
-"""Arrays whose numbers have to meet conditions that C does not check."""
-
-
-def _own_layout(engine: Engine, tasks: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
-    """Return arrays in the robot's own layout, checked unless C checks all of their conditions."""
-    robot = engine.robot
-    quaternions = robot.nq != robot.nv
-    if tasks["q"].shape[1:] == (robot.nq,) and not quaternions and not tasks.keys() & _CHECKED:
-        return tasks
-    return check_arrays(robot, engine.fext, tasks)
+    content = software_folder.read(folder) if software else read(folder)
+    check_digest(folder, digest)  # of one design, whatever was written meanwhile
+    if name == GOLDEN:
+        return name, GoldenEngine(folder, digest, content)
+    if isinstance(content, Software):
+        return name, SoftwareEngine(folder, digest, content, name)
+    return name, ACCELERATOR_ENGINES[name](folder, digest, content)
 
 
 def _as_held(robot: Robot, tasks: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
@@ -207,20 +215,10 @@ def _as_held(robot: Robot, tasks: Mapping[str, Numbers]) -> Mapping[str, Numbers
 
 
 def _given(
-    function: str, inputs: tuple[Array, ...], tasks: Mapping[str, Numbers], dtype: type[Any]
+    inputs: tuple[Array, ...], tasks: Mapping[str, Numbers], dtype: type[Any]
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a C function reads; their shapes are checked."""
-    count, given = len(tasks["q"]), {}
-    for own in inputs:
-        if own.name in tasks:
-            given[own.name] = np.ascontiguousarray(tasks[own.name], dtype)
-            if given[own.name].shape != (count, *own.shape):
-                reason = f"shape {tasks[own.name].shape}"
-                raise InputError(f"array '{own.name}'", reason, f"{(count, *own.shape)}")
-        elif not own.optional and own.name != "fext":
-            needed = ", ".join(each.name for each in inputs if not each.optional)
-            raise InputError(f"array '{own.name}'", "missing", f"{needed} for {function}")
-    return given
+    """Return the arrays that a C function reads."""
+    return {own.name: np.ascontiguousarray(tasks[own.name], dtype) for own in inputs if own.name in tasks}
 
 
 def _results(

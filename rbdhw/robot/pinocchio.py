@@ -29,6 +29,9 @@ Array = npt.NDArray[np.float64]
 CIRCULAR = (JointKind.CONTINUOUS, JointKind.PLANAR)
 """The kinds of joints whose angle Pinocchio replaces by its cosine and sine."""
 
+UNIT_SLACK = 2.0**-11
+"""The tolerance of the length of a quaternion, or of a cosine and a sine, for rounding at the sender."""
+
 FOLLOWING = 1e-6
 """The tolerance for a follower's coordinate against the value that its leader gives (rad or m)."""
 
@@ -71,7 +74,8 @@ class PinocchioLayout:
         return tuple(i for i in order if not (self.mimic and self.robot.bodies[i].joint.mimic))
 
     @cached_property
-    def _q_of(self) -> dict[int, slice]:
+    def q_of(self) -> dict[int, slice]:
+        """For each body whose joint has coordinates in Pinocchio, their slice of ``q``."""
         return _spans(self._bodies, [_size(self.robot.bodies[i]) for i in self._bodies])
 
     @cached_property
@@ -99,21 +103,28 @@ class PinocchioLayout:
             )
         return G
 
-    def configuration(self, q: npt.ArrayLike) -> Array:
+    def configuration(self, q: npt.ArrayLike, slack: float = UNIT_SLACK) -> Array:
         """Convert Pinocchio's ``q`` (..., nq) to the robot's (..., robot.nq).
+
+        Parameters
+        ----------
+        slack
+            How far the length of a cosine and a sine may be from one.
 
         Raises
         ------
         InputError
-            A follower is not at the position that its leader gives.
+            A follower is not at the position that its leader gives, or a cosine and a sine are no point of
+            the unit circle.
         """
         theirs = np.asarray(q, np.float64)
         ours = np.zeros((*theirs.shape[:-1], self.robot.nq))
-        for i, place in self._q_of.items():
+        for i, place in self.q_of.items():
             body = self.robot.bodies[i]
+            _check_circle(body, theirs[..., place], slack)
             if body.joint.mimic is None:
                 ours[..., self.robot.q_of[i]] = _without_circle(body, theirs[..., place])
-        for i, place in self._q_of.items():
+        for i, place in self.q_of.items():
             self._check_follower(i, theirs[..., place], ours)
         return ours
 
@@ -121,7 +132,7 @@ class PinocchioLayout:
         """Convert the robot's ``q`` (..., robot.nq) to Pinocchio's (..., nq)."""
         ours = np.asarray(q, np.float64)
         theirs = np.zeros((*ours.shape[:-1], self.nq))
-        for i, place in self._q_of.items():
+        for i, place in self.q_of.items():
             body = self.robot.bodies[i]
             theirs[..., place] = _with_circle(body, _follow(body, ours[..., self.robot.q_of[i]]))
         return theirs
@@ -187,8 +198,10 @@ def layout_of(robot: Robot, nq: int) -> PinocchioLayout | None:
 
     A robot without continuous, planar and mimicking joints has only its own layout.
     """
+    if nq == robot.nq:
+        return None
     layouts: Sequence[PinocchioLayout] = (PinocchioLayout(robot, mimic=True), PinocchioLayout(robot))
-    return next((layout for layout in layouts if layout.nq == nq != robot.nq), None)
+    return next((layout for layout in layouts if layout.nq == nq), None)
 
 
 def _size(body: Body) -> int:
@@ -216,3 +229,13 @@ def _without_circle(body: Body, q: Array) -> Array:
     if body.joint.kind not in CIRCULAR:
         return q
     return np.concatenate([q[..., :-2], np.arctan2(q[..., -1:], q[..., -2:-1])], axis=-1)
+
+
+def _check_circle(body: Body, q: Array, slack: float) -> None:
+    """Refuse a cosine and a sine whose length is not one."""
+    if body.joint.kind in CIRCULAR:
+        lengths = np.linalg.norm(q[..., -2:], axis=-1)
+        off = lengths[np.abs(lengths - 1.0) > slack]
+        if off.size:
+            reason = f"its cosine and sine have length {off.flat[0]:g}"
+            raise InputError(f"joint '{body.joint.name}'", reason, "a point of the unit circle")

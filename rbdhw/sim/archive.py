@@ -96,8 +96,7 @@ def _read_array(
     try:
         with archive.open(info) as member:
             shape, fortran, dtype = _read_header(member)
-            if not np.can_cast(dtype, np.float64, "same_kind"):
-                raise InputError(where, f"holds {_text(dtype)}", "real numbers")
+            check_real(where, dtype)
             declared, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
             if declared != left:
                 reason = f"its header declares {declared:,} bytes, but {left:,} follow"
@@ -122,8 +121,16 @@ def _read_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return header
 
 
-def _text(dtype: np.dtype[Any]) -> str:
-    return "Python objects" if dtype.hasobject else str(dtype)
+def check_real(where: str, dtype: np.dtype[Any]) -> None:
+    """Refuse an array, described by ``where``, whose elements are no real numbers.
+
+    Raises
+    ------
+    InputError
+        The message names the type of the elements.
+    """
+    if dtype.kind not in "biuf":
+        raise InputError(where, f"holds {'Python objects' if dtype.hasobject else dtype}", "real numbers")
 
 
 def _reason(error: Exception) -> str:

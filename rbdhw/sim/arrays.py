@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw import golden
 from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
 from rbdhw.design.model import AcceleratorModel
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, unknown
 from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
+from rbdhw.robot.unit_length import check_directions
 from rbdhw.runtime.number_bounds import TASK_NUMBER
+from rbdhw.sim.archive import check_real
 from rbdhw.sim.packets import check_finite
 
 Array = NDArray[np.float64]
@@ -28,9 +32,40 @@ ASYMMETRY = 1e-6
 """The largest asymmetry of a symmetric input matrix, relative to its largest element."""
 
 
-def check_arrays(
-    robot: Robot, fext: Sequence[int], arrays: Mapping[str, NDArray[np.generic]]
-) -> dict[str, Array]:
+def as_numbers(where: str, array: object) -> Array:
+    """Return an array of the user as one of float64; ``where`` describes it.
+
+    Raises
+    ------
+    InputError
+        It holds something else than real numbers, or its elements are masked.
+    """
+    if np.ma.is_masked(array):
+        raise InputError(where, "has masked elements", "real numbers")
+    try:
+        numbers = np.asarray(array)
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        raise InputError(where, f"is no array ({error})", "real numbers") from None
+    check_real(where, numbers.dtype)
+    with np.errstate(over="ignore"):  # a wider number may become infinite
+        return numbers.astype(np.float64, copy=False)
+
+
+def as_whole(where: str, number: object) -> int:
+    """Return a whole number of the user.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    try:
+        return operator.index(number)  # type: ignore[arg-type] # this is the check
+    except TypeError:
+        raise InputError(where, repr(number), "a whole number") from None
+
+
+def check_arrays(robot: Robot, fext: Sequence[int], arrays: Mapping[str, object]) -> dict[str, Array]:
     """Return the checked arrays of N tasks, converted if ``q`` has the columns of Pinocchio's model.
 
     ``fext`` are the bodies that take an external force in the build.
@@ -38,13 +73,14 @@ def check_arrays(
     Raises
     ------
     InputError
-        An array has the wrong shape, a number that is not finite or too large, a quaternion that is not of
-        unit length, a force on a body without one in this build, a base that cannot be held or an
-        acceleration of one that is not, inertial parameters that no body has or that are outside of their
-        bounds, or a matrix that is not symmetric.
+        The build does not take an array. Or an array holds no real numbers, has the wrong shape, a number
+        that is not finite or too large, a quaternion, or a cosine and a sine, of no length, a force on a body
+        without one in this build, a base that cannot be held or an acceleration of one that is not, inertial
+        parameters that no body has or that are outside of their bounds, or a matrix that is not symmetric.
     """
-    checked = _convert_layout(robot, arrays)
-    golden.with_unit_quaternions(robot, checked["q"])
+    check_taken(robot, arrays)
+    numbers = {name: as_numbers(f"array '{name}'", array) for name, array in arrays.items()}
+    checked = _convert_layout(robot, numbers)
     _check_forces(robot, fext, checked.get("fext"))
     checked |= _checked_choice(robot, checked)
     if PARAMETERS in checked:
@@ -52,6 +88,33 @@ def check_arrays(
     for name in SYMMETRIC:
         _check_symmetric(name, checked.get(name))
     return checked
+
+
+def check_taken(robot: Robot, names: Collection[str], function: str | None = None) -> None:
+    """Refuse arrays that tasks of this build, or those of one function of it, do not bring.
+
+    Raises
+    ------
+    InputError
+        The message names the array and the option of a build that takes it.
+    """
+    motion = robot.base_given or (robot.base_chosen and function is None)
+    if function is not None:
+        motion |= robot.base_chosen and "base_a" in FUNCTIONS[function].base_choice
+    mode = "tasks of this build do not say how the base moves"
+    step = f"this build has a time step of {robot.time_step or 0.0:g} s"
+    for name, taken, reason, remedy in (
+        ("gravity", robot.gravity_given, "gravity is constant in this build", "generate with --gravity task"),
+        ("base_v", robot.base_given, mode, "generate with --base given"),
+        ("base_a", motion, mode, "generate with --base given"),
+        (BASE_HELD, robot.base_chosen, "tasks of this build do not choose whether the base is held", _ANY),
+        ("h", robot.time_step is None, step, ""),
+    ):
+        if name in names and not taken:
+            raise InputError(f"array '{name}'", reason, "none", remedy)
+
+
+_ANY = "generate with --base any"
 
 
 def check_optional(design: AcceleratorModel, function: str, arrays: Collection[str]) -> None:
@@ -69,7 +132,7 @@ def check_optional(design: AcceleratorModel, function: str, arrays: Collection[s
             raise InputError(f"array '{name}'", reason, "none", remedy)
 
 
-def _convert_layout(robot: Robot, arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Array]:
+def _convert_layout(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the checked arrays, converted if ``q`` has the columns of Pinocchio's model."""
     q = arrays["q"]
     if q.ndim != 2:
@@ -77,8 +140,11 @@ def _convert_layout(robot: Robot, arrays: Mapping[str, NDArray[np.generic]]) -> 
         expected = f"(N, {robot.nq}), a row for each task"
         raise InputError("array 'q'", f"shape {q.shape}", expected, remedy)
     layout = layout_of(robot, q.shape[1])
-    shapes = _shapes(robot, len(q), layout)
-    checked = {name: _check_array(name, array, shapes[name]) for name, array in arrays.items()}
+    shapes = task_shapes(robot, q.shape[1])
+    for name in arrays.keys() - shapes.keys():
+        raise unknown("array", name, tuple(shapes))
+    checked = {name: _check_array(name, array, (len(q), *shapes[name])) for name, array in arrays.items()}
+    check_directions(robot, checked["q"])
     if layout is None:
         return checked
     return checked | {name: _convert(layout, name, checked[name]) for name in checked.keys() & _CONVERTED}
@@ -89,40 +155,39 @@ _CONVERTED = {"q", "v", "a", "tau", *MULTIPLIERS}
 
 
 def _convert(layout: PinocchioLayout, name: str, array: Array) -> Array:
-    forces = {"tau": layout.force, "lambda_a": layout.force}
-    convert = {"q": layout.configuration, **forces}.get(name, layout.velocity)
+    conversions: dict[str, Callable[[Array], Array]] = {
+        "q": partial(layout.configuration, slack=math.inf),  # tasks of other lengths are flagged
+        **dict.fromkeys(("tau", "lambda_a"), layout.force),
+    }
     try:
-        return convert(array)
+        return conversions.get(name, layout.velocity)(array)
     except InputError as error:
         remedy = "build Pinocchio's model with mimic=True"
         raise replace(error.within(f"array '{name}'"), remedy=remedy) from None
 
 
-def _shapes(robot: Robot, tasks: int, layout: PinocchioLayout | None) -> dict[str, tuple[int, ...]]:
-    """Return the required shape of each array, in Pinocchio's layout or, if that is None, the robot's own."""
+def task_shapes(robot: Robot, columns: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array for one task, in the layout in which ``q`` has these columns."""
+    layout = layout_of(robot, columns)
     nq, nv = (robot.nq, robot.nv) if layout is None else (layout.nq, layout.nv)
-    vector, matrix = (tasks, nv), (tasks, robot.nv, robot.nv)
-    wrenches = (tasks, len(robot.bodies), 6)
-    shapes = {"q": (tasks, nq), "v": vector, "a": vector, "tau": vector, "fext": wrenches}
-    shapes |= dict.fromkeys(MULTIPLIERS, vector) | dict.fromkeys(("h", BASE_HELD), (tasks,))
-    shapes[PARAMETERS] = (tasks, robot.sizes["loaded"], len(NUMBERS))
-    return {**shapes, "Minv": matrix, "base_v": (tasks, 6), "base_a": (tasks, 6), "gravity": (tasks, 3)}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("v", "a", "tau", *MULTIPLIERS), (nv,))
+    shapes |= dict.fromkeys(("h", BASE_HELD, "seed"), ())
+    shapes |= {"q": (nq,), "fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
+    shapes |= {"base_v": (6,), "base_a": (6,), "gravity": (3,)}
+    return shapes | {PARAMETERS: (robot.sizes["loaded"], len(NUMBERS))}
 
 
-def _check_array(name: str, array: NDArray[np.generic], shape: tuple[int, ...]) -> Array:
-    if name in ("h", BASE_HELD) and array.ndim == 0:
-        array = np.broadcast_to(array, shape)
-    if array.shape != shape:
-        raise InputError(f"array '{name}'", f"shape {array.shape}", str(shape))
-    with np.errstate(over="ignore"):  # a wider number may become infinite
-        numbers = array.astype(np.float64)
+def _check_array(name: str, numbers: Array, shape: tuple[int, ...]) -> Array:
+    if len(shape) == 1 and numbers.ndim == 0:
+        numbers = np.broadcast_to(numbers, shape)
+    if numbers.shape != shape:
+        raise InputError(f"array '{name}'", f"shape {numbers.shape}", str(shape))
+    if np.abs(numbers).max(initial=0.0) <= TASK_NUMBER:
+        return numbers
     check_finite(name, numbers)
-    places = np.argwhere(np.abs(numbers) > TASK_NUMBER)
-    if len(places):
-        place = tuple(places[0].tolist())
-        expected = f"magnitudes of up to {TASK_NUMBER:g}"
-        raise InputError(f"array '{name}', row {place[0]}", f"{numbers[place]:g}", expected)
-    return numbers
+    place = tuple(np.argwhere(np.abs(numbers) > TASK_NUMBER)[0].tolist())
+    expected = f"magnitudes of up to {TASK_NUMBER:g}"
+    raise InputError(f"array '{name}', row {place[0]}", f"{numbers[place]:g}", expected)
 
 
 def _checked_choice(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -130,9 +195,6 @@ def _checked_choice(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Arra
     tasks = len(arrays["q"])
     held, motion = arrays.get(BASE_HELD, np.zeros(tasks)), arrays.get("base_a", np.zeros((tasks, 6)))
     if not robot.base_chosen:
-        if held.any():
-            reason = "tasks of this build do not choose whether the base is held"
-            raise InputError(f"array '{BASE_HELD}'", reason, "none", "generate with --base any")
         return {}
     odd = np.flatnonzero((held != 0.0) & (held != 1.0))
     if len(odd):

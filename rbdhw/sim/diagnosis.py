@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import MULTIPLIERS, WordName
 from rbdhw.design.folder import Design
-from rbdhw.domain.bounds import QUATERNION_SLACK
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import quaternions
 from rbdhw.fixed.angles import TURN
@@ -23,8 +22,10 @@ from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.protocol import BASE_HELD, PARAMETERS, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
-from rbdhw.robot.model import JointKind
+from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.parameters import held_bounds
+from rbdhw.robot.pinocchio import UNIT_SLACK
+from rbdhw.robot.unit_length import unit_vectors
 from rbdhw.sim.packets import encode
 
 Array = NDArray[np.float64]
@@ -147,6 +148,18 @@ def diagnose(
     words = encode(design, function, arrays, extended)
     found = explain(design, function, words, graph_inputs(design.robot, arrays), extended)
     return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in found)
+
+
+def explain_circles(robot: Robot, function: str, q: Array) -> list[Cause]:
+    """Return the causes of tasks (N,) that are flagged for cosines and sines of the user's ``q``."""
+    bounds, remedy = (1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK), "bring [cosine sine] to unit length"
+    return [
+        _cause(
+            function, OVERFLOW, f"length of the {own.name}", own.off(q), own.lengths(q), bounds, "1", remedy
+        )
+        for own in unit_vectors(robot, q.shape[1])
+        if own.circle and own.off(q).any()
+    ]
 
 
 def explain(
@@ -311,10 +324,10 @@ def _overflows(
     overflowed = np.any([found.tasks for found in first], axis=0)
     explained = np.zeros_like(overflowed)
     for joint, length in _quaternion_lengths(design, values).items():
-        off = overflowed & (np.abs(length - 1.0) > QUATERNION_SLACK)
+        off = overflowed & (np.abs(length - 1.0) > UNIT_SLACK)
         if off.any():
             explained |= off
-            bounds = 1.0 - QUATERNION_SLACK, 1.0 + QUATERNION_SLACK
+            bounds = 1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK
             signal = f"quaternion length of joint '{joint}'"
             yield _cause(function, OVERFLOW, signal, off, length, bounds, "1", _UNIT_LENGTH)
     program = design.program_of(function)

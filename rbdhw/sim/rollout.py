@@ -17,9 +17,10 @@ from rbdhw.fixed.rollout import force_words
 from rbdhw.golden.rollout import cost as golden_cost
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.protocol import NEXT_STATE
-from rbdhw.sim.arrays import check_arrays
+from rbdhw.robot.unit_length import off_unit
+from rbdhw.sim.arrays import as_numbers, check_arrays
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
+from rbdhw.sim.packets import OVERFLOW, decode, encode
 from rbdhw.sim.rollout_arrays import COSTS, FEEDBACK, check_costs, check_feedback, check_samples
 from rbdhw.sim.rollout_model import SEED, Answered, Rollouts, compute, sent_after, step_forces
 from rbdhw.sim.rollout_packets import simulate_rollouts
@@ -63,10 +64,12 @@ def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> G
     shape = model.interface.rollout
     if shape is None:
         raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")
-    tau = np.asarray(arrays["tau"])
+    tau = as_numbers("array 'tau'", arrays["tau"])
     if tau.ndim != 2 or not 1 <= len(tau) <= shape.horizon:
         expected = f"(K, {model.robot.nv}) for K of 1 to {shape.horizon} steps"
-        raise InputError("array 'tau'", f"shape {tau.shape}", expected, "generate with a larger --horizon")
+        longer = tau.ndim == 2 and len(tau) > shape.horizon
+        remedy = "generate with a larger --horizon" if longer else ""
+        raise InputError("array 'tau'", f"shape {tau.shape}", expected, remedy)
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
     loaded = ("tau", "std", SEED, *COSTS, *FEEDBACK)
@@ -176,6 +179,22 @@ def roll_out(
     InputError
         For unusable arrays.
     """
+    found = _answers(directory, model, arrays, every, engine, cache, states)
+    off = off_unit(model.robot, as_numbers("array 'q'", arrays["q"]))
+    first = np.where(off, 1, found["first_flagged"])
+    return found | {"first_flagged": first, "status": np.asarray(found["status"], np.int64) | OVERFLOW * off}
+
+
+def _answers(
+    directory: Path,
+    model: AcceleratorModel,
+    arrays: Mapping[str, Array],
+    every: int,
+    engine: str,
+    cache: Path | None,
+    states: bool,
+) -> dict[str, NDArray[np.generic]]:
+    """Return what an engine answers."""
     if engine == "golden":
         return golden_answers(model, arrays, every, states)
     given = check(model, arrays, every)

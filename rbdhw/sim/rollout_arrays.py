@@ -14,6 +14,7 @@ from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import motion_of
 from rbdhw.protocol import COST, GAINS, SAMPLES
 from rbdhw.robot.model import Robot
+from rbdhw.sim.arrays import as_numbers
 from rbdhw.sim.packets import check_finite
 from rbdhw.sim.rollout_model import SEED
 from rbdhw.sim.rollout_signs import continuous
@@ -55,7 +56,7 @@ def _check_deviations(model: AcceleratorModel, given: Array, steps: int) -> Arra
 
 def _check_rows(name: str, given: Array, steps: int, lowest: Array, highest: Array) -> Array:
     """Return an array of rows (K, n) within bounds (n,); one row serves all steps."""
-    array, size = np.asarray(given, np.float64), len(lowest)
+    array, size = as_numbers(f"array '{name}'", given), len(lowest)
     if array.shape not in ((size,), (steps, size)):
         expected = f"({steps}, {size}), or ({size},) for all steps"
         raise InputError(f"array '{name}'", f"shape {array.shape}", expected)
@@ -129,7 +130,7 @@ def check_feedback(
         raise InputError("array 'x_nominal'", "missing", "the state without feedback, of each step or of all")
     nominal = _check_reference(model, "x_nominal", arrays.get("x_nominal"), steps)
     shape = (model.robot.nv, 2 * model.robot.nv)
-    gains = np.asarray(arrays.get("K", np.zeros(shape)), np.float64)
+    gains = as_numbers("array 'K'", arrays.get("K", np.zeros(shape)))
     if gains.shape not in (shape, (steps, *shape)):
         expected = f"({steps}, {shape[0]}, {shape[1]}), or {shape} for all steps"
         raise InputError("array 'K'", f"shape {gains.shape}", expected)
@@ -173,11 +174,11 @@ def _neutral(robot: Robot) -> Array:
 
 def _check_seeds(model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int) -> Integers:
     """Return the seed of each rollout."""
-    given = np.asarray(arrays.get(SEED, 0))
+    given = as_numbers(f"array '{SEED}'", arrays.get(SEED, 0))
     if given.shape not in ((), (tasks,)):
         raise InputError(f"array '{SEED}'", f"shape {given.shape}", f"({tasks},), or one for all")
     most = MOST_SEED_OF_SINGLES if model.interface.converts else MOST_SEED
-    seeds = np.broadcast_to(given, (tasks,)).astype(np.float64)
+    seeds = np.broadcast_to(given, (tasks,))
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~((seeds >= 0) & (seeds <= most) & (seeds == np.floor(seeds))))
     if len(bad):

@@ -16,13 +16,15 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.robot.unit_length import off_unit
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.archive import read_archive
-from rbdhw.sim.arrays import check_arrays, check_optional
-from rbdhw.sim.diagnosis import Cause, diagnose
+from rbdhw.sim.arrays import as_numbers, check_arrays, check_optional
+from rbdhw.sim.diagnosis import Cause, diagnose, explain_circles, order_causes
 from rbdhw.sim.loads import load_packets, loads_of
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import (
+    OVERFLOW,
     TAGS,
     answers,
     contents,
@@ -50,9 +52,10 @@ ENGINES = ("model", "numpy", "rtl", "golden")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Checked arrays, the names of unused arrays in the file, and warnings."""
+    """Checked arrays, ``q`` as it was given, the names of unused arrays in the file, and warnings."""
 
     arrays: dict[str, Array]
+    q: Array
     ignored: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -137,10 +140,12 @@ def run(
         words = encode(design, function, arrays, extended)
         status, words = _respond(directory, design, function, words, extended, engine, cache)
         results = decode(design, function, words, extended)
+    status |= OVERFLOW * off_unit(design.robot, loaded.q)
     flagged = np.flatnonzero(status)
     if len(flagged):
         progress(f"explaining {len(flagged)} flagged tasks")
-    causes = diagnose(design, function, _rows(arrays, flagged), extended, flagged)
+    circles = explain_circles(design.robot, function, loaded.q)
+    causes = order_causes([*circles, *diagnose(design, function, _rows(arrays, flagged), extended, flagged)])
     _write(target, {**results, "status": status})
     return _outcome("task", status, causes, loaded)
 
@@ -190,9 +195,15 @@ def _run_rollout(
     first_flagged = results["first_flagged"].astype(np.int64)
     if first_flagged.any():
         progress(f"explaining {np.count_nonzero(first_flagged)} flagged rollouts")
-    causes = explain_rollouts(design, prepare_checked(design, given, every), first_flagged, given.states)
+    q = as_numbers("array 'q'", arrays["q"])
+    causes = order_causes(
+        [
+            *explain_circles(design.robot, ROLLOUT, q),
+            *explain_rollouts(design, prepare_checked(design, given, every), first_flagged, given.states),
+        ]
+    )
     _write(target, results)
-    loaded = Loaded(given.states, ignored, tuple(suspicions(design, given.states)))
+    loaded = Loaded(given.states, q, ignored, tuple(suspicions(design, given.states)))
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
 
 
@@ -268,7 +279,8 @@ def load(design: Design, function: str, path: Path) -> Loaded:
         checked = check_arrays(design.robot, design.fext, arrays)
     except InputError as error:
         raise error.within(path) from None
-    return Loaded(checked, archive.others, tuple(suspicions(design, checked)))
+    q = as_numbers("array 'q'", arrays["q"])
+    return Loaded(checked, q, archive.others, tuple(suspicions(design, checked)))
 
 
 def rtl(

@@ -87,10 +87,12 @@ class _CudaFunction(Function):
 
     def loads(self, kernel: Kernel) -> list[str]:
         """Return the lines that read the words of a task."""
-        return [
+        read = [
             f"words[{k}] = {_element(self.inputs[place], element)};"
             for k, (place, element) in enumerate(self.words(kernel))
         ]
+        unit = [", ".join(f"words[{k}]" for k in own) for own in self.quaternions(kernel)]
+        return read + [f"to_unit_length({words});" for words in unit]
 
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and those that are always zero or one."""

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import angular_coordinates
+from rbdhw.domain.sampling import quaternions
 from rbdhw.graph.graph import Graph
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
@@ -129,6 +130,8 @@ class Function(Declaration):
             yield f"{word} = {value};"
             if kernel.is_angle(name):
                 yield f"far_away |= !({word} <= R(FAR) && {word} >= R(-FAR));"
+        for elements in self.quaternions(kernel):
+            yield f"to_unit_length({', '.join(f'words + {k}' for k in elements)}, 1);"
 
     def write_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that write the results of one task to its arrays."""
@@ -191,6 +194,8 @@ class Function(Declaration):
             ones = [_entry(*place) for place in self.ones]
             for side, own in (("input", words), ("zero", zeros), ("one", ones)):
                 parts.append(table("struct word", f"{kernel.name}_{side}", own or [_entry(0, 0)]))
+            four = [f"{{{', '.join(map(str, own))}}}" for own in self.quaternions(kernel)]
+            parts.append(table("struct four", f"{kernel.name}_quaternion", four or ["{0, 0, 0, 0}"]))
             elements = [own.initialiser for own in self.elements(kernel)]
             parts.append(table("struct element", f"{kernel.name}_element", elements))
         return "".join(parts)
@@ -203,6 +208,12 @@ class Function(Declaration):
             k = names.index(word.array)
             found.append((k, self.inputs[k].place(word.index)))
         return found
+
+    def quaternions(self, kernel: Kernel) -> list[list[int]]:
+        """Return the words of each quaternion of which the kernel reads all elements."""
+        places = {name: k for k, name in enumerate(kernel.inputs)}
+        names = [[f"q[{k}]" for k in range(own.start, own.stop)] for own in quaternions(self.robot)]
+        return [[places[name] for name in own] for own in names if places.keys() >= {*own}]
 
     def elements(self, kernel: Kernel) -> list[Place]:
         """Return the elements of results that the kernel computes, in the order of its results."""

@@ -147,7 +147,7 @@ def test_a_payload_is_a_body_more(folder):
             {"tip": np.ones(10)},
             "link 'tip' is fixed to 'forearm'; expected of upper_arm, forearm; give those of 'forearm'",
         ),
-        ({"forearm": np.ones(9)}, r"parameters, link 'forearm': shape \(9,\); expected 10 numbers"),
+        ({"forearm": np.ones(9)}, r"parameters, link 'forearm': shape \(9,\); expected \(10,\)"),
         (np.ones((3, 10)), r"parameters: shape \(3, 10\); expected \(2, 10\)"),
         ({"forearm": np.full(10, np.nan)}, "array 'parameters', .*: nan; expected finite numbers"),
         ({"forearm": np.full(10, 9.0)}, "link 'forearm': mass is 9; expected"),

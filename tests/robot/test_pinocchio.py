@@ -6,7 +6,8 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.errors import InputError
-from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
+from rbdhw.robot.pinocchio import UNIT_SLACK, PinocchioLayout, layout_of
+from rbdhw.robot.unit_length import off_unit
 from rbdhw.robot.urdf import load_urdf
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0.2 0.3"/><mass value="1.5"/>
@@ -87,6 +88,22 @@ def test_the_number_of_columns_of_q_selects_the_layout(urdf):
     assert layout_of(robot, robot.nq + 2) == PinocchioLayout(robot, mimic=True)
     assert layout_of(robot, robot.nq + 3) == PinocchioLayout(robot)
     assert layout_of(robot, robot.nq + 4) is None
+
+
+@pytest.mark.parametrize("joint", ["wheel", "drift"])
+def test_a_cosine_and_a_sine_off_the_circle_are_refused(urdf, joint):
+    robot = load_urdf(urdf)
+    layout, body = PinocchioLayout(robot), [body.joint.name for body in robot.bodies].index(joint)
+    theirs = layout.pinocchio_configuration(configurations(robot))
+    place = slice(layout.q_of[body].stop - 2, layout.q_of[body].stop)
+    theirs[2, place] *= 1.0 + 0.9 * UNIT_SLACK
+    layout.configuration(theirs.astype(np.float32))
+    assert not off_unit(robot, theirs).any()
+    theirs[2, place] = 1.0, np.pi / 2
+    assert off_unit(robot, theirs).tolist() == [False, False, True, False, False]
+    reason = f"joint '{joint}': its cosine and sine have length 1.86.*; expected a point of the unit circle"
+    with pytest.raises(InputError, match=reason):
+        layout.configuration(theirs)
 
 
 def test_a_mimic_off_its_position_is_refused(urdf):

@@ -1,5 +1,6 @@
 """C and CUDA in floating point: every function computes the numbers of its graph."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,22 @@ LIBRARIES = {"c": Built.library, "cuda": Built.cuda_library}
 )
 def test_every_function_computes_its_graph(language, number, robot):
     assert_computes_its_graphs(built(robot), LIBRARIES[language](built(robot), number))
+
+
+@pytest.mark.parametrize("language", list(LIBRARIES))
+@pytest.mark.parametrize("length", [0.5, 1.1, 1e3])
+def test_quaternions_are_brought_to_unit_length(language, length):
+    own = built("floating")
+    library = LIBRARIES[language](own)
+    for count in (1, 21):
+        tasks = own.tasks(count)
+        tasks["q"][:, 3:7] *= length
+        for columns in (False, True):
+            results = compute(own, library, "did", tasks, columns=columns)
+            assert_close(results, own.expected("did", tasks), TOLERANCE["float64"])
+    tasks["q"][4, 3:7] = 0.0
+    rows = np.isfinite(compute(own, library, "did", tasks)["dtau_dq"]).all(axis=(1, 2))
+    assert np.flatnonzero(~rows).tolist() == [4]
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

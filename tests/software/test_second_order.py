@@ -108,7 +108,7 @@ def test_c_fills_the_same_arrays_as_numpy(folder, function):
 def test_multipliers_of_wrong_length_are_refused(folder):
     accelerator = rbdhw.load(folder)
     nv = accelerator.robot.nv
-    with pytest.raises(InputError, match=r"array 'lambda_a': shape .*; expected \(1, 2\)"):
+    with pytest.raises(InputError, match=r"array 'lambda_a': shape \(3,\); expected \(2,\) for one"):
         accelerator.hfd(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(nv + 1))
 
 

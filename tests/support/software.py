@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from rbdhw import golden
 from rbdhw.config import Mounting
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
@@ -62,11 +63,13 @@ class Built:
         return {**found, "Minv": half + half.swapaxes(1, 2)}
 
     def expected(self, function, tasks, supplied=False):
-        """Return the results of the interpreter."""
+        """Return the results of the interpreter; quaternions of the tasks need not have unit length."""
         source = self.sources[function]
         graph = source.extended if supplied else source.graph
         arrays = {own.name: np.zeros((len(tasks["q"]), *own.shape)) for own in self.arrays[function][1]}
-        inputs = graph_inputs(self.robot, {name: array.astype(np.float64) for name, array in tasks.items()})
+        numbers = {name: array.astype(np.float64) for name, array in tasks.items()}
+        numbers["q"] = golden.with_unit_quaternions(self.robot, numbers["q"])
+        inputs = graph_inputs(self.robot, numbers)
         unflatten(arrays, interpret(graph, inputs).items())
         return arrays
 

@@ -1,0 +1,103 @@
+"""The methods of an accelerator: their signatures, their documentation and the types of their results."""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+from rbdhw.arrays import kind_of
+from rbdhw.errors import InputError
+from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
+
+
+@cache
+def results_type(function: str, arrays: tuple[str, ...]) -> Callable[..., Any]:
+    """Return the type of a function's results."""
+    return namedtuple(f"{function}_results", [*arrays, "status"])
+
+
+def arguments_checked(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that refuses arguments that it does not have, and calls without those that it needs."""
+    signature = inspect.signature(call)
+
+    @wraps(call)
+    def checked(*positional: Any, **named: Any) -> Any:
+        bind(signature, call.__name__, positional, named)
+        return call(*positional, **named)
+
+    return checked
+
+
+def bind(
+    signature: inspect.Signature, name: str, positional: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by name, without ``self``.
+
+    Raises
+    ------
+    InputError
+        The signature has no such argument, or one is missing.
+    """
+    try:
+        arguments = signature.bind(*positional, **named).arguments
+    except TypeError as error:
+        names = [each.name for each in signature.parameters.values() if each.name != "self"]
+        raise InputError(f"function '{name}'", str(error), f"{name}({', '.join(names)})") from None
+    arguments.pop("self", None)
+    return arguments
+
+
+def method(function: str) -> Callable[..., Any]:
+    """Return the method that computes a function; its signature has the function's arrays."""
+    own = FUNCTIONS[function]
+    required = [name for name in own.inputs if name not in (BASE_HELD, *BASE, "fext")]
+    chosen = [name for name in own.inputs if name not in (BASE_HELD, *required)]
+    kinds = inspect.Parameter
+    parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
+    parameters += [
+        kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if name == "h" else kinds.empty)
+        for name in required
+    ]
+    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
+    if own.base_choice:
+        parameters.append(kinds("base", kinds.KEYWORD_ONLY, default=None))
+    if own.optional_outputs:
+        parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
+    if PARAMETERS in own.inputs:
+        parameters.append(kinds("parameter_set", kinds.KEYWORD_ONLY, default=None))
+    signature, names = inspect.Signature(parameters), [*required]
+
+    def compute(self: Any, *positional: Any, **named: Any) -> Any:
+        if len(positional) != len(names) or named:
+            arguments = bind(signature, function, (self, *positional), named)
+            extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
+            base = arguments.pop("base", None)
+            return self._call(function, arguments, extended, chosen, base)
+        return self._call(function, dict(zip(names, positional, strict=True)), False)
+
+    compute.__name__ = function
+    compute.__qualname__ = f"Accelerator.{function}"
+    compute.__signature__ = signature  # type: ignore[attr-defined]
+    compute.__doc__ = _describe(function)
+    return compute
+
+
+def _describe(function: str) -> str:
+    """Return the documentation of a method: shapes for one task, before which batches have an axis."""
+    own = FUNCTIONS[function]
+    given = ", ".join(f"``{name}`` {_shape(name, function)}" for name in own.outputs + own.optional_outputs)
+    optional = (
+        f" ``{'``, ``'.join(own.optional_outputs)}`` with ``extended``." if own.optional_outputs else ""
+    )
+    return f"Return the {own.title}: {given}, and ``status``.{optional}"
+
+
+def _shape(name: str, function: str) -> str:
+    """Return the shape of a function's result for one task, with the names of its lengths."""
+    lengths = list(map(str, kind_of(name, function).dimensions))
+    if not lengths:
+        return "()"
+    return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"

@@ -64,7 +64,7 @@ class Try:
 class Fixed:
     """A bit-exact program, its widths, the errors of its results, and its entry among the tries.
 
-    ``predicted`` are the root mean square errors that the planner predicts, by function and stratum.
+    ``predicted`` are the root mean square errors that the planner predicts, by result and stratum.
     """
 
     program: Program
@@ -75,7 +75,7 @@ class Fixed:
 
     @property
     def ratios(self) -> dict[Row, float]:
-        """The ratio of the smallest budget to the prediction, by function and stratum, where it is known."""
+        """The ratio of the smallest budget to the prediction, by result and stratum, where it is known."""
         bounds = self.bounds
         return {
             row: bounds[row] / predicted

@@ -165,8 +165,8 @@ def _feedback_words(model: AcceleratorModel, given: Given) -> Words:
             steps = np.flatnonzero(np.abs(values) > most)
             if len(steps):
                 where = f"array 'K', step {steps[0]}, force {own.coordinate}, element {element} of the state"
-                size, largest = told_apart(abs(values[steps[0]]), most)
-                raise InputError(where, f"a magnitude of {size}", f"at most {largest}")
+                size, limit = told_apart(abs(values[steps[0]]), most)
+                raise InputError(where, f"a magnitude of {size}", f"at most {limit}")
             rows[own.stored(term)] = _nearest(model, words[own.gain(term)], values / most)
     return rows
 

@@ -207,7 +207,7 @@ def test_unusable_feedback_is_refused(folder: Path) -> None:
         ({"x_nominal": nominal + 1e6}, "array 'x_nominal', row 0, column .: 1e.06; expected"),
         (
             {"x_nominal": nominal, "K": np.full((2, 4), 1e9)},
-            "array 'K', step 0, force 0, element 0 of the state: 1e.09; expected at most",
+            "array 'K', step 0, force 0, element 0 of the state: a magnitude of 1e.09; expected at most",
         ),
         ({"Q": np.ones(4)}, "array 'Q': this build computes no costs; generate with --rollout cost"),
     ):

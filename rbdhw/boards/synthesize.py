@@ -98,6 +98,7 @@ def synthesize(
         If a program fails.
     """
     run = _Run(directory, clock_mhz, seed, tries, work, progress)
+    progress("preparing the programs")
     if board is not None:
         _check_board(board, target, count)
         design, built = _for_board(board, run)

@@ -14,6 +14,7 @@ from typing import Any
 
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress, silent
+from rbdhw.runtime.cache import process_folder, user_cache
 from rbdhw.runtime.extras import not_installed
 
 LAST_LINES = 8
@@ -26,6 +27,8 @@ TAIL_BYTES = 65536
 
 # Environment variables that override the programs of this Python environment.
 VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
+
+YOWASP_CACHE = "YOWASP_CACHE_DIR"
 
 # The version is the first dotted number in a program's output.
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
@@ -68,7 +71,7 @@ def tool_version(name: str) -> str:
     Raises InputError if it is missing, :class:`ToolError` if it prints no version.
     """
     command = [find_tool(name), "--version"]
-    status, printed = _wait_for(name, command)
+    status, printed = _wait_for(name, command, env=_environment({}))
     found = VERSION.search(printed.decode(errors="replace"))
     if status or found is None:
         raise ToolError(f"{name}: {command[0]} --version prints no version; expected a working program")
@@ -104,12 +107,23 @@ def run_tool(
         if found is not None:
             progress(found)
 
-    status, printed = _wait_for(name, command, watch, cwd=folder, env={**os.environ, **(environment or {})})
+    status, printed = _wait_for(name, command, watch, cwd=folder, env=_environment(environment or {}))
     written = log.read_bytes() if log.exists() else b""
     if printed.strip() not in written:
         log.write_bytes(written + printed)
     if status:
         raise tool_failure(name, f"exit status {status}", log)
+
+
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment with additions, and a folder in which YoWASP keeps compiled programs.
+
+    It does not start without one; this one serves users without a home that they can write to.
+    """
+    environment = {**os.environ, **added}
+    if YOWASP_CACHE not in environment and user_cache() is None:
+        environment[YOWASP_CACHE] = str(process_folder())
+    return environment
 
 
 def _tail(log: Path) -> str:

@@ -2,18 +2,21 @@
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
-device, or a missing program or extra; the message is one line.
+device, or a missing program or extra; the message is one line. After an interruption it is 128 plus the
+number of the signal, and if nobody reads the output any more it is that of SIGPIPE.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -41,6 +44,7 @@ from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 
 FOUND_WRONG, BAD_INPUT = 1, 2
+UNREAD = 128 + signal.SIGPIPE
 
 app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,6 +82,12 @@ def run_commands(commands: typer.Typer, name: str) -> None:
         status = commands(prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # the commands print through typer, which exits
+            _end_unread()
+        raise
+    except BrokenPipeError:
+        _end_unread()
     except TyperException as error:
         if error.format_message():  # empty without a command: the help is already printed
             _print_refusal(_usage(error, commands, name))
@@ -95,8 +105,15 @@ def run_commands(commands: typer.Typer, name: str) -> None:
         sys.exit(BAD_INPUT)
 
 
+def _end_unread() -> NoReturn:
+    """Exit as a program that is stopped by SIGPIPE, with nothing left to print at exit."""
+    sys.stdout = sys.stderr = io.StringIO()
+    sys.exit(UNREAD)
+
+
 def _print_refusal(error: InputError) -> None:
-    print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
+    with suppress(OSError):  # the status tells it, too
+        print(f"rbdhw: {one_line(str(error))}", file=sys.stderr)
 
 
 def _prepare_streams() -> None:

@@ -14,6 +14,7 @@ from rbdhw.boards.nextpnr import read_report
 from rbdhw.boards.synthesize import TimingError, synthesize
 from rbdhw.boards.tools import ToolError
 from rbdhw.errors import InputError
+from rbdhw.runtime.build_folder import TAG
 from rbdhw.target import TARGETS
 from tests.boards.conftest import write_manifest, write_sealed
 from tests.support.manifests import MANIFEST
@@ -62,6 +63,7 @@ def test_target_is_placed_and_routed(design: Path) -> None:
     assert report["tries"] == [{"seed": 1, "clock_mhz_achieved": report["clock_mhz_achieved"]}]
     assert set(report["versions"]) == {"yosys", "nextpnr-ecp5"}
     assert [step for step in steps if ": " not in step] == [
+        "preparing the programs",
         "synthesis with Yosys",
         "placement with nextpnr, try 1 of 3, seed 1",
     ]
@@ -90,7 +92,10 @@ def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     assert found(report, "clock_mhz_target", "clock_mhz_achieved") == (125.0, None)
     assert found(report, "bitstream", "tries", "seed") == (None, [], None)
     assert set(report["versions"]) == {"yosys"}
-    assert {step.partition(": ")[0] for step in steps} == {"synthesis with Yosys"}
+    assert {step.partition(": ")[0] for step in steps} == {
+        "preparing the programs",
+        "synthesis with Yosys",
+    }
     assert (design / "build-xcvu9p/resources.json").exists()
 
 
@@ -142,6 +147,7 @@ def test_further_seeds_are_tried_until_one_keeps_the_clock(
         {"seed": 7, "clock_mhz_achieved": 50.5},
     ]
     assert [step for step in steps if ": " not in step] == [
+        "preparing the programs",
         "synthesis with Yosys",
         "placement with nextpnr, try 1 of 4, seed 5",
         "placement with nextpnr, try 2 of 4, seed 6; best 48.3 of 50 MHz",
@@ -203,6 +209,7 @@ def test_the_bitstream_is_that_of_the_seed_that_keeps_the_clock(
     assert [one["seed"] for one in report["tries"]] == [1, 2]
     assert Path(report["bitstream"]).read_text() == "placed with seed 2"
     assert [step for step in steps if ": " not in step] == [
+        "preparing the programs",
         "synthesis with Yosys",
         "placement with nextpnr, try 1 of 3, seed 1",
         "placement with nextpnr, try 2 of 3, seed 2; best 48.0 of 50 MHz",
@@ -239,7 +246,7 @@ def test_missing_program_is_told_before_any_runs(design: Path, monkeypatch: pyte
     monkeypatch.setenv("NEXTPNR_ECP5", "/no/such/nextpnr")
     expected = "NEXTPNR_ECP5=/no/such/nextpnr: no such program; expected the path of nextpnr-ecp5"
     assert refusal(design) == expected
-    assert list((design / "build-ecp5-85").iterdir()) == []
+    assert [file.name for file in (design / "build-ecp5-85").iterdir()] == [TAG]
 
 
 def test_failing_placer_shows_the_end_of_its_log(design: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,7 +415,7 @@ def test_a_manifest_that_is_not_json_is_refused(design: Path) -> None:
     reason = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
     assert refusal(design) == (
         f"{design}/manifest.json: damaged, not JSON ({reason}); expected what generate wrote; "
-        "run `rbdhw generate` again"
+        "run `rbdhw generate` with another folder"
     )
 
 
@@ -417,7 +424,7 @@ def test_verilog_that_was_changed_is_refused(design: Path) -> None:
         verilog.write("// by hand\n")
     assert refusal(design) == (
         f"{design}/accelerator.v: is not the file that manifest.json describes: it was changed or belongs to "
-        "another design; expected the folder as it was written; run `rbdhw generate` again"
+        "another design; expected the folder as it was written; run `rbdhw generate` with another folder"
     )
 
 

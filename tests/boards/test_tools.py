@@ -47,6 +47,20 @@ def test_program_without_a_version_is_an_error(
         tool_version("yosys")
 
 
+def test_a_user_without_a_home_has_a_cache_of_compiled_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YOSYS", program(tmp_path, '#!/bin/sh\ntest -w "$YOWASP_CACHE_DIR" && echo 1.2\n'))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    assert tool_version("yosys") == "1.2"
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path))
+    assert tool_version("yosys") == "1.2"
+    monkeypatch.delenv("YOWASP_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(ToolError):  # YoWASP's own default
+        tool_version("yosys")
+
+
 def test_file_that_is_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = program(tmp_path, "none of the formats known")
     monkeypatch.setenv("YOSYS", path)

@@ -1,0 +1,99 @@
+"""The command line as a process: interruptions, outputs that are closed or full, locales, missing homes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from rbdhw.cli.app import BAD_INPUT, UNREAD
+from rbdhw.design.folder import write
+from rbdhw.robots import path
+from tests.support.designs import rail_design
+
+COMMAND = (sys.executable, "-m", "rbdhw")
+INFO = (*COMMAND, "info", str(path("toy")), "--functions", "m")
+
+
+def run(command, **settings):
+    return subprocess.run(command, text=True, check=False, **{"stderr": subprocess.PIPE, **settings})
+
+
+def test_an_interruption_ends_it_while_modules_are_imported():
+    with subprocess.Popen(INFO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert "Traceback" not in err
+    assert process.returncode in (128 + signal.SIGINT, -signal.SIGINT, 0)
+
+
+def test_a_request_to_end_ends_it_with_its_programs(tmp_path):
+    """Incomplete files are removed, as after an interruption."""
+    script = f"""
+import os, signal, sys
+from pathlib import Path
+sys.argv = ["rbdhw", "run", {str(tmp_path)!r}, "id", "--input", "x", "--output", {str(tmp_path / "out")!r}]
+from rbdhw.runtime.files import replace_file
+from rbdhw.sim import run
+def interrupted(*_, **__):
+    with replace_file(Path({str(tmp_path / "out")!r})) as made:
+        made.write_text("half")
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+run.run = interrupted
+from rbdhw.__main__ import main
+main()
+"""
+    done = run([sys.executable, "-c", script])
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_is_gone_ends_it_in_silence():
+    out, into = os.pipe()
+    os.close(out)
+    for command in (INFO, (*COMMAND, "--version")):
+        done = run(command, stdout=into)
+        assert (done.returncode, done.stderr) == (UNREAD, "")
+    done = run((*COMMAND, "info", "gone.urdf"), stdout=subprocess.PIPE, stderr=into)
+    assert (done.returncode, done.stdout) == (BAD_INPUT, "")
+    os.close(into)
+
+
+def test_an_output_that_is_closed_or_full():
+    for closing, status in (("<&- >&- 2>&-", 0), (">/dev/full", BAD_INPUT)):
+        done = run(["sh", "-c", f'exec "$@" {closing}', "sh", *INFO], stdout=subprocess.PIPE)
+        assert (done.returncode, done.stdout) == (status, ""), closing
+        assert "Traceback" not in done.stderr
+    assert run(["sh", "-c", 'exec "$@" 2>/dev/full', "sh", *COMMAND, "info", "gone"]).returncode == BAD_INPUT
+
+
+def test_a_locale_without_unicode(tmp_path):
+    text = path("toy").read_text(encoding="utf-8")
+    (tmp_path / "λ.urdf").write_text(text.replace('<robot name="toy"', '<robot name="λ"'), encoding="utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = (*COMMAND, "info", tmp_path / "λ.urdf", "--functions", "m")
+    done = run(command, stdout=subprocess.PIPE, env=environment)
+    assert done.returncode == 0
+    assert done.stdout.startswith("\\u03bb: 2 joints")
+    done = run((*command, "--json"), stdout=subprocess.PIPE, env=environment)
+    assert json.loads(done.stdout)["robot"]["name"] == "λ"
+
+
+@pytest.mark.parametrize("home", [None, "/proc/none"])
+def test_a_user_without_a_home(tmp_path, home):
+    write(rail_design(), tmp_path / "rail")
+    np.savez(tmp_path / "in.npz", **{name: np.zeros((2, 1)) for name in ("q", "v", "a")})
+    environment = {name: os.environ[name] for name in os.environ.keys() - {"HOME", "XDG_CACHE_HOME"}}
+    environment |= {"HOME": home} if home is not None else {}
+    command = (*COMMAND, "run", "rail", "id", "--input", "in.npz", "--output", "out.npz", "--engine", "model")
+    done = run(command, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["in.npz", "out.npz", "rail"]

@@ -75,4 +75,12 @@ def one_line(text: str) -> str:
     """Return ``text`` as one printable line: control characters are escaped, a long text loses its middle."""
     if len(text) > LONGEST_LINE:
         text = f"{text[: LONGEST_LINE - KEPT_END]} ... {text[-KEPT_END:]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return printable(text)
+
+
+def printable(text: str, kept: str = "") -> str:
+    """Return ``text`` with the characters escaped that do not print, but for those of ``kept``.
+
+    Names in a file may hold control characters, and characters that turn the direction of what follows.
+    """
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)

@@ -172,22 +172,23 @@ def info(
     build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Describe the robot: its joints, the operations of each function and the algorithms.
+    """Describe the robot: its joints, coordinates and their bounds, the operations of each function.
 
     With --explore, compare the hardware at many initiation intervals, or of many sets of cores.
-    The hardware options and --output require --explore.
+    The hardware options (but --domain) and --output require --explore.
     --ii, --bandwidth and --fit mark the interval that generate would choose.
     """
     if explore:
         _explore(urdf, build, output, as_json)
         return
-    idle = [name for name in OF_HARDWARE if name in build.given] + ["output"] * (output is not None)
+    hardware = [name for name in OF_HARDWARE if name != "domain" and name in build.given]
+    idle = hardware + ["output"] * (output is not None)
     if idle:
         name = idle[0].replace("_", "-")
         raise InputError(name, "has no effect on info without --explore", "both or neither")
-    options, _ = build.parse()
+    options, overrides = build.parse()
     with show_progress() as progress:
-        data = describe(urdf, options, progress)
+        data = describe(urdf, options, overrides, progress)
     if as_json:
         _print_json(data)
     else:

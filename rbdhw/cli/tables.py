@@ -16,7 +16,9 @@ from rbdhw.design.entries import ErrorEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.design.traffic import rate_text
+from rbdhw.errors import one_line, printable
 from rbdhw.estimate.model import NAMES
+from rbdhw.frontend.algorithms import ADDITION_COST, NANOSECOND_COST
 
 LINE_WIDTH = 80
 """Columns of text, and of tables if the output is not a terminal."""
@@ -26,13 +28,21 @@ LONGEST_NAME = 16
 
 INDENT = "  "
 
+COST = (
+    f"cost: multiplications + {ADDITION_COST:g} x additions + {NANOSECOND_COST:g} x ns of the longest paths"
+)
+"""What the cost is that alternatives are compared by."""
+
 OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
 """Two-line headings of cells with two figures."""
 
 
 def print_text(text: str, indent: str = "") -> None:
-    """Print text in lines of :data:`LINE_WIDTH`; ``indent`` precedes the further lines of a paragraph."""
-    for line in text.splitlines():
+    """Print text in lines of :data:`LINE_WIDTH`; ``indent`` precedes the further lines of a paragraph.
+
+    Characters that do not print are escaped.
+    """
+    for line in printable(text, "\n").split("\n"):
         print(
             textwrap.fill(
                 line, LINE_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -47,22 +57,34 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     for k, column in enumerate(columns):
         table.add_column(column, justify="right" if k else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else LINE_WIDTH, highlight=False).print(table)
+        table.add_row(*(printable(cell, "\n") for cell in row))
+    width = None if sys.stdout.isatty() else LINE_WIDTH
+    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
 def print_description(data: dict[str, Any]) -> None:
     """Print the result of ``rbdhw info``: the robot, and the operations of its functions."""
     robot = RobotEntry.model_validate(data["robot"])
-    print(f"{robot.name}: {freedoms_text(robot)}, depth {robot.depth}")
-    names = ("name", "kind", "link", "parent")
+    print_text(f"{one_line(robot.name)}: {freedoms_text(robot)}, depth {robot.depth}")
+    names = ("name", "kind", "link", "parent_link")
     joints = [
-        [*(own[name] for name in names), own["mimics"]["joint"] if own["mimics"] else ""]
+        [*(one_line(own[name]) for name in names), one_line(own["mimics"]["joint"]) if own["mimics"] else ""]
         for own in data["joints"]
     ]
     print_table("joints", ["joint", "kind", "link", "parent", "mimics"], joints)
-    print_coordinates(data["coordinates"])
+    print_coordinates(data["coordinates"], counted=bool(data["functions"]))
     print_roots(data["roots"])
+    if data["functions"]:
+        print_operations(data["functions"])
+    for function, reason in data["omitted"].items():
+        print_text(f"{function} is not counted: {reason}", INDENT)
+    print_algorithms(data["algorithms"])
+    if "limbs" in data:
+        print_limbs(data["limbs"])
+
+
+def print_operations(functions: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the operations of each function."""
     print_table(
         "operations a task",
         ["function", "variable x\nvariable", "variable x\nconstant", "additions", "reciprocals"],
@@ -74,30 +96,35 @@ def print_description(data: dict[str, Any]) -> None:
                 str(counts["additions"]),
                 str(counts["reciprocals"]),
             ]
-            for name, counts in data["functions"].items()
+            for name, counts in functions.items()
         ],
     )
-    print_algorithms(data["algorithms"])
-    if "limbs" in data:
-        print_limbs(data["limbs"])
 
 
-def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Print each coordinate of q and v: its joint, unit and limits, and how it is sent to the accelerator."""
+def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]], counted: bool) -> None:
+    """Print each coordinate of q and v: its joint, unit and bounds, and how it is sent to the accelerator.
+
+    ``counted`` says whether any function was traced, so that it is known what travels.
+    """
     for array, title in (("q", "configuration"), ("v", "velocity; a and tau have the same order")):
         rows = [
             [
                 f"{array}[{own['index']}]",
-                own["joint"] + (f", {own['part']}" if own["part"] else ""),
+                one_line(own["joint"]) + (f", {own['part']}" if own["part"] else ""),
                 own["kind"],
                 own["unit"],
-                *("-" if bound is None else f"{bound:.4g}" for bound in own["limits"].values()),
-                ", ".join(own["travels"]) or "no",
+                *("-" if bound is None else f"{bound:.4g}" for bound in own["bounds"].values()),
+                ", ".join(own["travels"]) or ("no" if counted else "?"),
             ]
             for own in coordinates[array]
         ]
         columns = ["", "joint", "kind", "unit", "lower", "upper", "travels"]
         print_table(f"coordinates: {title}", columns, rows)
+    print_text(
+        "lower, upper: the bounds of the inputs, beyond which a task is flagged (`-`: an angle that wraps)\n"
+        "travels: in which arrays of a task the coordinate is sent; no result depends on the others",
+        INDENT,
+    )
 
 
 def freedoms_text(robot: RobotEntry) -> str:
@@ -123,7 +150,8 @@ def print_roots(trials: list[dict[str, Any]]) -> None:
     """Print the candidate root links and their costs."""
     rows = [[trial["link"], str(trial["depth"]), f"{trial['cost']:.0f}"] for trial in trials]
     if rows:
-        print_table("roots", ["link", "depth", "cost"], rows)
+        title = f"roots\ndepth: joints on the longest path from the root; {COST}"
+        print_table(title, ["link", "depth", "cost"], rows)
 
 
 def print_algorithms(algorithms: dict[str, Any]) -> None:
@@ -136,7 +164,12 @@ def print_algorithms(algorithms: dict[str, Any]) -> None:
             figures = [counts, f"{cost['nanoseconds']:.0f} ns", f"{cost['total']:.0f}"]
             rows.append([f"{step}={name}", taken, *figures])
     if rows:
-        print_table("algorithms", ["algorithm", "", OPERATIONS, "longest\npaths", "cost"], rows)
+        title = (
+            "algorithms\n"
+            "longest paths: to the last result of each function, added up, before widths are known\n"
+            f"{COST}"
+        )
+        print_table(title, ["algorithm", "", OPERATIONS, "longest\npaths", "cost"], rows)
 
 
 def print_manifest(manifest: Manifest, output: Path) -> None:
@@ -156,7 +189,7 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
         )
     columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
     print_table(
-        f"{robot.name} ({freedoms_text(robot)}) for {manifest.target} -> {output}\n"
+        f"{one_line(robot.name)} ({freedoms_text(robot)}) for {manifest.target} -> {output}\n"
         f"{_hardware_text(manifest)}\n"
         "latency: first beat in to last beat out, with nothing else in flight\n"
         "tasks/s: the most that the II and the beats of the function's packets allow",
@@ -187,7 +220,8 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
         for name, own in manifest.functions.items()
     ]
     print_table(
-        f"{manifest.robot.name} ({freedoms_text(manifest.robot)}) in {manifest.target.upper()} -> {output}",
+        f"{one_line(manifest.robot.name)} ({freedoms_text(manifest.robot)}) "
+        f"in {manifest.target.upper()} -> {output}",
         ["", OPERATIONS, "takes", "gives"],
         rows,
     )
@@ -206,7 +240,10 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
     rows = [
         [name, ", ".join(own.units), f"{own.step:.1e}", f"{own.floor:.2g}"] for name, own in results.items()
     ]
-    title = "errors are relative to the result's norm, or to the floor where that is larger"
+    title = (
+        "errors are relative to the result's norm, or to the floor where that is larger\n"
+        "floor: a quarter of the median norm of the result in ordinary motions"
+    )
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
 
 
@@ -317,7 +354,7 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
             ]
         )
     title = [
-        f"{manifest.robot.name}: RTL in Verilator against the bit-exact model and the golden model",
+        f"{one_line(manifest.robot.name)}: RTL in Verilator against the bit-exact model and the golden model",
         _hardware_text(manifest),
         f"{report['tasks']:,} tasks in {report['cycles']:,} cycles: {report['mismatches']:,} mismatches, "
         f"{report['flagged']:,} flagged",
@@ -361,7 +398,9 @@ MOST_CAUSES = 10
 def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
     """Print the causes of flagged tasks, the most frequent first."""
     for cause in causes[:MOST_CAUSES]:
-        print(textwrap.fill(cause["text"], LINE_WIDTH, initial_indent="  ", subsequent_indent="    "))
+        print(
+            textwrap.fill(one_line(cause["text"]), LINE_WIDTH, initial_indent="  ", subsequent_indent="    ")
+        )
     if len(causes) > MOST_CAUSES:
         print(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
 

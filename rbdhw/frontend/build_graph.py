@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from math import inf
 from types import MappingProxyType
 
 from rbdhw.config import BuildOptions
+from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.errors import InputError
-from rbdhw.frontend.algorithms import ADDITION_COST, AlgorithmChoice, choose, cost_of, without_long_inverse
+from rbdhw.frontend.algorithms import (
+    ADDITION_COST,
+    NEEDED_BY,
+    AlgorithmChoice,
+    choose,
+    cost_of,
+    without_long_inverse,
+)
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.graph.check import check
@@ -35,6 +44,9 @@ DEFAULT_DELAYS = target(BuildOptions().target).delays
 
 ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
 """The algorithms with which roots are compared."""
+
+TRIALS = 15
+"""About as many alternatives of a whole robot are traced in a search, and four more for each body."""
 
 ROOT_EVALUATIONS = 6
 """The most roots that are compared, including the URDF's own."""
@@ -131,10 +143,13 @@ def prepare(
     delays: Delays = DEFAULT_DELAYS,
     forced: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = silent,
+    *,
+    most_traced: float = inf,
 ) -> Model:
     """Rewrite a robot's frames and inertias, and choose its algorithms, so that operations become fewer.
 
-    Algorithms named in ``forced`` are taken whatever they cost.
+    Algorithms named in ``forced`` are taken whatever they cost. If the search would trace more operations
+    than ``most_traced``, frames stay where they are, and the algorithms are those that mostly cost least.
     """
     forced = without_long_inverse(elementary(source), functions, forced)
     bodies = external_bodies(source, fext)
@@ -148,9 +163,15 @@ def prepare(
         return operation_cost(robot, representatives, own)
 
     progress(REWRITE_STAGE)
-    robot, names, skipped = best_rewrite(
-        elementary(source), count_evaluations(cost, within(REWRITE_STAGE, progress))
-    )
+    plain = regroup_inertias(align_axes(elementary(source)))
+    search = most_traced == inf or searched_operations(plain, functions) <= most_traced
+    if search:
+        robot, names, skipped = best_rewrite(
+            elementary(source), count_evaluations(cost, within(REWRITE_STAGE, progress))
+        )
+    else:
+        robot, names, skipped = plain, ["regroup_inertias"], ""
+        forced = _usual_algorithms(robot, functions) | dict(forced)
     progress(CHOICE_STAGE)
     choice = choose(
         robot,
@@ -160,9 +181,26 @@ def prepare(
         forced,
         within(CHOICE_STAGE, progress),
     )
-    remarks = _remarks(source, skipped, choice)
+    remarks = _remarks(source, skipped, choice) if search else (_without_search(source),)
     source = with_held_map(source, robot) if source.loaded else source
     return Model(source, robot, tuple(names), bodies, choice, remarks)
+
+
+def searched_operations(robot: Robot, functions: Sequence[str]) -> int:
+    """Return about how many operations the search for frames and algorithms traces."""
+    algorithms = replace(ROOT_ALGORITHMS, forward="propagated") if is_too_long(robot) else ROOT_ALGORITHMS
+    return len(unmerged(robot, functions, (), algorithms).nodes) * (4 * len(robot.bodies) + TRIALS)
+
+
+def _usual_algorithms(robot: Robot, functions: Sequence[str]) -> dict[str, str]:
+    """Return the algorithms that mostly cost least of a large robot."""
+    names = vars(ROOT_ALGORITHMS) | {"axes": "shared" if any(can_share_axes(robot)) else "turning"}
+    steps = [
+        step
+        for step in ("axes", "inverse", "products", "gradient")
+        if not is_too_long(robot) or step == "axes"
+    ]
+    return {step: names[step] for step in steps if set(functions).intersection(NEEDED_BY[step])}
 
 
 def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, ...]) -> float:
@@ -179,6 +217,14 @@ def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, 
         left_out = subject("algorithm", choice.skipped)
         found.append(f"{_large_robot(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
     return tuple(found)
+
+
+def _without_search(robot: Robot) -> str:
+    """Return the remark on a model that was prepared without a search."""
+    return (
+        f"{_large_robot(robot)}: operations are counted without the search for frames and algorithms of a "
+        "build, which takes longer and finds fewer"
+    )
 
 
 def _large_robot(robot: Robot) -> str:

@@ -24,9 +24,33 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
     InputError
         If the robot or an option is not supported.
     """
-    check_options(options, tuple(FUNCTIONS))
-    delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target).delays
-    progress("reading the robot")
-    source = load_mounted(urdf, options.mounting)
+    source = load(urdf, options, progress)
     check_solvable(source, options.functions)
+    return rooted(source, options, progress)
+
+
+def load(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Robot:
+    """Return the robot of a URDF file with the requested base and gravity, whatever functions it can have.
+
+    Raises
+    ------
+    InputError
+        If the robot or an option is not supported.
+    """
+    check_options(options, tuple(FUNCTIONS))
+    progress("reading the robot")
+    return load_mounted(urdf, options.mounting)
+
+
+def rooted(
+    source: Robot, options: BuildOptions, progress: Progress = silent
+) -> tuple[Robot, list[RootTrial]]:
+    """Return the robot with the requested root, and the roots compared.
+
+    Raises
+    ------
+    InputError
+        If the link is unknown or cannot be the root, or the robot does not float.
+    """
+    delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target).delays
     return choose_root(source, options.mounting.root, options.functions, options.fext, delays, progress)

@@ -21,29 +21,25 @@ def note_ignored(document: Document, moving: Collection[str], drives: Drives = N
     """Add notes on friction and on rotor inertia of the ``moving`` joints that are not computed, if any."""
     elements = [(name, element) for name, element in document.elements("joint") if name in moving]
     damped = moving if drives.from_file else dict(drives.damping)
-    losing = [
-        name
-        for name, element in elements
-        if name not in damped and (_loses(element, _DAMPING) or _loses(element, _FRICTION))
-    ]
-    rubbing = [name for name, element in elements if name in damped and _loses(element, _FRICTION)]
+    losing = [name for name, element in elements if name not in damped and _loses(element, _DAMPING)]
+    rubbing = [name for name, element in elements if _loses(element, _FRICTION)]
+    if losing:
+        document.note(
+            f"{subject('joint', losing)}: damping in <dynamics> is not computed; --damping urdf adds "
+            "damping * v to tau"
+        )
     if rubbing:
         document.note(
             f"{subject('joint', rubbing)}: friction in <dynamics> is not computed; add friction * sign(v) to "
             "tau after id, or subtract it from tau before fd"
-        )
-    if losing:
-        document.note(
-            f"{subject('joint', losing)}: friction and damping in <dynamics> are not computed; add "
-            "damping * v + friction * sign(v) to tau after id, or subtract it from tau before fd"
         )
     driven = [name for name, element in elements if any(map(_drives, _numbers(element)))]
     driven += [name for name in _driven_by_transmission(document) if name in moving and name not in driven]
     driven = [name for name in driven if name not in dict(drives.armature)]
     if driven:
         document.note(
-            f"{subject('joint', driven)}: the inertia of rotors is not computed; a rotor adds "
-            "(gear ratio)^2 * inertia to its joint's entry on the diagonal of M"
+            f"{subject('joint', driven)}: the inertia of rotors is not computed; --armature JOINT=J adds "
+            "J = (gear ratio)^2 * inertia to the joint's entry on the diagonal of M"
         )
 
 

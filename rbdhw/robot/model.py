@@ -210,7 +210,8 @@ class Body:
     ``name`` is the URDF link that the joint moves. ``link_frame`` is that link's frame in the body frame;
     external forces are given in the link's frame. ``parent`` indexes ``Robot.bodies`` or is ``BASE``. A
     ``virtual`` body has no inertia and is not a link: it lies between two parts of one joint. ``whole`` is
-    the inertia before a regrouping, if there was one.
+    the inertia before a regrouping, if there was one. ``parent_link`` is the link of the parent body that the
+    URDF calls the joint's parent, if that link is fixed to the one that gives the body its name.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Body:
     link_frame: Placement = Placement()
     virtual: bool = False
     whole: Inertia | None = field(default=None, compare=False)
+    parent_link: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -378,10 +380,11 @@ class Robot:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """For each body, the indices of its children."""
-        return tuple(
-            tuple(i for i, body in enumerate(self.bodies) if body.parent == parent)
-            for parent in range(len(self.bodies))
-        )
+        found: list[list[int]] = [[] for _ in self.bodies]
+        for i, body in enumerate(self.bodies):
+            if body.parent != BASE:
+                found[body.parent].append(i)
+        return tuple(map(tuple, found))
 
     @cached_property
     def depth(self) -> int:

@@ -172,7 +172,7 @@ def _turn(robot: Robot, way: tuple[int, ...]) -> list[Body]:
     for i, below in pairwise(way):
         joint = robot.bodies[below].joint
         joint = replace(joint, axis=_opposite(joint.axis), placement=Placement())
-        bodies[i] = replace(bodies[i], parent=below, joint=joint)
+        bodies[i] = replace(bodies[i], parent=below, joint=joint, parent_link="")
     bodies[way[-1]] = replace(bodies[way[-1]], parent=BASE, joint=robot.bodies[0].joint)
     poses = [robot.bodies[below].joint.placement for below in way[1:]] + [robot.bodies[way[-1]].link_frame]
     for i, pose in zip(way, poses, strict=True):

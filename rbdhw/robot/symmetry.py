@@ -21,35 +21,44 @@ LimbGroup = tuple[Limb, ...]
 
 def limb_groups(robot: Robot) -> tuple[LimbGroup, ...]:
     """Return every group of two or more limbs that are alike; groups inside such limbs are not searched."""
-    return tuple(_groups(robot, BASE))
+    shapes, groups, waiting = _shapes(robot), [], [BASE]
+    while waiting:
+        parent = waiting.pop()
+        children = robot.children[parent] if parent != BASE else _on_base(robot)
+        if len(children) < 2:
+            waiting.extend(children)
+            continue
+        alike: dict[object, list[Limb]] = defaultdict(list)
+        for child in children:
+            limb = _limb(robot, child, shapes)
+            alike[shapes[child], _followers(robot, limb)].append(limb)
+        groups += [tuple(limbs) for limbs in alike.values() if len(limbs) > 1]
+        waiting += [limbs[0][0] for limbs in reversed(alike.values()) if len(limbs) == 1]
+    return tuple(groups)
 
 
-def _groups(robot: Robot, parent: int) -> Iterator[LimbGroup]:
-    alike: dict[object, list[Limb]] = defaultdict(list)
-    for child in _children(robot, parent):
-        limb = _limb(robot, child)
-        alike[_shape(robot, child), _followers(robot, limb)].append(limb)
-    for limbs in alike.values():
-        if len(limbs) > 1:
-            yield tuple(limbs)
-    for (limb,) in (limbs for limbs in alike.values() if len(limbs) == 1):
-        yield from _groups(robot, limb[0])
+def _on_base(robot: Robot) -> Sequence[int]:
+    return [i for i, body in enumerate(robot.bodies) if body.parent == BASE]
 
 
-def _children(robot: Robot, parent: int) -> Sequence[int]:
-    return [i for i, body in enumerate(robot.bodies) if body.parent == parent]
-
-
-def _limb(robot: Robot, root: int) -> Limb:
+def _limb(robot: Robot, root: int, shapes: Sequence[int]) -> Limb:
     """Return the bodies of a subtree; like branches come in the order of the robot."""
-    branches = sorted(_children(robot, root), key=lambda child: (repr(_shape(robot, child)), child))
-    return (root, *(body for child in branches for body in _limb(robot, child)))
+    limb, waiting = [], [root]
+    while waiting:
+        body = waiting.pop()
+        limb.append(body)
+        waiting += sorted(robot.children[body], key=lambda child: (shapes[child], child), reverse=True)
+    return tuple(limb)
 
 
-def _shape(robot: Robot, root: int) -> tuple[object, ...]:
-    """Return a key that is equal for subtrees that are alike."""
-    branches = sorted((_shape(robot, child) for child in _children(robot, root)), key=repr)
-    return (*_pattern(robot.bodies[root]), *branches)
+def _shapes(robot: Robot) -> list[int]:
+    """Return for each body a number that is equal for the roots of subtrees that are alike."""
+    known: dict[object, int] = {}
+    shapes = [0] * len(robot.bodies)
+    for i in reversed(range(len(robot.bodies))):
+        branches = sorted(shapes[child] for child in robot.children[i])
+        shapes[i] = known.setdefault((_pattern(robot.bodies[i]), *branches), len(known))
+    return shapes
 
 
 def _pattern(body: Body) -> tuple[object, ...]:

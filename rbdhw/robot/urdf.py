@@ -197,7 +197,9 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[J
         placement = compose(frame, edge.placement)
         if edge.moving is not None:
             joint = replace(edge.moving, placement=placement)
-            bodies.append(Body(edge.child, carrier, joint, inertias[edge.child]))
+            above = base if carrier == BASE else bodies[carrier].name
+            parent_link = "" if edge.parent == above else edge.parent
+            bodies.append(Body(edge.child, carrier, joint, inertias[edge.child], parent_link=parent_link))
             carrier, placement = len(bodies) - 1, Placement()
         else:
             merged = move_inertia(inertias[edge.child], placement)

@@ -29,7 +29,7 @@ def fill(template: str, **values: Any) -> str:
 
 def comment(lines: Iterable[str]) -> str:
     """Return lines as one C comment; text that would end the comment is split."""
-    inside = "\n".join(f" * {line}".rstrip().replace("*/", "* /") for line in lines)
+    inside = "\n".join(f" * {line}".rstrip().replace("*/", "* /").replace("/*", "/ *") for line in lines)
     return f"/*\n{inside}\n */\n"
 
 

@@ -1,18 +1,39 @@
 """The robot description of `info`: joints with kinds and limits, algorithms, limbs."""
 
 import json
+import math
 from math import inf
 
 import pytest
 
 from rbdhw.cli.robot_description import describe, joint_entries
 from rbdhw.config import BuildOptions, Mounting
+from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.build_graph import prepare, trace_model
+from rbdhw.frontend.sizes import estimated_operations
 from rbdhw.pipeline import generate, generate_software
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.urdf_documents import ARM, AXIS, LIMIT, joint, link, mimic
+from tests.support.urdf_documents import robot as urdf
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a URDF of these parts and returns its path."""
+
+    def write(parts):
+        file = tmp_path / "robot.urdf"
+        file.write_text(urdf(*parts))
+        return file
+
+    return write
+
 
 TURN = {"position": "rad", "velocity": "rad/s", "effort": "Nm"}
 SLIDE = {"position": "m", "velocity": "m/s", "effort": "N"}
@@ -43,6 +64,7 @@ def test_joints_have_kinds_links_and_limits_with_units():
         "kind": "prismatic",
         "link": "cart",
         "parent": "floor",
+        "parent_link": "floor",
         "mimics": None,
         "limits": [{"lower": -0.5, "upper": 0.25, "velocity": 2.0, "effort": None, "units": SLIDE}],
     }
@@ -78,9 +100,16 @@ def test_software_is_described_by_the_operations_of_each_function_alone():
     options = BuildOptions(("id", "m"), target="c")
     data, manifest = describe(path("toy"), options), generate_software(path("toy"), options).manifest
     assert "limbs" not in data
-    assert data["coordinates"] == manifest["coordinates"]
+    assert without_bounds(data["coordinates"]) == manifest["coordinates"]
     for name, counts in data["functions"].items():
         assert counts.items() <= manifest["functions"][name].items()
+
+
+def without_bounds(coordinates):
+    return {
+        array: [{key: value for key, value in row.items() if key != "bounds"} for row in rows]
+        for array, rows in coordinates.items()
+    }
 
 
 def travelling(rows):
@@ -100,10 +129,69 @@ def test_coordinates_that_nothing_depends_on_do_not_travel():
         "unit": "rad",
         "limits": {"lower": -2.0943951023931953, "upper": 2.0943951023931953},
         "travels": ["q"],
+        "bounds": {"lower": -2.0943951023931953, "upper": 2.0943951023931953},
     }
     base = describe(path("hyq"), BuildOptions(("fd",), mounting=Mounting("floating")))["coordinates"]
     assert travelling(base["q"]) == [[]] * 3 + [["q"]] * 16
     assert travelling(base["v"])[6:] == [["v", "tau"]] * 12
+
+
+GEAR = (
+    *(link(name) for name in ("base", "upper", "fore")),
+    joint("shoulder", "base", "upper", "continuous", AXIS),
+    joint("elbow", "upper", "fore", "continuous", AXIS + mimic("shoulder", 'multiplier="0.5"')),
+)
+
+
+@pytest.mark.parametrize(("follower", "bound"), [(GEAR[4], math.pi), ("", None)])
+def test_a_leader_whose_turns_count_is_bounded(write, follower, bound):
+    """Half an angle does not wrap as the angle does, so a task beyond half a turn is flagged."""
+    parts = GEAR if follower else (*GEAR[:2], GEAR[3])
+    (row,) = describe(write(parts), BuildOptions(("id",)))["coordinates"]["q"]
+    assert row["limits"] == {"lower": None, "upper": None}
+    assert row["bounds"] == {"lower": bound and -bound, "upper": bound}
+
+
+def test_bounds_are_those_of_a_domain_file(write):
+    given = Overrides(joints={"shoulder": JointBounds(position=0.5, velocity=2.0)})
+    coordinates = describe(write(ARM), BuildOptions(("id",)), given)["coordinates"]
+    assert [coordinates[array][0]["bounds"]["upper"] for array in ("q", "v")] == [0.5, 2.0]
+
+
+def test_a_parent_has_the_name_of_the_urdf(write):
+    parts = (*ARM, link("flange"), link("hand"), joint("weld", "arm", "flange", "fixed", ""))
+    wrist = describe(write((*parts, joint("wrist", "flange", "hand"))), BuildOptions(("id",)))["joints"][1]
+    assert (wrist["parent"], wrist["parent_link"]) == ("arm", "flange")
+
+
+def test_a_robot_is_shown_though_no_function_can_be_had(write):
+    data = describe(
+        write((link("base"), link("arm", ""), joint("shoulder", "base", "arm"))), BuildOptions(("fd",))
+    )
+    assert (data["functions"], data["algorithms"], len(data["joints"])) == ({}, {}, 1)
+    assert data["omitted"]["fd"].startswith("link 'arm': has no inertia, and joint 'shoulder' can move")
+    assert any("has no inertia about" in remark for remark in data["remarks"])
+
+
+def test_a_long_chain_is_described_by_what_can_be_had_and_counted(write):
+    names = [f"l{k}" for k in range(91)]
+    tilted = '<origin xyz="0 0.1 0.2" rpy="0.1 0.2 0.3"/>' + AXIS + LIMIT
+    joints = [joint(f"j{k:03}", names[k], names[k + 1], rest=tilted) for k in range(90)]
+    data = describe(write((*map(link, names), *joints)), BuildOptions(("id", "minv", "did")))
+    assert list(data["functions"]) == ["id"]
+    assert "90 degrees of freedom, too many in a row" in data["omitted"]["minv"]
+    assert data["omitted"]["did"] == "about 900,900 operations, more than are counted here (300,000)"
+    assert any("counted without the search for frames and algorithms" in own for own in data["remarks"])
+
+
+@pytest.mark.parametrize(("name", "base"), [("toy", "fixed"), ("iiwa14", "fixed")])
+def test_sizes_are_not_underestimated(name, base):
+    robot = load_mounted(path(name), Mounting(base))
+    model = prepare(robot, tuple(DEFAULT_FUNCTIONS), most_traced=0.0)
+    for function in FUNCTIONS:
+        if function != "kin":
+            size = len(trace_model(model, (function,)).nodes)
+            assert size / 1.5 < estimated_operations(robot, function) < 50 * size
 
 
 def test_the_manifest_lists_the_coordinates_whose_words_travel():

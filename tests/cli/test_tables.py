@@ -165,6 +165,7 @@ def test_a_design(lines):
         "| dfd.da_dv | 2e-5/5e-4 |         - |",
         "",
         "errors are relative to the result's norm, or to the floor where that is larger",
+        "floor: a quarter of the median norm of the result in ordinary motions",
         "",
         "|           |       | largest | error |",
         "|           |  unit |    step | floor |",
@@ -226,6 +227,9 @@ def test_algorithms(lines):
     costs = {"block_pivots": cost, "articulated": cost}
     assert lines(print_algorithms, {"inverse": {"chosen": "block_pivots", "costs": costs}}) == [
         "algorithms",
+        "longest paths: to the last result of each function, added up, before widths are",
+        "known",
+        "cost: multiplications + 0.1 x additions + 3 x ns of the longest paths",
         "",
         "|                      |       |    operations | longest |       |",
         "| algorithm            |       |     mul / add |   paths |  cost |",
@@ -268,6 +272,24 @@ def test_names_that_do_not_fit_are_folded(lines):
     printed = lines(print_table, "joints", ["joint", "kind", "link"], [[name] * 3])
     assert printed[4] == "| left_gripper_finger_out | left_gripper_finger_out | left_gripper_finger_oute |"
     assert len(printed) == 7
+
+
+def test_names_are_printed_as_they_are_but_for_what_does_not_print(lines):
+    odd = "a\u202eb [bold]c[/d] :smile: \x1b[1m"
+    shown = "a\\u202eb [bold]c[/d] :smile: \\x1b[1m"
+    printed = lines(print_table, odd, ["", "x"], [[odd, "1"]])
+    assert printed[0] == shown
+    assert printed[4] == f"| {shown} | 1 |"
+
+
+@pytest.mark.parametrize("name", ["a\u202eb", "[bold]", "two\nlines", "[/x]", "\x1b[1m"])
+def test_a_description_escapes_names(lines, tmp_path, name):
+    text = "".join(f"&#{ord(c)};" if c == "\n" else c for c in name).replace("\x1b", "esc")
+    file = tmp_path / "odd.urdf"
+    file.write_text(path("toy").read_text().replace("shoulder", text).replace('"upper_arm"', f'"{text}"'))
+    printed = "\n".join(lines(print_description, describe(file, BuildOptions(("id",)))))
+    shown = name.replace("\x1b", "esc").encode("unicode_escape").decode()
+    assert f"q[0] | {shown} " in " ".join(printed.split()).replace("| q", "| q")
 
 
 @pytest.mark.parametrize("robot", ["hyq", "tiago", "hand22"])

@@ -15,10 +15,7 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 
 ODD = arm_with(rest='<limit lower="-1" upper="1" velocity="0" effort="2"/><dynamics damping="1"/>')
 AXIS_TAKEN = "joint 'shoulder': no <axis>; taken as 1 0 0, as URDF says"
-LOSSES = (
-    "joint 'shoulder': friction and damping in <dynamics> are not computed; add damping * v + friction * "
-    "sign(v) to tau after id, or subtract it from tau before fd"
-)
+LOSSES = "joint 'shoulder': damping in <dynamics> is not computed; --damping urdf adds damping * v to tau"
 VELOCITY = (
     "domain: joint 'shoulder': velocity limit 0 bounds nothing; taken within 4 rad/s; "
     "velocity in [joints.shoulder] of a domain file overrides it"

@@ -9,6 +9,7 @@ import pytest
 from rbdhw.cli.robot_description import describe
 from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
+from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.pipeline import build_design
 from rbdhw.robot.model import Inertia, JointKind, Placement
@@ -61,7 +62,7 @@ def test_a_build_is_refused_before_it_begins():
 def test_a_file_is_refused_before_its_root_is_chosen():
     options = BuildOptions(functions=("fd",), mounting=Mounting("floating", root="auto"))
     with pytest.raises(InputError, match="link 'base': has no inertia"):
-        describe(path("toy"), options)
+        read(path("toy"), options)
     assert list(describe(path("toy"), replace(options, functions=("id",)))["functions"]) == ["id"]
 
 

@@ -4,13 +4,14 @@ import pytest
 
 from tests.support.urdf_documents import ARM, AXIS, LIMIT, arm_with, joint, link, robot
 
-LOSSES = (
-    "friction and damping in <dynamics> are not computed; add damping * v + friction * sign(v) to tau "
-    "after id, or subtract it from tau before fd"
+DAMPING = "damping in <dynamics> is not computed; --damping urdf adds damping * v to tau"
+FRICTION = (
+    "friction in <dynamics> is not computed; add friction * sign(v) to tau after id, or subtract it from tau "
+    "before fd"
 )
 ROTORS = (
-    "the inertia of rotors is not computed; a rotor adds (gear ratio)^2 * inertia to its joint's entry on "
-    "the diagonal of M"
+    "the inertia of rotors is not computed; --armature JOINT=J adds J = (gear ratio)^2 * inertia to the "
+    "joint's entry on the diagonal of M"
 )
 
 
@@ -20,12 +21,18 @@ def with_dynamics(text):
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
-    "dynamics",
-    ['damping="0.1"', 'friction="2"', 'damping="0" friction="1e-3"', 'other:D="1" damping="0.003"'],
+    ("dynamics", "lost"),
+    [
+        ('damping="0.1"', [DAMPING]),
+        ('friction="2"', [FRICTION]),
+        ('damping="0" friction="1e-3"', [FRICTION]),
+        ('damping="1" friction="1e-3"', [DAMPING, FRICTION]),
+        ('other:D="1" damping="0.003"', [DAMPING]),
+    ],
 )
-def test_friction_and_damping(load, dynamics, strict):
+def test_friction_and_damping(load, dynamics, lost, strict):
     text = with_dynamics(f"<dynamics {dynamics}/>")
-    assert load(text, strict=strict).remarks == (f"joint 'shoulder': {LOSSES}",)
+    assert load(text, strict=strict).remarks == tuple(f"joint 'shoulder': {remark}" for remark in lost)
 
 
 @pytest.mark.parametrize("dynamics", ['damping="0.0" friction="0"', "", 'a:spring="3"', 'damping="none"'])
@@ -37,7 +44,7 @@ def test_many_joints_share_one_remark(load):
     links = [link("base"), *(link(f"l{k}") for k in range(12))]
     rest = AXIS + LIMIT + '<dynamics damping="0.5"/>'
     joints = [joint(f"j{k:02}", "base", f"l{k}", rest=rest) for k in range(12)]
-    assert load(robot(*links, *joints)).remarks == (f"joints 'j00', 'j01', 'j02' and 9 more: {LOSSES}",)
+    assert load(robot(*links, *joints)).remarks == (f"joints 'j00', 'j01', 'j02' and 9 more: {DAMPING}",)
 
 
 def test_fixed_joints_have_no_friction(load):

@@ -21,6 +21,7 @@ from rbdhw.interface import FunctionWords, Interface
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import (
     EXTENDED,
+    HIGH_CODE,
     MALFORMED,
     NOT_FINITE,
     OUTSIDE,
@@ -30,6 +31,7 @@ from tests.support.edge import (
     Packet,
     as_beats,
     by_function,
+    code_of,
     header_of,
     options_of,
     slot_widths,
@@ -96,13 +98,15 @@ class Task:
 
     @property
     def malformed(self) -> bool:
-        function = BY_CODE.get(self.code)
+        function = BY_CODE.get(code_of(self.header))
         allowed = (0, EXTENDED) if function and function.extensible else (0,)
-        return function is None or bool(self.status or self.surplus) or self.options not in allowed
+        return (
+            function is None or bool(self.status or self.surplus) or self.options & ~HIGH_CODE not in allowed
+        )
 
     def response(self, width: int, core: FakeCore) -> Packet:
         """Return the expected response."""
-        function = BY_CODE.get(self.code)
+        function = BY_CODE.get(code_of(self.header))
         if function is None:
             return [self.header | MALFORMED << 24]
         returned = function.returned(bool(self.options & EXTENDED and function.extensible))

@@ -37,6 +37,11 @@ class Drives:
     damping: Given = ()
     armature: Given = ()
 
+    @property
+    def friction(self) -> tuple[bool, Given]:
+        """All that damps joints."""
+        return self.from_file, self.damping
+
 
 NO_DRIVES = Drives()
 

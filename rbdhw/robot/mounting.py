@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rbdhw.errors import InputError, unknown
 from rbdhw.robot.drives import NO_DRIVES, Drives
 from rbdhw.robot.model import FRAME_AXES
-from rbdhw.runtime.number_bounds import ACCELERATION_OF_FREE_FALL, TIME_STEP
 
 ANY_BASE = "any"
 """A value in place of a motion of the root link: each task chooses its own."""
@@ -82,26 +80,3 @@ class Mounting:
     time_step: float | None = None
     drives: Drives = NO_DRIVES
     parameters: Links = NO_LINKS
-
-    def check(self) -> None:
-        """Refuse unknown values.
-
-        Raises
-        ------
-        InputError
-            The base, the gravity, the joint order or the frames' axes are unknown, or the gravity or the time
-            step exceeds its bound.
-        """
-        if self.base not in BASES:
-            raise unknown("base", self.base, BASES)
-        if isinstance(self.gravity, str) and self.gravity != PER_TASK:
-            raise InputError("gravity", f"'{self.gravity}' is unknown", f"x,y,z in m/s^2 or {PER_TASK}")
-        if isinstance(self.gravity, tuple) and not ACCELERATION_OF_FREE_FALL.holds(*self.gravity):
-            text = ",".join(f"{value:g}" for value in self.gravity)
-            raise InputError("gravity", text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
-        if self.joint_order not in JOINT_ORDERS:
-            raise unknown("joint-order", self.joint_order, JOINT_ORDERS)
-        if self.frame_axes not in FRAME_AXES:
-            raise unknown("frame-axes", self.frame_axes, FRAME_AXES)
-        if self.time_step is not None and not (self.time_step > 0.0 and TIME_STEP.holds(self.time_step)):
-            raise InputError("time-step", f"{self.time_step:g} s is not a step", TIME_STEP.positive)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rbdhw.config import LINK_PACE, CoreRequest, Pacing
+from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
 from rbdhw.errors import InputError
 from rbdhw.robot.drives import Drives
 from rbdhw.robot.mounting import ALL_LINKS, INERTIAS, NO_LINKS, PAYLOAD, PER_TASK, Links
@@ -242,3 +242,45 @@ def parse_mix(text: str | None) -> dict[str, float]:
     if text is not None and not mix:
         raise InputError("mix", "none given", "tasks of functions, as in id=10,dfd=1")
     return mix
+
+
+def parse_names(option: str, text: str | None, expected: str = "names with commas between") -> tuple[str, ...]:
+    """Return the distinct names in a comma-separated list; none if it is not given.
+
+    Raises
+    ------
+    InputError
+        It is given and empty.
+    """
+    if text is None:
+        return ()
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise InputError(option, "none given", expected)
+    return names
+
+
+def parse_algorithms(texts: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the algorithm of each step from texts ``step=algorithm``.
+
+    Parameters
+    ----------
+    known
+        The algorithms of each step.
+
+    Raises
+    ------
+    InputError
+        A step or an algorithm is unknown, or a step has two algorithms.
+    """
+    forced: dict[str, str] = {}
+    for text in texts:
+        step, _, name = text.partition("=")
+        if step not in known:
+            raise InputError("algorithm", f"step '{step}' is unknown", f"one of {', '.join(known)}")
+        if name not in known[step]:
+            reason = f"'{name}' is unknown for {step}"
+            raise InputError("algorithm", reason, f"one of {', '.join(known[step])}")
+        if forced.setdefault(step, name) != name:
+            raise InputError("algorithm", f"{step} is given twice", "one algorithm for each step")
+    return forced

@@ -1,0 +1,526 @@
+"""The table of all options of a build.
+
+The command line, the Python interface, the checks and the documentation are made from it. Two or more options
+that make one value of a build together have no attribute of their own; :mod:`rbdhw.options.arguments` joins
+them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rbdhw.errors import InputError
+from rbdhw.frontend.alternatives import ALGORITHMS
+from rbdhw.options.build import (
+    BY_TASK,
+    CHAIN_CORE,
+    CHEAPER_CORE,
+    CORES,
+    DATA_WIDTHS,
+    DEFAULT_HORIZON,
+    HORIZONS,
+    LOOP,
+    NUMBERS,
+    PARAMETER_SETS,
+    PROCESSORS,
+    SHARING,
+    STREAMS,
+    WAYS_OF_PARAMETERS,
+    WIDTHS,
+    BuildOptions,
+)
+from rbdhw.options.option import (
+    HARDWARE,
+    ROBOT,
+    Check,
+    Effect,
+    Option,
+    among,
+    between,
+    distinct_names,
+    has_any,
+    of_functions,
+    positive,
+)
+from rbdhw.options.syntax import (
+    parse_algorithms,
+    parse_cores,
+    parse_frames,
+    parse_gravity,
+    parse_links,
+    parse_mix,
+    parse_names,
+    parse_parameters,
+    parse_share,
+)
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, PARAMETERS, ROLLOUT, ROLLOUT_PARTS, Function, functions_with
+from rbdhw.robot.model import FRAME_AXES
+from rbdhw.robot.mounting import BASES, JOINT_ORDERS, NO_LINKS, PER_TASK
+from rbdhw.runtime.number_bounds import (
+    ACCELERATION_OF_FREE_FALL,
+    CLOCK_MHZ,
+    LARGEST_SEED,
+    LEAST_ERROR,
+    MOST_COPIES,
+    TIME_STEP,
+)
+from rbdhw.verilog_names import DEFAULT_NAME, check_name
+
+ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
+
+_NAMES_HELP = "comma-separated names; may be repeated. A backslash escapes the next character of a name."
+
+_ALGORITHM_HELP = "; ".join(f"{step}={' | '.join(names)}" for step, names in ALGORITHMS.items())
+
+
+def _check_gravity(name: str, gravity: tuple[float, float, float] | str) -> None:
+    if isinstance(gravity, str) and gravity != PER_TASK:
+        raise InputError(name, f"'{gravity}' is unknown", f"x,y,z in m/s^2 or {PER_TASK}")
+    if isinstance(gravity, tuple) and not ACCELERATION_OF_FREE_FALL.holds(*gravity):
+        text = ",".join(f"{value:g}" for value in gravity)
+        raise InputError(name, text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
+
+
+def _check_budget(name: str, budget: float) -> None:
+    if not LEAST_ERROR <= budget < 1.0:
+        raise InputError(name, f"{budget:g} is not a budget", f"{LEAST_ERROR:g} or more, and less than 1")
+
+
+def _check_fit(name: str, share: float) -> None:
+    if not 0.0 < share <= 1.0:
+        raise InputError(name, f"{share:g} is not a share of a device", "more than 0 and up to 1")
+
+
+def _check_seed(name: str, seed: int) -> None:
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InputError(name, f"{seed} is not a seed", f"0 to {LARGEST_SEED}")
+
+
+def _check_top_name(_: str, name: str) -> None:
+    check_name(name)
+
+
+def _is_first_order(function: Function) -> bool:
+    """Return whether drives change a result: they are linear, so second derivatives lack them."""
+    return function.takes_force or "second" not in function.algorithms
+
+
+_STAGED = functions_with(lambda function: function.stages > 1)
+
+_ON_DEVICE = Effect(
+    lambda options: options.target not in PROCESSORS,
+    "has no effect with --target {target}",
+    "an FPGA as the target, or no hardware options",
+)
+
+_DEPENDS = "no function of the build depends on it"
+
+_ROLLOUTS = Effect(
+    lambda options: options.horizon is not None,
+    "the build has no rollouts",
+    remedy="use --functions rollout",
+)
+
+_DRIVES = {
+    "damping": of_functions(lambda own: "fext" in own.inputs and _is_first_order(own), _DEPENDS),
+    "armature": of_functions(lambda own: PARAMETERS in own.inputs and _is_first_order(own), _DEPENDS),
+}
+
+
+def _hardware(name: str, kind: object, text: str, *effects: Effect, **settings: object) -> Option:
+    """Return a hardware option, which has an effect on devices only."""
+    return Option(name, HARDWARE, kind, text, effects=(_ON_DEVICE, *effects), **settings)  # type: ignore[arg-type]
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "functions",
+        ROBOT,
+        str | None,
+        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT))}. By default those of --cores, or "
+        f"{ALL_FUNCTIONS}.",
+    ),
+    Option(
+        "fext",
+        ROBOT,
+        list[str] | None,
+        f"Links with an external force: none, all, or {_NAMES_HELP}",
+        attribute="fext",
+        metavar="LINKS",
+        parse=lambda texts: parse_links(texts or ()),
+        effects=(
+            of_functions(
+                lambda own: "fext" in own.inputs, "no function of the build takes external forces"
+            ),
+        ),
+    ),
+    Option(
+        "algorithm",
+        ROBOT,
+        list[str] | None,
+        f"Overrides the cheapest algorithm; may be repeated: {_ALGORITHM_HELP}.",
+        attribute="algorithms",
+        parse=lambda texts: parse_algorithms(texts or (), ALGORITHMS),
+    ),
+    Option(
+        "base",
+        ROBOT,
+        str,
+        f"The motion of the root: {', '.join(BASES)}.",
+        BASES[0],
+        "mounting.base",
+        check=among(BASES),
+    ),
+    Option(
+        "gravity",
+        ROBOT,
+        str | None,
+        "x,y,z in m/s^2, or 'task' to send it with each task; 0,0,-9.81 by default.",
+        attribute="mounting.gravity",
+        parse=parse_gravity,
+        check=_check_gravity,
+        effects=(of_functions(lambda own: "gravity" in own.inputs, _DEPENDS),),
+    ),
+    Option(
+        "root",
+        ROBOT,
+        str | None,
+        "The link that floats instead of the root, or 'auto' for the cheapest.",
+        attribute="mounting.root",
+    ),
+    Option(
+        "joint-order",
+        ROBOT,
+        str,
+        "The order of the joints: pinocchio (a link's joints by name) or file (as listed).",
+        JOINT_ORDERS[0],
+        "mounting.joint_order",
+        check=among(JOINT_ORDERS),
+    ),
+    Option(
+        "frames",
+        ROBOT,
+        list[str] | None,
+        f"Links of whose frames kin gives the kinematics: {_NAMES_HELP}",
+        attribute="mounting.frames",
+        metavar="LINKS",
+        parse=lambda texts: parse_frames(texts or ()),
+        effects=(
+            Effect(
+                lambda options: "kin" in options.functions,
+                "only kin has results of frames",
+                "none",
+                "use --functions kin",
+            ),
+        ),
+    ),
+    Option(
+        "frame-axes",
+        ROBOT,
+        str,
+        "The axes of these frames' velocities: local (each frame's own) or world.",
+        FRAME_AXES[0],
+        "mounting.frame_axes",
+        check=among(FRAME_AXES),
+        effects=(
+            Effect(
+                lambda options: "kin" in options.functions,
+                "only kin has results of frames",
+                remedy="use --functions kin",
+            ),
+        ),
+    ),
+    Option(
+        "time-step",
+        ROBOT,
+        float | None,
+        "The step in time (s) of all tasks; by default each has its own.",
+        attribute="mounting.time_step",
+        metavar="H",
+        check=positive(TIME_STEP, "s is not a step"),
+        effects=(
+            of_functions(
+                lambda own: own.integrates, "no function of the build takes a step in time"
+            ),
+        ),
+    ),
+    Option(
+        "horizon",
+        ROBOT,
+        int | None,
+        f"The most steps of a rollout, 2 to {HORIZONS[-1]}; {DEFAULT_HORIZON} by default.",
+        attribute="horizon",
+        metavar="K",
+        check=between(HORIZONS, "steps"),
+        effects=(
+            Effect(
+                lambda options: "step" in options.functions,
+                "the build has no rollouts",
+                remedy="use --functions rollout",
+            ),
+        ),
+    ),
+    Option(
+        "rollout",
+        ROBOT,
+        str | None,
+        "What rollouts have beside the forces that are loaded, comma-separated: "
+        + "; ".join(f"{name}: {text}" for name, text in ROLLOUT_PARTS.items())
+        + ".",
+        attribute="rollout",
+        metavar="PARTS",
+        parse=lambda text: parse_names("rollout", text),
+        check=distinct_names(tuple(ROLLOUT_PARTS), "part"),
+        effects=(_ROLLOUTS,),
+    ),
+    Option(
+        "damping",
+        ROBOT,
+        list[str] | None,
+        "Viscous friction of joints (Nm s/rad or N s/m), comma-separated, or 'urdf' for <dynamics damping>; "
+        "may be repeated. Several degrees of freedom: JOINT=D:D:D.",
+        attribute="mounting.drives.friction",
+        metavar="JOINT=D",
+        effects=(_DRIVES["damping"],),
+    ),
+    Option(
+        "armature",
+        ROBOT,
+        list[str] | None,
+        "Inertia of rotors, seen at their joints (kg m^2 or kg), comma-separated; may be repeated.",
+        attribute="mounting.drives.armature",
+        metavar="JOINT=J",
+        effects=(_DRIVES["armature"],),
+    ),
+    Option(
+        "parameters",
+        ROBOT,
+        list[str] | None,
+        "Links whose mass, centre of mass and inertia are given at run time: none, payload (the link at the "
+        "end), inertias (all), or comma-separated names; may be repeated.",
+        attribute="mounting.parameters",
+        metavar="LINKS",
+        parse=lambda texts: parse_parameters(texts or ()),
+        effects=(of_functions(lambda own: PARAMETERS in own.inputs, _DEPENDS),),
+    ),
+    Option(
+        "strict",
+        ROBOT,
+        bool,
+        "Treat warnings about the URDF file as errors.",
+        False,
+        "mounting.strict",
+    ),
+    Option(
+        "target",
+        ROBOT,
+        str,
+        "The device: xcvu9p, xc7a200t or ecp5-85; c or cuda for software.",
+        "xcvu9p",
+        "target",
+    ),
+    _hardware(
+        "ii",
+        str | None,
+        "Cycles between tasks; auto: the fewest that the link allows. By default 1, or with --fit the fewest "
+        "that fit.",
+        metavar="N|auto",
+    ),
+    _hardware(
+        "bandwidth",
+        float | None,
+        "Bandwidth of the link each way; by default that of the streams.",
+        metavar="GB/s",
+    ),
+    _hardware(
+        "fit",
+        str | None,
+        "The largest estimated share of the target; chooses the II.",
+        attribute="fit",
+        metavar="PERCENT",
+        parse=parse_share,
+        check=_check_fit,
+    ),
+    _hardware(
+        "clock",
+        float | None,
+        "The clock; the target's own by default.",
+        attribute="clock_mhz",
+        metavar="MHZ",
+        check=positive(CLOCK_MHZ, "MHz is not a clock"),
+    ),
+    _hardware(
+        "max-error",
+        float | None,
+        "The largest relative error; 1e-3 by default if no width is given.",
+        attribute="max_error",
+        metavar="E",
+        check=_check_budget,
+    ),
+    _hardware(
+        "width",
+        int | None,
+        "Bits of the multipliers' operands, 8 to 32.",
+        attribute="width",
+        check=between(WIDTHS, "bits", "is not supported"),
+    ),
+    _hardware(
+        "tdata",
+        int,
+        "Bits of the streams: 32, 64, 128, 256, 512 or 1024.",
+        default=512,
+        attribute="data_width",
+        check=between(DATA_WIDTHS, wrong="bits are not supported", listed=True),
+    ),
+    _hardware(
+        "streams",
+        int,
+        "Pairs of streams, 1 to 8, of requests and of responses each. Responses return to the pair from which "
+        "their requests came.",
+        default=1,
+        attribute="streams",
+        check=between(STREAMS, "pairs of streams"),
+    ),
+    _hardware(
+        "number",
+        str,
+        "The number format on the streams: fixed or float32.",
+        default=NUMBERS[0],
+        attribute="number",
+        check=among(NUMBERS),
+    ),
+    _hardware(
+        "priority",
+        str | None,
+        "Comma-separated functions whose responses are sent first, in this order. By default short responses "
+        "are sent before long ones, and all functions share the output.",
+        Effect(
+            lambda options: len(options.functions) > 1 or options.horizon is not None,
+            "the build has one function",
+            "several functions",
+            "leave --priority out",
+        ),
+        attribute="priority",
+        metavar="FUNCTIONS",
+        parse=lambda text: parse_names("priority", text),
+        check=distinct_names(what="function"),
+    ),
+    _hardware(
+        "share-limbs",
+        str,
+        "Whether symmetric limbs share the hardware of one: auto, on or off.",
+        default=SHARING[0],
+        attribute="share_limbs",
+        check=among(SHARING),
+    ),
+    _hardware(
+        "share-stages",
+        str,
+        "Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), loop (a task passes "
+        "it four times) or off.",
+        Effect(
+            lambda options: options.share_stages not in ("on", LOOP) or has_any(options, _STAGED),
+            "no function of the build works in stages",
+            "auto or off",
+            f"add {' or '.join(_STAGED)} to --functions",
+        ),
+        default=SHARING[0],
+        attribute="share_stages",
+        check=among((*SHARING, LOOP)),
+    ),
+    _hardware(
+        "core",
+        str | None,
+        "The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which selects "
+        "the smaller of these; or chain (fd of robots of many links, on the hardware of one). generate uses "
+        "pipeline by default; info --explore compares pipeline and array.",
+        Effect(
+            lambda options: not options.cores or any(own.core is None for own in options.cores),
+            "each core in --cores has a kind of its own",
+            remedy="leave --core out",
+        ),
+        attribute="core",
+        check=among((*CORES, CHAIN_CORE, CHEAPER_CORE)),
+    ),
+    _hardware(
+        "cores",
+        str | None,
+        "Several cores: the functions, the cycles between tasks, and optionally the kind and the number of "
+        "copies of each, such as 'id,fd,m,minv,did:1 dfd,difd:4*2'.",
+        attribute="cores",
+        metavar="CORES",
+        parse=parse_cores,
+    ),
+    _hardware(
+        "copies",
+        int,
+        "The number of equal cores, whose tasks take turns.",
+        default=1,
+        attribute="copies",
+        metavar="N",
+        check=between(range(1, MOST_COPIES + 1)),
+    ),
+    _hardware(
+        "mix",
+        str | None,
+        "Tasks that are wanted in proportion, such as 'id=10,dfd=1': chooses the cores and intervals with the "
+        "highest rate within --fit.",
+        attribute="mix",
+        metavar="TASKS",
+        parse=parse_mix,
+    ),
+    _hardware(
+        "parameters-by",
+        str,
+        "What brings the parameters of --parameters: each task, or load, packets of their own.",
+        Effect(
+            lambda options: options.mounting.parameters != NO_LINKS,
+            "all parameters are constant",
+            "some that are given at run time",
+            "use --parameters LINK",
+        ),
+        default=BY_TASK,
+        attribute="parameters_by",
+        check=among(WAYS_OF_PARAMETERS),
+    ),
+    _hardware(
+        "parameter-sets",
+        int,
+        "Sets of loaded parameters, 1 to 8. Each load and each task names one in its header.",
+        Effect(
+            lambda options: options.parameters_by != BY_TASK,
+            "each task brings its own parameters",
+            remedy="use --parameters-by load",
+        ),
+        default=1,
+        attribute="parameter_sets",
+        check=between(PARAMETER_SETS, "sets"),
+    ),
+    _hardware(
+        "name",
+        str,
+        "The top module of the Verilog, with whose name those of all its modules begin: several designs can "
+        "stand in one.",
+        default=DEFAULT_NAME,
+        attribute="name",
+        check=_check_top_name,
+    ),
+    _hardware(
+        "domain",
+        Path | None,
+        "A TOML file with bounds of the inputs.",
+        metavar="FILE",
+    ),
+    _hardware(
+        "seed",
+        int,
+        "Seed of all random numbers.",
+        default=0,
+        attribute="seed",
+        check=_check_seed,
+    ),
+)
+"""All options, in the order of the help."""
+
+BY_NAME = {option.name: option for option in OPTIONS}
+"""All options by their names on the command line."""

@@ -10,9 +10,9 @@ from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.q16_16 import uniform_errors
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw.arrays import is_optional
-from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.domain.strata import STRATA, draw
 from rbdhw.fixed.figures import FunctionErrors, ResultErrors
+from rbdhw.options.build import DEFAULT_MAX_ERROR
 
 BUILDS: tuple[tuple[str, int | None], ...] = (
     ("iiwa14", 18),

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.plan import Plan
@@ -17,6 +16,7 @@ from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from benchmarks.forward_dynamics import snake
 from benchmarks.rows import Row, Rows
-from rbdhw.config import BuildOptions
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.accelerator import plan_accelerator
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design
 
 BUILDS = (

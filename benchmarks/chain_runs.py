@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from benchmarks.forward_dynamics import WAYS, model, snake
 from benchmarks.rows import Row, Rows, microseconds_text
 from benchmarks.timing import timed_software
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.emit.software import emit_software
@@ -25,6 +24,7 @@ from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.software.build import trace_sources
 from rbdhw.software.float_library import REALS, FloatLibrary

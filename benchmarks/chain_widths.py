@@ -9,8 +9,8 @@ from benchmarks.chain_builds import BOUNDS
 from benchmarks.chain_runs import ALL_LINKS, WIDTHS
 from benchmarks.forward_dynamics import snake
 from benchmarks.rows import Row, Rows
-from rbdhw.config import CHAIN_CORE, BuildOptions
 from rbdhw.explore.search import prepare_build
+from rbdhw.options.build import CHAIN_CORE, BuildOptions
 from rbdhw.quantize.chain import choose_chain_formats
 
 SAMPLES = 256

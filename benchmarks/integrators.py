@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import Rows, robot_label
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.overrides import Overrides
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled

@@ -14,11 +14,11 @@ import numpy as np
 from benchmarks.builds import robot_of
 from benchmarks.linked import answer_cycles, answer_cycles_of_mix
 from benchmarks.rows import Rows
-from rbdhw.config import BuildOptions, CoreRequest
 from rbdhw.design.folder import write
 from rbdhw.explore.accelerator import Planner
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
+from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import emit_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 

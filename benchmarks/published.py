@@ -21,12 +21,12 @@ from benchmarks.linked import answer_cycles
 from benchmarks.pinocchio_cpp import measure
 from benchmarks.rows import Row, Rows
 from benchmarks.synthesis import Subject, known_counts
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
 from rbdhw.estimate.model import shares
 from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled

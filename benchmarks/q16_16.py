@@ -28,10 +28,11 @@ from rbdhw import golden
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.algorithms import NEEDED_BY
-from rbdhw.frontend.alternatives import ALGORITHMS, DEFAULT, Algorithms
+from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.functions import record
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.interface import unflatten
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot
 

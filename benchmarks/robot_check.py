@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from benchmarks.hardware_counts import products
 from rbdhw import golden
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
@@ -37,6 +36,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.interface import unflatten
+from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, flag_values
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe

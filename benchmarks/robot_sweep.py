@@ -29,9 +29,9 @@ from benchmarks.robot_check import (
     check_robot_file,
     on_base,
 )
-from rbdhw.config import DEFAULT_MAX_ERROR
 from rbdhw.errors import InputError
 from rbdhw.golden.pinocchio import Reference
+from rbdhw.options.build import DEFAULT_MAX_ERROR
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot

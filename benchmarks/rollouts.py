@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.rows import Row, Rows
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
 from rbdhw.estimate.preparation import preparation_products
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import COST, GAINS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART

@@ -14,7 +14,6 @@ from benchmarks.processors import float_speeds
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw import golden
 from rbdhw.arrays import ARRAYS
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.explore.plan import Plan
@@ -24,6 +23,7 @@ from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

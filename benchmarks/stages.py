@@ -8,11 +8,11 @@ from dataclasses import replace
 from benchmarks.builds import robot_of
 from benchmarks.integrators import BITS
 from benchmarks.rows import Row, Rows
-from rbdhw.config import LOOP, BuildOptions
 from rbdhw.cores.loop import LoopCore
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.explore.plan import Scheduled
 from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.options.build import LOOP, BuildOptions
 
 BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
 """The robots and functions of the comparison."""

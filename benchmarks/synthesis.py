@@ -14,13 +14,13 @@ from typing import Any
 
 from rbdhw.boards.tools import find_tool
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
-from rbdhw.config import BuildOptions
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
+from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.mounting import Mounting

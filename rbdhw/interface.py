@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import Element, WordName, given_elements
-from rbdhw.config import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import check_singles
+from rbdhw.options.build import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
 from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD_PARAMETERS, ROW_COMMANDS
 
 Array = NDArray[np.float64]
@@ -316,7 +316,7 @@ def check_data_width(data_width: int) -> None:
     Raises
     ------
     ValueError
-        If the width is not in :data:`rbdhw.config.DATA_WIDTHS`.
+        If the width is not in :data:`rbdhw.options.build.DATA_WIDTHS`.
     """
     if data_width not in DATA_WIDTHS:
         raise ValueError(f"data width: is {data_width}; expected one of {', '.join(map(str, DATA_WIDTHS))}")

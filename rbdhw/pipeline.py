@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides, ParameterBounds
@@ -29,6 +28,7 @@ from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
+from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
@@ -70,7 +70,7 @@ def build_design(
 
 
 def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:
-    """Return the software of a URDF file's robot for a processor, one of :data:`rbdhw.config.PROCESSORS`.
+    """Return the software of a URDF file's robot, for one of :data:`~rbdhw.options.build.PROCESSORS`.
 
     Raises
     ------

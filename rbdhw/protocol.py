@@ -58,7 +58,7 @@ class Function:
     optional_inputs, optional_outputs
         Arrays that follow the others in tasks with the option :data:`EXTENDED`.
     algorithms
-        The steps of :data:`rbdhw.frontend.alternatives.ALGORITHMS` that the function contains.
+        The steps of :data:`rbdhw.options.algorithms.ALGORITHMS` that the function contains.
     derivative_of
         The function of which it is a derivative.
     cost_like

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.cores.core import Core
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.frontend.base import load_mounted
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import CODES, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robots import path

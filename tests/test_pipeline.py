@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.cli.robot_description import describe
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.cores.pipeline import schedule_pipeline
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
@@ -19,10 +18,11 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Kind
-from rbdhw.frontend.alternatives import ALGORITHMS
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
+from rbdhw.options.algorithms import ALGORITHMS
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.progress import stage_of
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import JointKind

@@ -34,12 +34,12 @@ from rbdhw.cli.tables import (
     print_table,
     print_text,
 )
-from rbdhw.config import LINK_PACE, PROCESSORS, BuildOptions
 from rbdhw.design import folder as design_folder
 from rbdhw.design.manifest import Manifest, read_manifest
 from rbdhw.design.replacement import check_output
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError, InternalError, one_line
+from rbdhw.options.build import LINK_PACE, PROCESSORS, BuildOptions
 from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 

@@ -55,7 +55,10 @@ class BuildArguments:
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
         """Return :func:`~rbdhw.options.arguments.given_options`, with the values ``instead`` replaced."""
-        return given_options(self.values, self.given, **instead)
+        values = {**self.values, **instead}
+        known = [option for option in OPTIONS if option.key in values]
+        given = [option.name for option in known if option.key in self.given]
+        return given_options({option.name: values[option.key] for option in known}, given)
 
 
 def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:

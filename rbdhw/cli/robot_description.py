@@ -8,7 +8,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import PROCESSORS, BuildOptions
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import coordinates_entry, function_counts, operation_counts, robot_entry
@@ -17,6 +16,7 @@ from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.read import load, rooted
 from rbdhw.frontend.sizes import MOST_COUNTED, Countable, countable
 from rbdhw.graph.graph import Graph
+from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import alive
 from rbdhw.passes.twins import find_twins

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 from rbdhw.array.build import build_array
 from rbdhw.array.jobs import jobs
 from rbdhw.array.model import ArrayResource, ArraySchedule
-from rbdhw.config import BuildOptions
 from rbdhw.cores.core import Core
 from rbdhw.estimate.array import array_blocks, array_cells
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
 from rbdhw.rtl.array import ArrayComponent
 from rbdhw.target import Primitive, Target
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.config import CORES, LOOP_CORE
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import Resources
+from rbdhw.options.build import CORES, LOOP_CORE
 from rbdhw.target import Target
 
 

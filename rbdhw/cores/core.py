@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
-from rbdhw.config import BuildOptions
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
@@ -21,6 +20,7 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
 from rbdhw.interface import FunctionWords, Interface
+from rbdhw.options.build import BuildOptions
 from rbdhw.rtl.edge import CoreComponent
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.shell import packet_latency

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rbdhw.config import LOOP_CORE
 from rbdhw.cores.steps import StepsCore
+from rbdhw.options.build import LOOP_CORE
 from rbdhw.rtl.loop import LoopComponent
 from rbdhw.target import Primitive
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.core import Core
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
@@ -16,6 +15,7 @@ from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
 from rbdhw.rtl.core import PipelineComponent
 from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind

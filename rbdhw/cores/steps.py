@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline import PipelineCore, schedule_pipeline
 from rbdhw.estimate.chain import chain_cells
@@ -14,6 +13,7 @@ from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
 from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
 from rbdhw.schedule.verify_sweeps import verify_sweeps
 from rbdhw.target import Target

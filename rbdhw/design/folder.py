@@ -32,7 +32,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest
@@ -48,6 +47,7 @@ from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.interface import Interface
+from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
 from rbdhw.protocol import (
     BASE_HELD,
     CODES,

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.arrays import WordName, is_optional
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.golden.error_norm import NORM, parts_of
+from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.quantize.formats import Formats
 from rbdhw.robot.model import Robot
 

@@ -7,9 +7,9 @@ import json
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
-from rbdhw.config import BY_TASK, BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
+from rbdhw.options.build import BY_TASK, BuildOptions
 from rbdhw.robot.drives import NO_DRIVES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS

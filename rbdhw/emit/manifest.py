@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 from rbdhw.arrays import is_optional
-from rbdhw.config import MIXED, BuildOptions
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.traffic import Traffic, link_entry, traffic
@@ -23,6 +22,7 @@ from rbdhw.explore.sharing import sharing_entry
 from rbdhw.explore.stage_sharing import stage_names
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.options.build import MIXED, BuildOptions
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values, staged

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbdhw.config import BuildOptions
 from rbdhw.emit.accuracy import accuracy_remarks
 from rbdhw.estimate.fit import Sharing
 from rbdhw.estimate.model import Short, short_of
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.fixed.program import Kind
+from rbdhw.options.build import BuildOptions
 from rbdhw.target import Target, target
 
 

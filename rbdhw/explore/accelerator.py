@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.core import estimate_accelerator
 from rbdhw.design.traffic import traffic
 from rbdhw.domain.overrides import Overrides
@@ -18,6 +17,7 @@ from rbdhw.explore.search import BuildSearch, Cache, prepare_build
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.frontend.chain import suggest_chain_core
 from rbdhw.graph.graph import Op
+from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.robot.model import Robot

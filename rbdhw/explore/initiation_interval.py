@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-from rbdhw.config import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.design.traffic import Traffic, slowest
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import percent, shares, short_of
 from rbdhw.estimate.resources import Resources
+from rbdhw.options.build import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
 from rbdhw.runtime.number_bounds import MOST_II
 from rbdhw.target import Target
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import CHEAPER_CORE, CORES, BuildOptions, Pacing
 from rbdhw.design.traffic import rate_text
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -17,9 +16,9 @@ from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.initiation_interval import intervals as usual_intervals
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import read
-from rbdhw.option_checks import check_options
+from rbdhw.options.build import CHEAPER_CORE, CORES, BuildOptions, Pacing
+from rbdhw.options.checks import check_options
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS
 
 
 def explore(
@@ -112,7 +111,7 @@ def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any
     """Return the interval and core that ``generate`` takes, or None if no option concerns the interval."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None
-    check_options(options, tuple(FUNCTIONS))
+    check_options(options)
     try:
         asked = build.with_options(options)
         interval = asked.interval()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.config import CoreRequest
+from rbdhw.options.build import CoreRequest
 from rbdhw.runtime.number_bounds import MOST_II
 
 STEPS = 60

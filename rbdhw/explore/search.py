@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any, TypeVar
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.config import ASKED_FOR, CHAIN_CORE, CHEAPER_CORE, CORES, LOOP, LOOP_CORE, BuildOptions, reason
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
@@ -31,6 +30,16 @@ from rbdhw.frontend.solvability import check_solvable
 from rbdhw.frontend.stage_loop import record_loop
 from rbdhw.graph.sweeps import unroll
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import (
+    ASKED_FOR,
+    CHAIN_CORE,
+    CHEAPER_CORE,
+    CORES,
+    LOOP,
+    LOOP_CORE,
+    BuildOptions,
+    reason,
+)
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.chain import choose_chain_formats

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import BuildOptions, CoreRequest
 from rbdhw.design.traffic import rate_text, traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -18,6 +17,7 @@ from rbdhw.explore.intervals import Table
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
 from rbdhw.frontend.read import read
+from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import MOST_II

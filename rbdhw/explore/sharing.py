@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.pipeline import PipelineCore
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.stage_sharing import StageGroup, find_shared_stages
 from rbdhw.fixed.program import Kind
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.twins import find_twins
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup

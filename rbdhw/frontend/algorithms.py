@@ -9,9 +9,10 @@ from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms, is_plain, is_too_long
+from rbdhw.frontend.alternatives import Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
@@ -29,7 +30,7 @@ SOLVES_WEIGHT = 1.05
 NEEDED_BY: dict[str, tuple[str, ...]] = {
     step: tuple(name for name, own in FUNCTIONS.items() if step in own.algorithms) for step in ALGORITHMS
 }
-"""For each step of :data:`rbdhw.frontend.alternatives.ALGORITHMS`, the functions that contain it."""
+"""For each step of :data:`rbdhw.options.algorithms.ALGORITHMS`, the functions that contain it."""
 
 TOGETHER = (
     ("axes",),
@@ -258,24 +259,3 @@ def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost
         if name not in costs or cost.total < costs[name].total:
             costs[name] = cost
     return costs
-
-
-def parse_algorithms(texts: Sequence[str]) -> dict[str, str]:
-    """Return the algorithm of each step from texts ``step=algorithm``.
-
-    Raises
-    ------
-    InputError
-        If a step or algorithm is unknown, or a step has two algorithms.
-    """
-    forced: dict[str, str] = {}
-    for text in texts:
-        step, _, name = text.partition("=")
-        if step not in ALGORITHMS:
-            raise InputError("algorithm", f"step '{step}' is unknown", f"one of {', '.join(ALGORITHMS)}")
-        if name not in ALGORITHMS[step]:
-            known = ", ".join(ALGORITHMS[step])
-            raise InputError("algorithm", f"'{name}' is unknown for {step}", f"one of {known}")
-        if forced.setdefault(step, name) != name:
-            raise InputError("algorithm", f"{step} is given twice", "one algorithm for each step")
-    return forced

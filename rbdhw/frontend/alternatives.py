@@ -8,26 +8,13 @@ from rbdhw.dynamics.constraint_forces import has_whole_bodies
 from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.robot.model import BASE, Robot
 
-ALGORITHMS: dict[str, tuple[str, ...]] = {
-    "axes": ("turning", "shared"),
-    "derivatives": ("composite", "columns"),
-    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
-    "products": ("dense", "solves"),
-    "forward": ("inverse", "propagated", "reduced", "eliminated"),
-    "gradient": ("corrected", "repeated"),
-    "second": ("columns", "differentiated"),
-    "rates": ("bias", "symbols"),
-}
-"""The algorithms of each step that has several. The first is the default."""
-
-
 BY_CONSTRAINT_FORCES = ("reduced", "eliminated")
 """The algorithms of forward dynamics by constraint forces, which need the inertias of whole bodies."""
 
 
 @dataclass(frozen=True)
 class Algorithms:
-    """One algorithm of :data:`ALGORITHMS` for each step.
+    """One algorithm of :data:`rbdhw.options.algorithms.ALGORITHMS` for each step.
 
     ``axes`` of the bodies' quantities: they turn with each body, or bodies on parallel joints share them
     (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by

@@ -8,7 +8,6 @@ from itertools import count
 from math import inf
 from types import MappingProxyType
 
-from rbdhw.config import BuildOptions
 from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import (
@@ -23,6 +22,7 @@ from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_lo
 from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune

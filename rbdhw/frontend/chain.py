@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, cast
 
-from rbdhw.config import CHAIN_CORE, CHAIN_FUNCTION, BuildOptions
 from rbdhw.dynamics.articulated import Articulated
 from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
 from rbdhw.dynamics.columns import add_twist
@@ -25,6 +24,7 @@ from rbdhw.frontend.alternatives import Algorithms, is_plain
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
+from rbdhw.options.build import CHAIN_CORE, CHAIN_FUNCTION, BuildOptions
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.unread import leave_out_unread

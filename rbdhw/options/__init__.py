@@ -1,1 +1,1 @@
-"""The options of a build: one table, from which command line, Python interface, checks and documents are made."""
+"""The options of a build: one table makes the command line, the Python interface, checks and documents."""

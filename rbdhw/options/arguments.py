@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -25,15 +24,15 @@ JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
 OF_MOUNTING = "mounting."
 
 
-def asked_build(given: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
+def asked_build(**given: Any) -> tuple[BuildOptions, Overrides]:
     """Return the build that options ask for, and the bounds of inputs that override the defaults.
 
     Parameters
     ----------
     given
-        The values of the options that are given, by their names on the command line or in Python. A value is a
-        text as on the command line, or an object of Python that says the same: a number, a sequence of names or
-        numbers, or a mapping for ``name=number``.
+        The options that are given, by their names with underscores. A value is a text as on the command line,
+        or an object of Python that says the same: a number, a sequence of names or numbers, or a mapping for
+        ``name=number``.
 
     Raises
     ------
@@ -41,13 +40,37 @@ def asked_build(given: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
         An option or its value is unknown, not possible or without effect; or a domain file cannot be read.
     """
     named = {_known(name): value for name, value in given.items() if value is not None}
-    options, overrides = build_options({name: _as_typed(BY_NAME[name], value) for name, value in named.items()})
-    check_values(options, tuple(FUNCTIONS), named)
+    typed = {name: _as_typed(BY_NAME[name], value) for name, value in named.items()}
+    return given_options(typed, typed)
+
+
+def given_options(values: Mapping[str, Any], given: Iterable[str]) -> tuple[BuildOptions, Overrides]:
+    """Return the build of values as the command line has them.
+
+    Parameters
+    ----------
+    values
+        The values by the options' names on the command line.
+    given
+        Those that were given by name.
+
+    Raises
+    ------
+    InputError
+        As :func:`asked_build`.
+    """
+    options, overrides = build_options(values)
+    check_values(options, frozenset(given))
     return options, overrides
 
 
 def build_options(values: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
     """Return the build of values as the command line has them, without the checks that need all of them.
+
+    Parameters
+    ----------
+    values
+        The values by the options' names on the command line; the default for those that are missing.
 
     Raises
     ------
@@ -60,22 +83,26 @@ def build_options(values: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
         for option in OPTIONS
         if option.attribute and option.name not in JOINED
     }
-    mounting = {
-        path.removeprefix(OF_MOUNTING): value for path, value in parsed.items() if path.startswith(OF_MOUNTING)
-    }
-    fields = {path: value for path, value in parsed.items() if not path.startswith(OF_MOUNTING)}
     drives = parse_drives(found["damping"] or (), found["armature"] or ())
-    cores, share = fields["cores"], fields["fit"]
+    cores, share = parsed["cores"], parsed["fit"]
+    functions = _functions_of(found["functions"], cores)
+    if ROLLOUT not in functions and found["horizon"] is not None:
+        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
     ii, pacing = parse_interval(found["ii"], found["bandwidth"], None if cores else share)
-    options = BuildOptions(
-        **fields,
-        functions=_functions_of(found["functions"], cores),
-        ii=ii,
-        pacing=pacing,
-        mounting=Mounting(**mounting, drives=drives),
-    )
+    of_mounting, of_build = _divide(parsed)
+    mounting = Mounting(**of_mounting, drives=drives)
+    options = BuildOptions(**of_build, functions=functions, ii=ii, pacing=pacing, mounting=mounting)
     domain = found["domain"]
     return options, read_overrides(domain) if domain else Overrides()
+
+
+def _divide(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of a robot's mounting and those of the build itself, by the names of their fields."""
+    mounting = {path for path in values if path.startswith(OF_MOUNTING)}
+    return (
+        {path.removeprefix(OF_MOUNTING): values[path] for path in mounting},
+        {path: value for path, value in values.items() if path not in mounting},
+    )
 
 
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
@@ -134,25 +161,3 @@ def _text(value: Any) -> str:
 
 def _sequence(value: Any) -> Iterable[Any]:
     return value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-
-
-def given_options(values: Mapping[str, Any], given: Iterable[str], **instead: Any) -> tuple[BuildOptions, Overrides]:
-    """Return the build of the command line's values, with some replaced.
-
-    Parameters
-    ----------
-    values
-        The values of all options by their names in Python.
-    given
-        Those that appear on the command line.
-
-    Raises
-    ------
-    InputError
-        As :func:`asked_build`.
-    """
-    options, overrides = build_options(
-        {name.replace("_", "-"): value for name, value in {**values, **instead}.items()}
-    )
-    check_values(options, tuple(FUNCTIONS), {name.replace("_", "-") for name in given})
-    return options, overrides

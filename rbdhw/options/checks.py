@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from rbdhw.errors import InputError
-from rbdhw.options.build import CHAIN_CORE, LEAST_ARRAY_II, LOOP, LOOP_CORE, BuildOptions
+from rbdhw.options.build import CHAIN_CORE, LEAST_ARRAY_II, LOOP, LOOP_CORE, PROCESSORS, BuildOptions
 from rbdhw.options.table import OPTIONS
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
@@ -122,6 +122,10 @@ def _check_mix(options: BuildOptions) -> None:
 def _check_rollouts(options: BuildOptions) -> None:
     if options.horizon is None:
         return
+    if options.target in PROCESSORS:
+        reason = "rollouts return to a core of an accelerator"
+        remedy = "call step again and again, or use --target of a device"
+        raise InputError("functions", reason, remedy=remedy)
     if options.streams > 1:
         reason = "rollouts return to the only pair of streams"
         remedy = "leave --streams out, or use step instead of rollout"

@@ -1,4 +1,4 @@
-"""What an option of a build is: its value on the command line and in a build, its limits, and where it has an effect."""
+"""What an option of a build is: its value, the limits of the value, and where it has an effect."""
 
 from __future__ import annotations
 

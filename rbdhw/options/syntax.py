@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
 from rbdhw.errors import InputError
+from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
 from rbdhw.robot.drives import Drives
 from rbdhw.robot.mounting import ALL_LINKS, INERTIAS, NO_LINKS, PAYLOAD, PER_TASK, Links
 
@@ -244,7 +244,9 @@ def parse_mix(text: str | None) -> dict[str, float]:
     return mix
 
 
-def parse_names(option: str, text: str | None, expected: str = "names with commas between") -> tuple[str, ...]:
+def parse_names(
+    option: str, text: str | None, expected: str = "names with commas between"
+) -> tuple[str, ...]:
     """Return the distinct names in a comma-separated list; none if it is not given.
 
     Raises

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rbdhw.errors import InputError
-from rbdhw.frontend.alternatives import ALGORITHMS
+from rbdhw.errors import InputError, told_apart
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import (
     BY_TASK,
     CHAIN_CORE,
@@ -27,12 +27,10 @@ from rbdhw.options.build import (
     STREAMS,
     WAYS_OF_PARAMETERS,
     WIDTHS,
-    BuildOptions,
 )
 from rbdhw.options.option import (
     HARDWARE,
     ROBOT,
-    Check,
     Effect,
     Option,
     among,
@@ -53,7 +51,15 @@ from rbdhw.options.syntax import (
     parse_parameters,
     parse_share,
 )
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, PARAMETERS, ROLLOUT, ROLLOUT_PARTS, Function, functions_with
+from rbdhw.protocol import (
+    DEFAULT_FUNCTIONS,
+    FUNCTIONS,
+    PARAMETERS,
+    ROLLOUT,
+    ROLLOUT_PARTS,
+    Function,
+    functions_with,
+)
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.robot.mounting import BASES, JOINT_ORDERS, NO_LINKS, PER_TASK
 from rbdhw.runtime.number_bounds import (
@@ -83,12 +89,14 @@ def _check_gravity(name: str, gravity: tuple[float, float, float] | str) -> None
 
 def _check_budget(name: str, budget: float) -> None:
     if not LEAST_ERROR <= budget < 1.0:
-        raise InputError(name, f"{budget:g} is not a budget", f"{LEAST_ERROR:g} or more, and less than 1")
+        asked, least = told_apart(budget, LEAST_ERROR)
+        raise InputError(name, f"{asked} is not a budget", f"{least} or more, and less than 1")
 
 
 def _check_fit(name: str, share: float) -> None:
     if not 0.0 < share <= 1.0:
-        raise InputError(name, f"{share:g} is not a share of a device", "more than 0 and up to 1")
+        asked, most = told_apart(share, 1.0)
+        raise InputError(name, f"{asked} is not a share of a device", f"more than 0 and up to {most}")
 
 
 def _check_seed(name: str, seed: int) -> None:
@@ -137,8 +145,8 @@ OPTIONS: tuple[Option, ...] = (
         "functions",
         ROBOT,
         str | None,
-        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT))}. By default those of --cores, or "
-        f"{ALL_FUNCTIONS}.",
+        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT))}. By default those of "
+        f"--cores, or {ALL_FUNCTIONS}.",
     ),
     Option(
         "fext",
@@ -149,9 +157,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="LINKS",
         parse=lambda texts: parse_links(texts or ()),
         effects=(
-            of_functions(
-                lambda own: "fext" in own.inputs, "no function of the build takes external forces"
-            ),
+            of_functions(lambda own: "fext" in own.inputs, "no function of the build takes external forces"),
         ),
     ),
     Option(
@@ -238,11 +244,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.time_step",
         metavar="H",
         check=positive(TIME_STEP, "s is not a step"),
-        effects=(
-            of_functions(
-                lambda own: own.integrates, "no function of the build takes a step in time"
-            ),
-        ),
+        effects=(of_functions(lambda own: own.integrates, "no function of the build takes a step in time"),),
     ),
     Option(
         "horizon",
@@ -375,8 +377,8 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "streams",
         int,
-        "Pairs of streams, 1 to 8, of requests and of responses each. Responses return to the pair from which "
-        "their requests came.",
+        "Pairs of streams, 1 to 8, of requests and of responses each. Responses return to the pair from "
+        "which their requests came.",
         default=1,
         attribute="streams",
         check=between(STREAMS, "pairs of streams"),
@@ -416,8 +418,8 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "share-stages",
         str,
-        "Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), loop (a task passes "
-        "it four times) or off.",
+        "Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), loop (a task "
+        "passes it four times) or off.",
         Effect(
             lambda options: options.share_stages not in ("on", LOOP) or has_any(options, _STAGED),
             "no function of the build works in stages",
@@ -431,9 +433,9 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "core",
         str | None,
-        "The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which selects "
-        "the smaller of these; or chain (fd of robots of many links, on the hardware of one). generate uses "
-        "pipeline by default; info --explore compares pipeline and array.",
+        "The core: pipeline; array (smaller from an II of about 16 on, with more latency); auto, which "
+        "selects the smaller of these; or chain (fd of robots of many links, on the hardware of one). "
+        "generate uses pipeline by default; info --explore compares pipeline and array.",
         Effect(
             lambda options: not options.cores or any(own.core is None for own in options.cores),
             "each core in --cores has a kind of its own",
@@ -463,8 +465,8 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "mix",
         str | None,
-        "Tasks that are wanted in proportion, such as 'id=10,dfd=1': chooses the cores and intervals with the "
-        "highest rate within --fit.",
+        "Tasks that are wanted in proportion, such as 'id=10,dfd=1': chooses the cores and intervals with "
+        "the highest rate within --fit.",
         attribute="mix",
         metavar="TASKS",
         parse=parse_mix,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.strata import draw
@@ -25,6 +24,7 @@ from rbdhw.fixed.widths import Widths, plain_widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.sweeps import Given, Sweep, Sweeps, run
+from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import COARSEST_STEP, NOISE_PASSES, Formats, accelerator_model, function_errors
 from rbdhw.quantize.magnitudes import NOISE_MARGIN, NOISY

@@ -10,7 +10,6 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.bounds import Domain
@@ -30,6 +29,7 @@ from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
+from rbdhw.options.build import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.arrays import WordName
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs
 from rbdhw.domain.sampling import sample
@@ -21,6 +20,7 @@ from rbdhw.fixed.gains import Gains, Measure, Strata, gains
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.graph import Graph
+from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import FUNCTIONS, NEXT_STATE
 from rbdhw.quantize.magnitudes import CHUNK, largest_magnitudes
 from rbdhw.robot.model import Robot

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain
 from rbdhw.fixed.gains import Gains
 from rbdhw.fixed.program import Word
@@ -23,6 +22,7 @@ from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweeps
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.chain import lower_with_noise
 from rbdhw.quantize.formats import FormatChoice, Formats

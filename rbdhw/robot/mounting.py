@@ -33,7 +33,7 @@ Links = str | tuple[str, ...]
 
 
 def link_text(name: str) -> str:
-    """Return a link's name in the syntax of :func:`rbdhw.cli.syntax.parse_links`."""
+    """Return a link's name in the syntax of :func:`rbdhw.options.syntax.parse_links`."""
     if name in (NO_LINKS, ALL_LINKS):
         return f"\\{name}"
     return name.replace("\\", "\\\\").replace(",", "\\,")

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rbdhw.config import PROCESSORS
 from rbdhw.design.digests import content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry, parse_manifest
 from rbdhw.design.replacement import software_files, write_files
 from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest
 from rbdhw.errors import InputError
+from rbdhw.options.build import PROCESSORS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.software.arrays import Array
@@ -37,7 +37,7 @@ class Software:
 
     @property
     def target(self) -> str:
-        """The target, one of :data:`rbdhw.config.PROCESSORS`."""
+        """The target, one of :data:`rbdhw.options.build.PROCESSORS`."""
         return self.description.target
 
     @property

@@ -15,8 +15,8 @@ from benchmarks.published import (
     pace,
     small_layout,
 )
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions
 from rbdhw.target import target
 from tests.support.designs import rail_design
 

@@ -9,8 +9,8 @@ import pytest
 
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import ECP5, synthesis
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rbdhw.boards.synthesize import synthesize
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path

@@ -6,8 +6,8 @@ from importlib.metadata import version
 import pytest
 
 from rbdhw.cli.app import BAD_INPUT
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 

@@ -1,42 +1,37 @@
 """The options of a build: the same for every command, and which of them the command line has."""
 
-import inspect
-
 import pytest
 import typer
 
 from rbdhw.cli.app import app
 from rbdhw.cli.options import (
-    ALL_FUNCTIONS,
-    HARDWARE,
+    KEYS,
     OF_HARDWARE,
-    PARAMETERS,
-    ROBOT,
     BuildArguments,
-    build_options,
     takes_build_options,
 )
-from rbdhw.config import BuildOptions, Mounting, Pacing
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
+from rbdhw.options.arguments import asked_build
+from rbdhw.options.build import BuildOptions, Mounting, Pacing
+from rbdhw.options.option import HARDWARE, ROBOT
+from rbdhw.options.table import ALL_FUNCTIONS
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 
 
 def options_of(command):
     """Return the options of a command by name: their spellings, defaults, help and group."""
     parameters = typer.main.get_group(app).commands[command].params
-    return {
-        p.name: (p.opts, p.default, p.help, p.rich_help_panel) for p in parameters if p.name in PARAMETERS
-    }
+    return {p.name: (p.opts, p.default, p.help, p.rich_help_panel) for p in parameters if p.name in KEYS}
 
 
 def test_info_takes_all_options_of_generate():
     assert options_of("info") == options_of("generate")
-    assert set(options_of("generate")) == set(PARAMETERS)
+    assert set(options_of("generate")) == set(KEYS)
 
 
 def test_nothing_given_is_the_default_build():
-    options, overrides = build_options()
+    options, overrides = asked_build()
     assert options == BuildOptions(functions=DEFAULT_FUNCTIONS)
     assert (options.ii, options.pacing, options.core) == (None, None, None)
     assert overrides == Overrides()
@@ -46,8 +41,8 @@ def test_nothing_given_is_the_default_build():
 def test_every_option_reaches_the_build(tmp_path):
     domain = tmp_path / "domain.toml"
     domain.write_text("[default]\nvelocity = 2.0\n")
-    options, overrides = build_options(
-        functions="fd, id,fd",
+    options, overrides = asked_build(
+        functions="fd, rk4,fd",
         fext=["all"],
         algorithm=["inverse=single_pivots"],
         base="floating",
@@ -65,7 +60,7 @@ def test_every_option_reaches_the_build(tmp_path):
         tdata=64,
         streams=2,
         number="float32",
-        priority="id, fd,id",
+        priority="rk4, fd,rk4",
         share_limbs="off",
         share_stages="on",
         core="auto",
@@ -73,7 +68,7 @@ def test_every_option_reaches_the_build(tmp_path):
         seed=7,
     )
     assert options == BuildOptions(
-        functions=("fd", "id"),
+        functions=("fd", "rk4"),
         pacing=Pacing(bandwidth=2.0),
         fit=0.6,
         target="ecp5-85",
@@ -84,7 +79,7 @@ def test_every_option_reaches_the_build(tmp_path):
         data_width=64,
         streams=2,
         number="float32",
-        priority=("id", "fd"),
+        priority=("rk4", "fd"),
         algorithms={"inverse": "single_pivots"},
         mounting=Mounting("floating", (0.0, 1.0, 2.0), strict=True, root="auto", joint_order="file"),
         share_limbs="off",
@@ -93,8 +88,6 @@ def test_every_option_reaches_the_build(tmp_path):
         seed=7,
     )
     assert overrides == Overrides.model_validate({"default": {"velocity": 2.0}})
-    given = inspect.signature(build_options).parameters
-    assert set(given) == set(PARAMETERS)
 
 
 def test_the_options_of_the_hardware_are_told_apart():
@@ -129,5 +122,5 @@ def test_a_command_receives_them_together_with_the_names_of_those_given():
     ((urdf, build, as_json),) = seen
     assert (urdf, as_json) == ("robot", True)
     assert build.given == {"width", "seed"}
-    assert set(build.values) == set(PARAMETERS)
+    assert set(build.values) == set(KEYS)
     assert build.parse()[0] == BuildOptions(functions=DEFAULT_FUNCTIONS, width=18)

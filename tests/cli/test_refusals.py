@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from rbdhw.cli.app import BAD_INPUT
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.design.replacement import COMPANIONS, FILES
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

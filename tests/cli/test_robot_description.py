@@ -7,11 +7,11 @@ from math import inf
 import pytest
 
 from rbdhw.cli.robot_description import describe, joint_entries
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.sizes import estimated_operations
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot

@@ -17,10 +17,10 @@ from rbdhw.cli.tables import (
     print_table,
     print_text,
 )
-from rbdhw.config import BuildOptions
 from rbdhw.design.entries import SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.domain.strata import STRATA
+from rbdhw.options.build import BuildOptions
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT
 

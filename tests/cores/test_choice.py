@@ -8,13 +8,13 @@ from functools import cache
 
 import pytest
 
-from rbdhw.config import CORES, BuildOptions, Pacing
 from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore import search
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
+from rbdhw.options.build import CORES, BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

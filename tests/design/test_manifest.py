@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rbdhw.config import BuildOptions, Mounting, Pacing
 from rbdhw.design.manifest import schema, validate
+from rbdhw.options.build import BuildOptions, Mounting, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 

@@ -9,11 +9,11 @@ import shutil
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.digests import KEY, MANIFEST, read_manifest, seal
 from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import FILES, VERILOG
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.designs import rail_design

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.documents import ROOT, text

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import Mounting
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import (
     ACCELERATION,
@@ -22,6 +21,7 @@ from rbdhw.domain.strata import (
     ordinary_motions,
 )
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import Mounting
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

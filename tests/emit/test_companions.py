@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.frontend.functions import _Pipeline
 from rbdhw.golden import dynamics
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path

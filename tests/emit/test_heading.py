@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import BuildOptions
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.builds import ALL, plan_of, robot_of
-from rbdhw.config import BuildOptions
 from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.explore.plan import accelerator_of
@@ -17,6 +16,7 @@ from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.frontend.functions import trace
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.prune import prune
 from rbdhw.quantize.formats import MOST_TERMS
 from rbdhw.robot.frames import align_axes

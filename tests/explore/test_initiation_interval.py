@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbdhw.config import BuildOptions, Pacing
 from rbdhw.design.traffic import Traffic
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.target import target
 
 ECP5 = target("ecp5-85")

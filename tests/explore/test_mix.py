@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from rbdhw.config import BuildOptions, CoreRequest
 from rbdhw.errors import InputError
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.mix import Group, Mix, choose_cores, covers
 from rbdhw.frontend.base import load_mounted
+from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.robots import path
 
 GROUPS = {

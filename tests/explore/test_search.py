@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import CHEAPER_CORE, BuildOptions, Mounting
 from rbdhw.domain.overrides import read_overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 

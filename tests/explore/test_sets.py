@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from rbdhw.cli.options import build_options
 from rbdhw.explore import plot
 from rbdhw.explore.plot_sets import draw_sets
 from rbdhw.explore.sets import explore, remarks, tables
+from rbdhw.options.arguments import asked_build
 from rbdhw.robots import path
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -21,13 +21,13 @@ SMALL = {"width": 18, "target": "ecp5-85"}
 @pytest.fixture(scope="module")
 def copies():
     """Three copies of a core that starts a task every second cycle."""
-    options, _ = build_options(functions="id", ii="2", copies=3, **SMALL)
+    options, _ = asked_build(functions="id", ii="2", copies=3, **SMALL)
     return explore(path("toy"), options)
 
 
 @pytest.fixture(scope="module")
 def mix():
-    options, _ = build_options(functions="id,dfd", mix="id=10,dfd=1", fit="60%", **SMALL)
+    options, _ = asked_build(functions="id,dfd", mix="id=10,dfd=1", fit="60%", **SMALL)
     return explore(path("toy"), options)
 
 
@@ -45,7 +45,7 @@ def test_a_rate_is_that_of_the_cores_up_to_that_of_the_link(copies):
 
 
 def test_given_cores_are_compared_at_longer_intervals():
-    options, _ = build_options(cores="id:1 fd:9:array*2", **SMALL)
+    options, _ = asked_build(cores="id:1 fd:9:array*2", **SMALL)
     found = explore(path("toy"), options)
     expected = [f"id:{factor} fd:{9 * factor}:array*2" for factor in (16, 8, 4, 2)]
     assert [row["cores"] for row in found["rows"]] == [*expected, "id:1 fd:9:array*2"]
@@ -54,7 +54,7 @@ def test_given_cores_are_compared_at_longer_intervals():
 
 
 def test_cores_that_take_too_much_are_not_chosen():
-    options, _ = build_options(cores="id:1", fit="5%", **SMALL)
+    options, _ = asked_build(cores="id:1", fit="5%", **SMALL)
     found = explore(path("toy"), options)
     why = found["chosen"]["why"]
     assert found["chosen"] == {"set": None, "why": why}
@@ -64,7 +64,7 @@ def test_cores_that_take_too_much_are_not_chosen():
 
 def test_cores_that_cannot_be_built_are_told():
     """The clock is too fast for the formats of one core."""
-    options, _ = build_options(cores="id:1 dfd:2", clock=10_000.0, **SMALL)
+    options, _ = asked_build(cores="id:1 dfd:2", clock=10_000.0, **SMALL)
     found = explore(path("toy"), options)
     assert (found["rows"], len(found["refused"])) == ([], 5)
     assert found["refused"][-1]["cores"] == "id:1 dfd:2"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.explore.sharing import choose_sharing
 from rbdhw.explore.stage_sharing import find_shared_stages, stage_names
 from rbdhw.frontend.build_graph import optimise
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.elementary import elementary
 from rbdhw.target import target
 from tests.support.builds import model_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.explore.plan import Plan
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.accumulators import accumulators
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rbdhw.config import WIDTHS, BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, ErrorFigures, FunctionErrors, ResultErrors
@@ -15,6 +14,7 @@ from rbdhw.fixed.search import BudgetMissed, FormatSearch
 from rbdhw.fixed.widths import Widths
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import WIDTHS, BuildOptions
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.quantize.observation import observe
 from rbdhw.target import target

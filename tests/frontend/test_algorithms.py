@@ -2,14 +2,13 @@
 
 import pytest
 
-from rbdhw.errors import InputError
 from rbdhw.frontend import algorithms
-from rbdhw.frontend.algorithms import Cost, choose, cost_of, parse_algorithms
-from rbdhw.frontend.alternatives import ALGORITHMS
+from rbdhw.frontend.algorithms import Cost, choose, cost_of
 from rbdhw.frontend.build_graph import operation_delay
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.regroup import regroup_inertias
@@ -163,30 +162,3 @@ def test_a_large_robot_takes_forced_algorithms(monkeypatch):
     found = choose(robot, ("did", "minv"), (), DELAY, forced)
     assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
     assert found.skipped == ("shared",)
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["speed=fast"], "algorithm: step 'speed' is unknown; expected one of " + ", ".join(ALGORITHMS)),
-        (
-            ["inverse"],
-            "algorithm: '' is unknown for inverse; expected one of " + ", ".join(ALGORITHMS["inverse"]),
-        ),
-        (
-            ["products=dense", "products=solves"],
-            "algorithm: products is given twice; expected one algorithm for each step",
-        ),
-    ],
-)
-def test_a_wrong_algorithm_is_refused(texts, message):
-    with pytest.raises(InputError) as caught:
-        parse_algorithms(texts)
-    assert str(caught.value) == message
-
-
-def test_algorithms_are_parsed():
-    assert parse_algorithms(["inverse=articulated", "products=dense"]) == {
-        "inverse": "articulated",
-        "products": "dense",
-    }

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from rbdhw.config import Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import load_mounted
+from rbdhw.options.build import Mounting
 from tests.support.urdf_documents import AXIS, arm_with, link, robot
 
 pytestmark = pytest.mark.usefixtures("without_verilog")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks.forward_dynamics import snake
-from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.frontend.chain import check_chain, suggest_chain_core
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.sweeps import Constant, unroll
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.chains import KINDS, TREES, TURN, chain, sweeps_of, tree

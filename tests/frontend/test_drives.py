@@ -10,9 +10,10 @@ import pytest
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose
-from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay, prepare
 from rbdhw.frontend.functions import trace
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot

@@ -12,12 +12,13 @@ from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
-from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.passes.factor import factor
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS, FUNCTIONS
 from rbdhw.robot.frames import align_axes

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.arrays import WordName
-from rbdhw.frontend.alternatives import ALGORITHMS, Algorithms
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
+from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.cli.robot_description import describe
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.model import Inertia, JointKind, Placement
 from rbdhw.robot.urdf import load_urdf

@@ -7,10 +7,10 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.arrays import WordName, kind_of
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
 from rbdhw.golden.error_norm import function_errors, measure, parts_of, relative_errors
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_frames

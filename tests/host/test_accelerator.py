@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.software.compiler import CompilerError, find_compiler

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.robots import path
 from rbdhw.sim.run import run

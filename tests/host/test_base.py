@@ -7,7 +7,6 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
@@ -15,6 +14,7 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.golden.error_norm import relative_errors
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind

@@ -5,9 +5,9 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robot.urdf import load_urdf

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
@@ -18,6 +17,7 @@ from rbdhw.explore.search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import Try
+from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import Formats
 from rbdhw.robot.urdf import load_urdf

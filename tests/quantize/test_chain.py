@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
 from rbdhw.frontend.chain import prepare_chain, record_chain
+from rbdhw.options.build import BuildOptions
 from rbdhw.quantize import chain as own
 from rbdhw.quantize.chain import choose_chain_formats, given_ranges
 from rbdhw.quantize.formats import Formats

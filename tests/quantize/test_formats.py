@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
@@ -15,6 +14,7 @@ from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe

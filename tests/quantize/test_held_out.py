@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions, Mounting
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import STRATA, draw
@@ -18,6 +17,7 @@ from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import add_inverse_bounds, observe

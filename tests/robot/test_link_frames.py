@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import Mounting
 from rbdhw.robot.check import check_robot
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes, common_normal_frames

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.config import Mounting
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import Mounting
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Inertia

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path

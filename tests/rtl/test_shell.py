@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.config import DATA_WIDTHS
 from rbdhw.interface import FunctionWords
+from rbdhw.options.build import DATA_WIDTHS
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.shell import packet_latency
 from tests.support.combinations import pairwise

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.loop import LoopCore
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
@@ -16,6 +15,7 @@ from rbdhw.fixed.steps import join_steps, lower_steps, unroll_program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.sweeps import Constant, Shared, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
+from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.stage_loop import task_words
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.sim.packets import quantise

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbdhw.config import BuildOptions
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Kind
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.values import value_names

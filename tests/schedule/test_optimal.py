@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from ortools.sat.python import cp_model
 
-from rbdhw.config import BuildOptions
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

@@ -8,7 +8,6 @@ from functools import cache
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.pipeline import core_cost, schedule_pipeline
 from rbdhw.errors import InputError
 from rbdhw.estimate.core import counts
@@ -16,6 +15,7 @@ from rbdhw.estimate.model import load
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.twins import find_twins
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap
 from rbdhw.schedule.problem import problem

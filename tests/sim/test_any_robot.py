@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, write
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.overrides import JointBounds, Overrides
@@ -16,6 +15,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot

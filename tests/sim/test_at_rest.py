@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

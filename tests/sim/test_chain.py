@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import Pacing
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.options.build import Pacing
 from rbdhw.pipeline import build_design
 from rbdhw.sim.model import respond
 from rbdhw.sim.simulate import simulate

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path

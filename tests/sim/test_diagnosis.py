@@ -8,10 +8,10 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.arrays import WordName
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import make_plan
 from rbdhw.frontend.base import load_mounted, mount
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, Inertia, JointKind
 from rbdhw.robot.parameters import held_bounds, held_values, load_inertias, nominal_parameters

@@ -9,10 +9,10 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.golden.dynamics import evaluate
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path

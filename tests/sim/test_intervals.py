@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

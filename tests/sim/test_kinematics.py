@@ -10,9 +10,9 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import Design, write
 from rbdhw.domain.sampling import sample
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path

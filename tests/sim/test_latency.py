@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import DATA_WIDTHS, NUMBERS, BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.options.build import DATA_WIDTHS, NUMBERS, BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.sim.simulate import simulate

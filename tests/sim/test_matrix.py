@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks.forward_dynamics import snake
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import write
 from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import make_plan
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot

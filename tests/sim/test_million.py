@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
 from rbdhw.explore.search import make_plan
 from rbdhw.golden.error_norm import function_errors
+from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

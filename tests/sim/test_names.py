@@ -13,9 +13,9 @@ import pytest
 
 import rbdhw
 from rbdhw.boards.tools import find_tool
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.sim import bulk

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import CoreRequest, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
 from rbdhw.interface import stored_as
+from rbdhw.options.build import CoreRequest, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters

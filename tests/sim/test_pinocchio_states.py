@@ -11,7 +11,6 @@ import pinocchio as pin
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import draft_design, write
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
@@ -26,6 +25,7 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_mo
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import compute
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise

@@ -10,8 +10,6 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.cli.options import build_options
-from rbdhw.config import DEFAULT_HORIZON, BuildOptions, CoreRequest, Mounting
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.overrides import JointBounds, Overrides
@@ -19,7 +17,9 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.rollout import RolloutShape, state_words
-from rbdhw.option_checks import check_options
+from rbdhw.options.arguments import asked_build
+from rbdhw.options.build import DEFAULT_HORIZON, BuildOptions, CoreRequest, Mounting
+from rbdhw.options.checks import check_options
 from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
@@ -249,14 +249,14 @@ def test_the_horizon_is_checked() -> None:
         ),
     ):
         with pytest.raises(InputError, match=text):
-            check_options(options, known)
+            check_options(options)
 
 
 def test_options_of_rollouts() -> None:
     """The command line names rollouts; cores compute their steps."""
-    options, _ = build_options(functions="id,rollout")
+    options, _ = asked_build(functions="id,rollout")
     assert (options.functions, options.horizon) == (("id", "step"), DEFAULT_HORIZON)
-    options, _ = build_options(cores="rollout,step:2 id", horizon=9)
+    options, _ = asked_build(cores="rollout,step:2 id", horizon=9)
     assert [core.functions for core in options.cores] == [("step",), ("id",)]
     assert [own.horizon for own in options.each_core()] == [9, None]
     same = BuildOptions(
@@ -265,7 +265,7 @@ def test_options_of_rollouts() -> None:
     assert (same.functions, same.horizon) == (("id", "step"), DEFAULT_HORIZON)
     assert [core.functions for core in same.cores] == [("step",), ("id",)]
     with pytest.raises(InputError, match="horizon: the build has no rollouts"):
-        build_options(functions="step", horizon=9)
+        asked_build(functions="step", horizon=9)
 
 
 def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.estimate.preparation import preparation_cells, preparation_products
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.robots import path

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import ROLLOUT
 from rbdhw.robots import path

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.model import BASE, Inertia, JointKind
 from rbdhw.robot.parameters import load_inertias

@@ -10,7 +10,6 @@ import pinocchio as pin
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
@@ -19,6 +18,7 @@ from rbdhw.estimate.fabric import FABRICS
 from rbdhw.estimate.preparation import preparation_cells, preparation_products
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_GAINS, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind

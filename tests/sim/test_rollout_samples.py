@@ -10,10 +10,10 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
-from rbdhw.option_checks import check_options
+from rbdhw.options.build import BuildOptions
+from rbdhw.options.checks import check_options
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
@@ -151,6 +151,6 @@ def test_parts_are_checked() -> None:
         (("samples", "samples"), "rollout: 'samples' appears twice; expected each part once"),
     ):
         with pytest.raises(InputError, match=text):
-            check_options(replace(options, rollout=parts), ("step",))
+            check_options(replace(options, rollout=parts))
     with pytest.raises(InputError, match="rollout: the build has no rollouts; use --functions rollout"):
-        check_options(BuildOptions(functions=("step",), rollout=("samples",)), ("step",))
+        check_options(BuildOptions(functions=("step",), rollout=("samples",)))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia

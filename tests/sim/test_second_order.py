@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.design.folder import write
 from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind

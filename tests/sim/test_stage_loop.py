@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.config import LOOP, BuildOptions, CoreRequest, Mounting
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
+from rbdhw.options.build import LOOP, BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path

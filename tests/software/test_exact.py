@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.config import BuildOptions, Mounting
 from rbdhw.domain.sampling import sample
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path

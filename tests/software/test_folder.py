@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.config import BuildOptions
 from rbdhw.design import folder as design_folder
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
 from rbdhw.software.folder import read, write

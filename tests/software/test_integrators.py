@@ -9,7 +9,7 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions, Mounting
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
 from rbdhw.software.folder import write

@@ -7,10 +7,10 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.config import BuildOptions
 from rbdhw.design.folder import read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 
-from rbdhw.config import BuildOptions
 from rbdhw.cores.pipeline import schedule_pipeline
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
@@ -22,6 +21,7 @@ from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

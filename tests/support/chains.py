@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbdhw.config import BuildOptions
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps
+from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.chain import choose_chain_formats
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.mechanisms import mechanism

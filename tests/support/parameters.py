@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from rbdhw.config import BY_LOAD, BuildOptions, Mounting
 from rbdhw.design.folder import Design
+from rbdhw.options.build import BY_LOAD, BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 

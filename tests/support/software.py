@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 
 from rbdhw import golden
-from rbdhw.config import Mounting
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
@@ -15,6 +14,7 @@ from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.graph.interpret import interpret
 from rbdhw.interface import unflatten
+from rbdhw.options.build import Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbdhw.config import LOOP, BuildOptions
 from rbdhw.cores.loop import LoopCore
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.options.build import LOOP, BuildOptions
 from rbdhw.robot.model import Robot
 
 MODERATE = Overrides(default=JointBounds(velocity=2.0, effort=5.0))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rbdhw.cli.options import build_options
-from rbdhw.cli.syntax import parse_interval, parse_links, parse_share
-from rbdhw.config import Mounting, Pacing
 from rbdhw.errors import InputError
-from rbdhw.option_checks import check_options
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.options.algorithms import ALGORITHMS
+from rbdhw.options.arguments import asked_build
+from rbdhw.options.build import Mounting, Pacing
+from rbdhw.options.checks import check_options
+from rbdhw.options.syntax import parse_algorithms, parse_interval, parse_links, parse_share
 from rbdhw.robot.mounting import link_text
 
 
@@ -72,7 +72,7 @@ class TestLinks:
         ],
     )
     def test_names_may_hold_commas_and_be_all(self, texts, links):
-        assert build_options(fext=texts)[0].fext == links
+        assert asked_build(fext=texts)[0].fext == links
 
     @pytest.mark.parametrize("name", ["hand", "left,lower", "all", "none", "a\\b", ",", "\\,", "all,none"])
     def test_every_name_can_be_given(self, name):
@@ -96,13 +96,13 @@ class TestLinks:
     )
     def test_what_names_no_links_is_refused(self, texts, line):
         with pytest.raises(InputError) as error:
-            build_options(fext=texts)
+            asked_build(fext=texts)
         assert str(error.value) == line
 
 
 class TestFrames:
     def test_names_may_hold_commas_and_be_all(self):
-        options = build_options(functions="kin", frames=[r"left\,lower,all", "none"], frame_axes="world")[0]
+        options = asked_build(functions="kin", frames=[r"left\,lower,all", "none"], frame_axes="world")[0]
         assert options.mounting == Mounting(frames=("left,lower", "all", "none"), frame_axes="world")
 
     @pytest.mark.parametrize(
@@ -116,9 +116,36 @@ class TestFrames:
     )
     def test_what_is_refused(self, functions, texts, line):
         with pytest.raises(InputError) as error:
-            check_options(build_options(functions=functions, frames=texts)[0], tuple(FUNCTIONS))
+            check_options(asked_build(functions=functions, frames=texts)[0])
         assert str(error.value) == line
 
     def test_unknown_axes(self):
         with pytest.raises(InputError, match="frame-axes: 'up' is unknown; expected one of local, world"):
-            check_options(build_options(frame_axes="up")[0], tuple(FUNCTIONS))
+            check_options(asked_build(frame_axes="up")[0])
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["speed=fast"], "algorithm: step 'speed' is unknown; expected one of " + ", ".join(ALGORITHMS)),
+        (
+            ["inverse"],
+            "algorithm: '' is unknown for inverse; expected one of " + ", ".join(ALGORITHMS["inverse"]),
+        ),
+        (
+            ["products=dense", "products=solves"],
+            "algorithm: products is given twice; expected one algorithm for each step",
+        ),
+    ],
+)
+def test_a_wrong_algorithm_is_refused(texts, message):
+    with pytest.raises(InputError) as caught:
+        parse_algorithms(texts, ALGORITHMS)
+    assert str(caught.value) == message
+
+
+def test_algorithms_are_parsed():
+    assert parse_algorithms(["inverse=articulated", "products=dense"], ALGORITHMS) == {
+        "inverse": "articulated",
+        "products": "dense",
+    }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.cli.options import OF_HARDWARE
-from rbdhw.config import BuildOptions, CoreRequest, Mounting, Pacing
 from rbdhw.errors import InputError
-from rbdhw.option_checks import check_options
-from rbdhw.option_effects import EFFECTS, check_effects
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.options.build import BuildOptions, CoreRequest, Mounting, Pacing
+from rbdhw.options.checks import check_options, check_values
+from rbdhw.options.option import HARDWARE
+from rbdhw.options.table import OPTIONS
 from rbdhw.robot.drives import Drives
 
 ELBOW = (("elbow", (1.0,)),)
@@ -40,7 +39,7 @@ IDLE = [
 @pytest.mark.parametrize(("options", "text"), IDLE)
 def test_an_option_that_changes_nothing_is_refused(options, text):
     with pytest.raises(InputError) as refusal:
-        check_options(BuildOptions(**options), tuple(FUNCTIONS))
+        check_options(BuildOptions(**options))
     assert str(refusal.value).startswith(text)
 
 
@@ -63,26 +62,22 @@ def test_an_option_that_changes_nothing_is_refused(options, text):
     ],
 )
 def test_an_option_with_effect_is_accepted(options):
-    check_options(BuildOptions(**options), tuple(FUNCTIONS))
+    check_options(BuildOptions(**options))
 
 
 def test_a_default_is_refused_only_where_it_says_something():
     for given in (["frame-axes"], ["parameters-by"]):
         with pytest.raises(InputError):
-            check_effects(BuildOptions(), given)
-    check_effects(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
+            check_values(BuildOptions(), given)
+    check_values(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
     with pytest.raises(InputError, match="tdata: has no effect with --target c"):
-        check_effects(BuildOptions(target="c"), ["tdata"])
-
-
-def test_every_effect_is_of_an_option(rbdhw):
-    _, help_text, _ = rbdhw("generate", "--help")
-    assert {f"--{effect.option}" for effect in EFFECTS} <= set(help_text.split())
+        check_values(BuildOptions(target="c"), ["tdata"])
 
 
 def test_every_hardware_option_needs_a_device():
-    idle = {effect.option for effect in EFFECTS if "--target" in effect.reason}
-    assert idle == {name.replace("_", "-") for name in OF_HARDWARE}
+    for option in OPTIONS:
+        needs = any(not effect.holds(BuildOptions(target="c")) for effect in option.effects[:1])
+        assert needs or option.group != HARDWARE, option.name
 
 
 @pytest.mark.parametrize("option", ["--cores", "--mix", "--priority", "--rollout", "--functions"])

@@ -1,0 +1,15 @@
+"""The steps of the functions that have several algorithms."""
+
+from __future__ import annotations
+
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "axes": ("turning", "shared"),
+    "derivatives": ("composite", "columns"),
+    "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
+    "products": ("dense", "solves"),
+    "forward": ("inverse", "propagated", "reduced", "eliminated"),
+    "gradient": ("corrected", "repeated"),
+    "second": ("columns", "differentiated"),
+    "rates": ("bias", "symbols"),
+}
+"""The algorithms of each step that has several. The first is the default."""

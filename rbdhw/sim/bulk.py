@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rbdhw.design.replacement import VERILOG
 from rbdhw.sim.packets import Beats
-from rbdhw.sim.tools import failure
+from rbdhw.sim.tools import clean_environment, failure
 from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
 
 _MODEL, _HEADER = "bulk_model.cpp", "bulk.h"
@@ -84,7 +84,9 @@ def _beat(size: int) -> np.dtype[np.void]:
 def _simulate(executable: Path, arguments: list[str]) -> list[int]:
     """Run the simulator; return the number of violations at each pair of streams."""
     command = [str(executable), *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, env=clean_environment(), check=False
+    )
     if done.returncode:
         log = executable.parent.parent / "simulation.log"
         log.write_bytes(done.stdout + done.stderr)

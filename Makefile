@@ -16,6 +16,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
+ICARUS := $(VENV)/.icarus
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --only-binary :all: \
 	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
@@ -41,8 +42,8 @@ test: $(READY) ## Run the tests, except the long ones marked "verify"
 	$(PYTEST) -m "not verify"
 
 .PHONY: verify
-verify: $(READY) ## Run every test, the long ones included
-	$(PYTEST)
+verify: $(READY) $(ICARUS) ## Run every test, the long ones included
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST)
 
 .PHONY: lint
 lint: $(READY) ## Check style, format and types
@@ -103,4 +104,8 @@ $(DEMO): $(LOCKED) pyproject.toml
 $(READY): $(DEMO)
 	@echo "Installing what tests and documentation need into $(VENV) (a minute or two, once)"
 	@$(PIP) install --require-hashes --only-binary :all: --requirement requirements.lock
+	@touch $@
+
+$(ICARUS): $(LOCKED)
+	@./.ci/get-icarus $(VENV)
 	@touch $@

@@ -74,3 +74,23 @@ def test_missing_python_is_named_in_one_line() -> None:
         "rbdhw: python-of-nowhere not found: install Python 3.11 to 3.13 "
         "(Debian: apt-get install python3 python3-venv).\n"
     )
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_icarus_is_taken_or_named_in_one_line(tmp_path: Path, there: bool) -> None:
+    """Without it and without a way to get it, one line says what to install."""
+    (tmp_path / "bin").mkdir()
+    if there:
+        (tmp_path / "bin" / "iverilog").symlink_to("/bin/true")
+    done = subprocess.run(
+        ["/bin/sh", ROOT / ".ci" / "get-icarus", tmp_path],
+        env={"PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    line = (
+        "rbdhw: iverilog not found, and there is no apt-get to get it with: "
+        "install Icarus Verilog (Debian: apt-get install iverilog).\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == ((0, "", "") if there else (1, "", line))

@@ -13,6 +13,21 @@ import pytest
 import typer
 
 from rbdhw.cli.app import app
+from rbdhw.cli.options import OF_HARDWARE, PARAMETERS
+from rbdhw.config import (
+    CHAIN_CORE,
+    CHEAPER_CORE,
+    CORES,
+    LOOP,
+    NUMBERS,
+    PROCESSORS,
+    SHARING,
+    WAYS_OF_PARAMETERS,
+)
+from rbdhw.protocol import FUNCTIONS, ROLLOUT_PARTS
+from rbdhw.robot.model import FRAME_AXES
+from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD
+from rbdhw.target import TARGETS
 from tests.support.documents import CHANGELOG, PAGES, README, ROOT, blocks, name, prose, text
 
 FILE = re.compile(r"(?<![\w/.-])(?:rbdhw|tests|docs|robots|boards|sim)/[\w./-]*[\w-]")
@@ -94,6 +109,48 @@ def test_commands_and_options_exist(page: Path) -> None:
         given = {word for word in own if re.fullmatch(r"--?[a-z][a-z-]*", word)}
         assert given <= known, " ".join(words)
         assert command is not group or given or not own, " ".join(words)
+
+
+COMMAND_LINE = ROOT / "docs" / "command-line.md"
+VALUES = {
+    "base": BASES,
+    "joint-order": JOINT_ORDERS,
+    "frame-axes": FRAME_AXES,
+    "rollout": (*ROLLOUT_PARTS,),
+    "parameters": (PAYLOAD, INERTIAS, NO_LINKS),
+    "fext": (NO_LINKS, ALL_LINKS),
+    "target": (*TARGETS, *PROCESSORS),
+    "number": NUMBERS,
+    "share-limbs": SHARING,
+    "share-stages": (*SHARING, LOOP),
+    "core": (*CORES, CHAIN_CORE, CHEAPER_CORE),
+    "parameters-by": WAYS_OF_PARAMETERS,
+}
+"""The values of options that take one of several words."""
+
+
+def test_every_option_of_generate_is_described() -> None:
+    rows = dict(re.findall(r"^\| `--([a-z-]+)[^`]*` \| (.*)$", text(COMMAND_LINE), re.MULTILINE))
+    options = [option.replace("_", "-") for option in PARAMETERS]
+    assert sorted(rows) == sorted(options)
+    of_robot = [option for option in rows if option.replace("-", "_") not in OF_HARDWARE]
+    assert list(rows)[: len(of_robot)] == of_robot, "info takes the first ones"
+    assert f"those from `--{of_robot[0]}` to `--{of_robot[-1]}`" in text(COMMAND_LINE)
+
+
+@pytest.mark.parametrize("option", VALUES)
+def test_every_value_of_an_option_is_described(option: str) -> None:
+    row = re.search(rf"^\| `--{option}\b.*$", text(COMMAND_LINE), re.MULTILINE)
+    assert row is not None
+    assert [value for value in VALUES[option] if f"`{value}`" not in row[0]] == []
+
+
+def test_every_function_and_array_of_run_is_described() -> None:
+    known = set(SPAN.findall(prose(COMMAND_LINE)))
+    arrays = {array for own in FUNCTIONS.values() for array in (*own.inputs, *own.outputs)}
+    pages = {"kinematics.md", "second-order.md", "parameters.md", "rollout.md"}
+    elsewhere = {span for page in pages for span in SPAN.findall(prose(ROOT / "docs" / page))}
+    assert arrays <= known | elsewhere
 
 
 def test_every_folder_is_described() -> None:

@@ -13,8 +13,7 @@ import pytest
 import typer
 
 from rbdhw.cli.app import app
-from rbdhw.cli.options import OF_HARDWARE, PARAMETERS
-from rbdhw.config import (
+from rbdhw.options.build import (
     CHAIN_CORE,
     CHEAPER_CORE,
     CORES,
@@ -24,6 +23,8 @@ from rbdhw.config import (
     SHARING,
     WAYS_OF_PARAMETERS,
 )
+from rbdhw.options.option import ROBOT
+from rbdhw.options.table import OPTIONS
 from rbdhw.protocol import FUNCTIONS, ROLLOUT_PARTS
 from rbdhw.robot.model import FRAME_AXES
 from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD
@@ -131,11 +132,11 @@ VALUES = {
 
 def test_every_option_of_generate_is_described() -> None:
     rows = dict(re.findall(r"^\| `--([a-z-]+)[^`]*` \| (.*)$", text(COMMAND_LINE), re.MULTILINE))
-    options = [option.replace("_", "-") for option in PARAMETERS]
-    assert sorted(rows) == sorted(options)
-    of_robot = [option for option in rows if option.replace("-", "_") not in OF_HARDWARE]
-    assert list(rows)[: len(of_robot)] == of_robot, "info takes the first ones"
-    assert f"those from `--{of_robot[0]}` to `--{of_robot[-1]}`" in text(COMMAND_LINE)
+    assert sorted(rows) == sorted(option.name for option in OPTIONS)
+    of_robot = {option.name for option in OPTIONS if option.group == ROBOT}
+    first, *_, last = of_info = list(rows)[: len(of_robot)]
+    assert set(of_info) == of_robot
+    assert f"`info` takes those from `--{first}` to `--{last}`" in text(COMMAND_LINE)
 
 
 @pytest.mark.parametrize("option", VALUES)

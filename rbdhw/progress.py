@@ -100,10 +100,10 @@ def status_line(console: Console) -> Iterator[Progress]:
 
 
 @contextmanager
-def log_lines(console: Console, tick: float = 0.5) -> Iterator[Progress]:
-    """Print the lines of a :class:`Log`, which is checked every ``tick`` seconds."""
-    done = Event()
-    log = Log(lambda line: print(line, file=console.file, flush=True))
+def log_lines(console: Console | None = None, tick: float = 0.5) -> Iterator[Progress]:
+    """Print the lines of a :class:`Log`, which is checked every ``tick`` seconds; by default as errors."""
+    file, done = (console or Console(stderr=True)).file, Event()
+    log = Log(lambda line: print(line, file=file, flush=True))
 
     def run() -> None:
         while not done.wait(tick):

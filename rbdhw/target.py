@@ -12,11 +12,11 @@ operands; of its operands and its result; or of its operands, the product, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rbdhw.errors import InputError, told_apart
+from rbdhw.errors import InputError, told_apart, unknown
 
 ROUNDING = 1e-9
 """The tolerance (ns) for rounding in sums of delays."""
@@ -348,14 +348,14 @@ TARGETS = {
 }
 
 
-def target(name: str) -> Target:
+def target(name: str, others: Sequence[str] = ()) -> Target:
     """Return the target with this name.
 
     Raises
     ------
     InputError
-        The name is unknown; the message lists the known ones.
+        The name is unknown; the message lists the known ones, and ``others``, which are no devices.
     """
     if name not in TARGETS:
-        raise InputError("target", f"'{name}' is unknown", f"one of {', '.join(sorted(TARGETS))}")
+        raise unknown("target", name, (*sorted(TARGETS), *others))
     return TARGETS[name]

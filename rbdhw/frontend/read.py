@@ -51,5 +51,5 @@ def rooted(
     InputError
         If the link is unknown or cannot be the root, or the robot does not float.
     """
-    delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target).delays
+    delays = DEFAULT_DELAYS if options.target in PROCESSORS else target(options.target, PROCESSORS).delays
     return choose_root(source, options.mounting.root, options.functions, options.fext, delays, progress)

@@ -34,7 +34,7 @@ class Accelerator:
     There is a method for each function of the folder. Arrays have the order and units of Pinocchio; a ``q``
     with the columns of Pinocchio's own model is converted. An array without the axis of tasks is one task;
     among batches it serves all tasks. Results are named tuples: the arrays of
-    :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero for results within the declared accuracy.
+    :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero if nothing left its domain or overflowed.
 
     A quaternion, or a cosine and a sine, whose length is not one sets bit 1 of the status. Arrays that this
     build does not take are refused. An object holds the design that the folder had when it was loaded, and a

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from rbdhw.errors import InputError
+from rbdhw.progress import log_lines
 from rbdhw.runtime.cache import find_or_make, log_file
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -71,6 +72,7 @@ def compile_library(
     compiled: Sequence[str],
     flags: Sequence[str] = (),
     compiler: Sequence[str] = (),
+    what: str = "",
 ) -> Path:
     """Return the shared library of source files, compiled unless the user's cache has it.
 
@@ -84,6 +86,8 @@ def compile_library(
         Further options of the compiler.
     compiler
         The command of the compiler and its first options; by default :func:`find_compiler` and :data:`FLAGS`.
+    what
+        What is compiled, for a line on the error stream if it takes long; by default the files.
 
     Raises
     ------
@@ -102,10 +106,10 @@ def compile_library(
         for name, text in sources.items():
             (work / name).write_text(text, encoding="utf-8")
         made = work / library
-        run_compiler(
-            [*command, "-o", str(made), *(str(work / name) for name in compiled), "-lm"],
-            Path(library).with_suffix(".log").name,
-        )
+        files = [str(work / name) for name in compiled]
+        with log_lines() as progress:
+            progress(f"compiling {what or ', '.join(compiled)}")
+            run_compiler([*command, "-o", str(made), *files, "-lm"], Path(library).with_suffix(".log").name)
         return made
 
     return find_or_make(library, make)

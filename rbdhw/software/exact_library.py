@@ -19,6 +19,12 @@ from rbdhw.software.exact import model_files
 
 Numbers = NDArray[np.float64]
 
+MOST_OPTIMISED = 40_000
+"""The most operations of a function that is compiled with optimisation, which takes a minute for so many.
+
+Without optimisation a larger function compiles several times as fast, and is still much faster than NumPy.
+"""
+
 
 class ExactLibrary:
     """The functions of ``model.c``, each compiled when it is first called.
@@ -88,5 +94,10 @@ class ExactLibrary:
     def _compile(self, function: str) -> ctypes.CDLL:
         """Return the library of one function; the others are left out."""
         others = [name for name in self._model.functions if name != function]
-        flags = ["-ffp-contract=off", *self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
-        return ctypes.CDLL(str(compile_library(self._sources, ["model.c"], flags)))
+        flags = ["-ffp-contract=off", *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
+        if len(self._model.program_of(function).operations_of(function)) > MOST_OPTIMISED:
+            flags.append("-O0")
+        what = f"{function} of the bit-exact model, once; engine numpy needs no compiler"
+        return ctypes.CDLL(
+            str(compile_library(self._sources, ["model.c"], [*flags, *self._flags], what=what))
+        )

@@ -113,7 +113,8 @@ class FloatLibrary(SoftwareLibrary):
         divide(compute, tasks, self._threads)
 
     def _compile(self, function: str) -> ctypes.CDLL:
-        return ctypes.CDLL(str(compile_library(self._sources, [f"dynamics_{function}.c"], self._flags)))
+        source, what = f"dynamics_{function}.c", f"{function} in C, once; engine golden needs no compiler"
+        return ctypes.CDLL(str(compile_library(self._sources, [source], self._flags, what=what)))
 
 
 def _is_by_columns(array: NDArray[Any]) -> bool:

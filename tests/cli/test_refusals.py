@@ -152,7 +152,10 @@ BAD_OPTIONS = {
         "fext: link 'tip' is fixed to 'forearm'; expected a moving link of toy; use --fext forearm",
     ),
     "II": (("--ii", "0"), "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
-    "target": (("--target", "z80"), "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"),
+    "target": (
+        ("--target", "z80"),
+        "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
+    ),
     "function": (
         ("--functions", "id,jacobian"),
         f"functions: 'jacobian' is unknown; expected one or more of {', '.join(FUNCTIONS)}",

@@ -2,17 +2,20 @@
 
 import inspect
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rbdhw
+from rbdhw import progress
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from rbdhw.software import exact_library
 from rbdhw.software.compiler import CompilerError, find_compiler
 from rbdhw.software.nvcc import find_nvcc
 
@@ -183,3 +186,33 @@ def test_a_compiler_that_fails_leaves_its_log(folder, monkeypatch, tmp_path):
     log = str(failure.value).partition("log: ")[2].partition("\n")[0]
     assert str(failure.value).endswith("\n  it broke")
     assert Path(log).read_text() == "it broke\n"
+
+
+@pytest.fixture
+def recorded(monkeypatch, tmp_path):
+    """The commands of a compiler that takes a second."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiler = find_compiler()[0]
+    (tmp_path / "cc").write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/commands\nsleep 1\nexec {compiler} "$@"\n'
+    )
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setenv("CC", str(tmp_path / "cc"))
+    return tmp_path / "commands"
+
+
+@pytest.mark.usefixtures("recorded")
+def test_a_long_compilation_is_announced(folder, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "LASTING", 0.0)
+    rbdhw.load(folder).id(*tasks(1)[:, 0])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(" compiling id of the bit-exact model, once; engine numpy needs no compiler")
+
+
+def test_a_large_program_is_compiled_without_optimisation(folder, recorded, monkeypatch):
+    expected = rbdhw.load(folder).fd(*tasks(5))
+    monkeypatch.setattr(exact_library, "MOST_OPTIMISED", 10)
+    found = rbdhw.load(folder).fd(*tasks(5))
+    assert all(map(np.array_equal, found, expected))
+    levels = [re.findall(r"-O\d", line)[-1] for line in recorded.read_text().splitlines() if " -o " in line]
+    assert levels == ["-O2", "-O0"]

@@ -153,9 +153,9 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--functions", "id,jacobian"): "functions: 'jacobian' is unknown; expected one or more of id, fd",
     ("--functions", "ID"): "functions: 'ID' is unknown; expected one or more of id, fd",
     ("--functions", "id\n,fd,\x1b[2J"): "functions: '\\x1b[2J' is unknown; expected one or more of id, fd",
-    ("--target", "z80"): "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p",
-    ("--target", ""): "target: '' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p",
-    ("--target", "a\nb"): "target: 'a\\nb' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p",
+    ("--target", "z80"): "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
+    ("--target", ""): "target: '' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
+    ("--target", "a\nb"): "target: 'a\\nb' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
     ("--functions", "kin"): "frames: none given for kin; expected names of links; use --frames LINK",
     ("--frames", "tip"): "frames: only kin has results of frames; expected none; use --functions kin",
     (

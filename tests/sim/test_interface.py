@@ -334,6 +334,16 @@ def test_words_outside_their_bounds_are_flagged(fixed):
                     assert (outside.status & 1, inside.status & 1) == (1, 0)
 
 
+def test_the_client_refuses_numbers_that_do_not_fit_their_slots(fixed):
+    (function, _, values), *_ = tasks_of(fixed, 1, seed=6)
+    bounded = [word for word in fixed.client.manifest["inputs"][function] if "lowest" in word]
+    for word in bounded:
+        for value in (1e9, -1e9, float("nan")):
+            with pytest.raises(ValueError, match=r"does not fit its slot|NaN"):
+                fixed.client.request(function, 1, values | {word["name"]: value})
+    assert bounded
+
+
 @pytest.mark.parametrize("name", ["fixed", "singles"])
 def test_a_function_alone_is_answered_at_the_pace_of_the_manifest(name, request):
     device = request.getfixturevalue(name)

@@ -22,11 +22,11 @@ import typer
 from typer.exceptions import TyperException
 
 from rbdhw import pipeline
+from rbdhw.cli.description_tables import print_description
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.cli.robot_description import describe
 from rbdhw.cli.tables import (
     print_causes,
-    print_description,
     print_manifest,
     print_report,
     print_software,

@@ -20,7 +20,8 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
     data = json.loads(out)
     assert (status, err) == (0, "")
     names = {"robot", "functions", "joints", "coordinates", "algorithms", "limbs", "roots"}
-    assert set(data) == names
+    assert set(data) == names | {"omitted", "remarks"}
+    assert (data["omitted"], data["remarks"]) == ({}, [])
     joints = ["shoulder", "elbow"]
     assert data["robot"] == {
         "name": "toy",
@@ -39,6 +40,7 @@ def test_info_has_exactly_the_documented_keys(rbdhw):
         "kind": "revolute",
         "link": "forearm",
         "parent": "upper_arm",
+        "parent_link": "upper_arm",
         "mimics": None,
         "limits": [{"lower": -2.5, "upper": 2.5, "velocity": 8.0, "effort": 15.0, "units": units}],
     }

@@ -129,7 +129,6 @@ def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
         (("--max-error", 0.1), "max-error"),
         (("--tdata", 512), "tdata"),
         (("--share-limbs", "auto"), "share-limbs"),
-        (("--domain", "domain.toml"), "domain"),
         (("--output", "plots"), "output"),
         (("--seed", 0, "--fit", "50%"), "fit"),
     ],

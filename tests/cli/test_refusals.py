@@ -206,7 +206,12 @@ class TestBadInput:
         assert (status, json.loads(out)["robot"]["nv"]) == (0, 2)
         reason = BAD_ROBOTS[case][-1].partition("; expected ")[0]
         warning = f"rbdhw: {urdf}: {reason}; taken {TAKEN_WITHOUT_STRICT[case]}\n"
-        assert err == ("" if case == "no limits" else warning)
+        if case == "no limits":
+            bounds = [line.partition(";")[0] for line in err.splitlines()]
+            missing = ("position limits", "velocity limit", "effort limit")
+            assert bounds == [f"rbdhw: domain: joint 'elbow': no {limit}" for limit in missing]
+        else:
+            assert err == warning
 
     @pytest.mark.parametrize("case", BAD_OPTIONS)
     def test_option(self, told, tmp_path, case):

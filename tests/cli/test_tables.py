@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
+from rbdhw.cli.description_tables import print_algorithms, print_description
 from rbdhw.cli.robot_description import describe
 from rbdhw.cli.tables import (
     LINE_WIDTH,
     print_accuracy,
-    print_algorithms,
-    print_description,
     print_manifest,
     print_report,
     print_sharing,

@@ -204,7 +204,7 @@ def _introduction(found: Sweep) -> str:
         f"function. The limit is {DEFAULT_MAX_ERROR:g}.",
         "- *flagged*: tasks whose status is not zero. The limit is one in a hundred.",
         "- The last columns: multiplications of each function in the build of all functions, without a "
-        "search for cheaper frames or algorithms. `rbdhw info` prints those of a build.",
+        "search for cheaper frames or algorithms. The manifest has those of a build.",
         "",
         f"The sweep took {found.seconds / 60.0:.0f} minutes in {_processes(found.jobs)}, "
         f"{found.processor_seconds / 60.0:.0f} minutes of processor time.",

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import SYMMETRIC
 from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.document import read_document
 from rbdhw.robot.model import Body, JointKind, Robot
 from rbdhw.robot.spatial import SNAP
 from rbdhw.runtime.extras import check_installed
@@ -244,7 +245,7 @@ def symmetric(upper: Array) -> Array:
 
 def _with_exact_quarters(path: str | os.PathLike[str]) -> ET.Element:
     """Parse the URDF and make angles within :data:`rbdhw.robot.spatial.SNAP` of quarter turns exact."""
-    root = ET.parse(path).getroot()
+    root = read_document(path).root  # which takes prefixes that are bound to nothing
     for origin in root.iter("origin"):
         if "rpy" in origin.attrib:
             angles = (float(angle) for angle in origin.attrib["rpy"].split())

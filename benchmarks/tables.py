@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import markdown_tables
 from benchmarks.accuracy import accuracy, accuracy_layout
 from benchmarks.batches import batch_layout, batch_rows
+from benchmarks.calls import call_layout, call_rows
 from benchmarks.chain_builds import builds_layout, chain_builds
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
@@ -204,6 +205,13 @@ TABLES: dict[str, Table] = {
         packages=("pinocchio", "matplotlib"),
         varies=True,
         picture=draw_beside,
+    ),
+    "calls": Table(
+        "iiwa14: a call for one task from Python",
+        call_rows,
+        call_layout,
+        packages=("pinocchio",),
+        varies=True,
     ),
     "batches": Table(
         "iiwa14: batches on processors and on accelerators of one function (xcvu9p, 125 MHz)",

@@ -14,6 +14,7 @@ from rbdhw.design.digests import check_digest
 from rbdhw.design.folder import Design
 from rbdhw.errors import InputError
 from rbdhw.host.base import chosen_base
+from rbdhw.host.binding import Call, decline
 from rbdhw.host.engines import open_engine
 from rbdhw.host.methods import arguments_checked, method, results_type
 from rbdhw.host.tasks import as_batch, read_arrays
@@ -64,6 +65,7 @@ class Accelerator:
     def __init__(self, folder: str | PathLike[str], engine: str | None = None) -> None:
         self.folder = Path(folder).absolute()
         self.engine, self._engine = open_engine(self.folder, engine)
+        self._bindings: dict[str, Call] = {}
         self._sets: Array | None = None
         if self.robot.loaded:
             count = self.manifest.get("stream", {}).get("parameter_sets", 1)
@@ -213,6 +215,13 @@ class Accelerator:
     if TYPE_CHECKING:
 
         def __getattr__(self, function: str) -> Callable[..., Any]: ...
+
+    def _binding(self, function: str, passed: list[str]) -> Call:
+        """Return what computes the simple calls of a function, and declines the others."""
+        if function not in self._bindings:
+            known = function in self.functions
+            self._bindings[function] = self._engine.binding(function, passed) if known else decline
+        return self._bindings[function]
 
     def _call(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from rbdhw.design.digests import check_digest, digest_of, read_manifest
 from rbdhw.design.folder import Design, is_software, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.host.binding import Call, bind, decline
+from rbdhw.host.methods import results_type
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_values, nominal_parameters
@@ -81,6 +83,16 @@ class Engine(ABC):
     def compute(self, function: str, tasks: Mapping[str, Numbers], extended: bool) -> Answer:
         """Compute tasks in arrays with an axis of tasks, in the robot's own layout or in Pinocchio's."""
 
+    def binding(self, _function: str, _passed: Sequence[str]) -> Call:
+        """Return what computes the simple calls of a function at the cost of C; by default it declines all.
+
+        Parameters
+        ----------
+        passed
+            The names of the arrays that a call brings, in its order.
+        """
+        return decline
+
 
 class AcceleratorEngine(Engine):
     """An engine of an accelerator."""
@@ -134,6 +146,14 @@ class ModelEngine(AcceleratorEngine):
         status = self._library.compute(function, _given(inputs, checked, np.float64), results)
         return status, results
 
+    def binding(self, function: str, passed: Sequence[str]) -> Call:
+        """Return what computes the simple calls of a function."""
+        sides = self._library.arrays(function)
+        entry = self._library.entry(function)
+        return bind(
+            entry, *sides, passed, self.robot, _result(function, sides[1]), single=False, has_status=True
+        )
+
 
 class GoldenEngine(Engine):
     """The golden model in float64, whose status is always zero."""
@@ -174,6 +194,16 @@ class SoftwareEngine(Engine):
         results = _results(outputs, len(tasks["q"]), extended, self._library.dtype)
         self._library.compute(function, _given(inputs, checked, self._library.dtype), results)
         return np.zeros(len(tasks["q"]), np.int64), results
+
+    def binding(self, function: str, passed: Sequence[str]) -> Call:
+        """Return what computes the simple calls of a function; a GPU has none."""
+        if not isinstance(self._library, FloatLibrary):
+            return decline
+        sides, single = self._library.arrays(function), self._library.dtype == np.float32
+        entry = self._library.entry(function)
+        return bind(
+            entry, *sides, passed, self.robot, _result(function, sides[1]), single=single, has_status=False
+        )
 
 
 ACCELERATOR_ENGINES = {"model": ModelEngine, "numpy": AcceleratorEngine, "rtl": RtlEngine}
@@ -219,6 +249,11 @@ def _given(
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays that a C function reads."""
     return {own.name: np.ascontiguousarray(tasks[own.name], dtype) for own in inputs if own.name in tasks}
+
+
+def _result(function: str, outputs: tuple[Array, ...]) -> type[Any]:
+    """Return the type of the results of a call without optional ones."""
+    return results_type(function, tuple(own.name for own in outputs if not own.optional))
 
 
 def _results(

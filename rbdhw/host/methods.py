@@ -14,7 +14,7 @@ from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
 
 
 @cache
-def results_type(function: str, arrays: tuple[str, ...]) -> Callable[..., Any]:
+def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
     """Return the type of a function's results."""
     return namedtuple(f"{function}_results", [*arrays, "status"])
 
@@ -71,6 +71,8 @@ def method(function: str) -> Callable[..., Any]:
     signature, names = inspect.Signature(parameters), [*required]
 
     def compute(self: Any, *positional: Any, **named: Any) -> Any:
+        if not named and (answer := self._binding(function, names)(*positional)) is not None:
+            return answer
         if len(positional) != len(names) or named:
             arguments = bind(signature, function, (self, *positional), named)
             extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)

@@ -39,6 +39,36 @@ def addresses(
     return [None if array is None else address(array[part]) for array in arrays]
 
 
+PACKED = "call.c"
+"""The source of :func:`packed_call`, which a library has beside those of its function."""
+
+
+def packed_call(
+    header: str, function: str, sides: tuple[Iterable[Array], Iterable[Array]], *, status: bool
+) -> str:
+    """Return C of ``rbdhw_call(tasks, arrays)``, which takes a function's arrays together.
+
+    These are the inputs, the results that are not optional, and the status if the function writes one.
+    """
+    count, arguments = 0, ["tasks"]
+    for array in (*sides[0], *sides[1]):
+        if array.optional and array not in sides[0]:
+            arguments.append("0")
+        else:
+            arguments.append(f"arrays[{count}]")
+            count += 1
+    arguments += [f"arrays[{count}]"] * status
+    call = f"RBDHW_NAME({function})({', '.join(arguments)})"
+    return f'#include "{header}"\n\nvoid rbdhw_call(size_t tasks, void *const *arrays)\n{{\n    {call};\n}}\n'
+
+
+def entry_of(library: ctypes.CDLL) -> int:
+    """Return the address of the function of :func:`packed_call` in a library."""
+    address = ctypes.cast(library.rbdhw_call, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 def divide(compute: Callable[[slice], None], tasks: int, threads: int | None) -> None:
     """Call ``compute`` with slices that together are all tasks, on up to ``threads`` threads at a time.
 

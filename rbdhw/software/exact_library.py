@@ -13,7 +13,7 @@ from rbdhw.arrays import WordName
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
 from rbdhw.software.arrays import Array, arrays_of
-from rbdhw.software.calls import addresses, divide, in_order
+from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library
 from rbdhw.software.exact import model_files
 
@@ -91,6 +91,10 @@ class ExactLibrary:
         divide(compute, len(status), self._threads)
         return status.astype(np.int64)
 
+    def entry(self, function: str) -> int:
+        """Return the address of a function that takes its arrays together (:func:`packed_call`)."""
+        return entry_of(self._library(function))
+
     def _compile(self, function: str) -> ctypes.CDLL:
         """Return the library of one function; the others are left out."""
         others = [name for name in self._model.functions if name != function]
@@ -98,6 +102,6 @@ class ExactLibrary:
         if len(self._model.program_of(function).operations_of(function)) > MOST_OPTIMISED:
             flags.append("-O0")
         what = f"{function} of the bit-exact model, once; engine numpy needs no compiler"
-        return ctypes.CDLL(
-            str(compile_library(self._sources, ["model.c"], [*flags, *self._flags], what=what))
-        )
+        call = packed_call("model.h", function, self.arrays(function), status=True)
+        sources, flags = self._sources | {PACKED: call}, [*flags, *self._flags]
+        return ctypes.CDLL(str(compile_library(sources, ["model.c", PACKED], flags, what=what)))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.software.arrays import Array
-from rbdhw.software.calls import addresses, divide, in_order
+from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library
 
 REALS: dict[str, tuple[str, type[Any]]] = {
@@ -112,9 +112,15 @@ class FloatLibrary(SoftwareLibrary):
 
         divide(compute, tasks, self._threads)
 
+    def entry(self, function: str) -> int:
+        """Return the address of a function that takes its arrays together (:func:`packed_call`)."""
+        return entry_of(self._library(function))
+
     def _compile(self, function: str) -> ctypes.CDLL:
         source, what = f"dynamics_{function}.c", f"{function} in C, once; engine golden needs no compiler"
-        return ctypes.CDLL(str(compile_library(self._sources, [source], self._flags, what=what)))
+        call = packed_call("dynamics.h", function, self.arrays(function), status=False)
+        sources = self._sources | {PACKED: call}
+        return ctypes.CDLL(str(compile_library(sources, [source, PACKED], self._flags, what=what)))
 
 
 def _is_by_columns(array: NDArray[Any]) -> bool:

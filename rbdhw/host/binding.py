@@ -1,0 +1,111 @@
+"""Calls of compiled functions at the cost of C, if they need neither conversion nor explanation.
+
+A binding (``binding.c``, compiled once for a Python and a NumPy) takes the arrays of a call as they are. It
+returns None if an array has another type, layout or shape, a number beyond the bound of tasks, or a unit
+vector of another length. Then the engine converts and explains. So a rule about arrays stands in one place,
+and bindings only recognise what certainly keeps to all of them.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.machinery import ExtensionFileLoader
+from importlib.resources import files
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import UNIT_SLACK
+from rbdhw.robot.unit_length import unit_vectors
+from rbdhw.runtime.number_bounds import TASK_NUMBER
+from rbdhw.software.arrays import Array
+from rbdhw.software.calls import TASKS_OF_A_THREAD
+from rbdhw.software.compiler import CompilerError, compile_library
+
+Call = Callable[..., Any]
+"""Returns the named results of arrays in their order, or None."""
+
+MODULE = "rbdhw_binding"
+
+
+def decline(*_arrays: Any) -> None:
+    """Return None: the engine computes all calls."""
+
+
+def bind(
+    address: int,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    passed: Sequence[str],
+    robot: Robot,
+    result: type[Any],
+    *,
+    single: bool,
+    has_status: bool,
+) -> Call:
+    """Return the binding of a compiled function; :func:`decline` if its calls always need the engine.
+
+    Parameters
+    ----------
+    address
+        The address of ``void f(size_t tasks, void *const *arrays)``, which takes inputs, results and status.
+    inputs, outputs
+        The arrays of the function, in this order.
+    passed
+        The names of the inputs that a call brings, in its order. The others are NULL.
+    result
+        The named tuple of the results that are not optional, and of the status.
+    single
+        Whether numbers are ``float``.
+    has_status
+        Whether the function writes a status.
+    """
+    module = _module()
+    needed = {array.name for array in inputs if not array.optional and array.name != "fext"}
+    if module is None or not needed <= set(passed) or not inputs:
+        return decline
+    names = [array.name for array in inputs]
+    units = unit_vectors(robot, robot.nq)
+    call: Call = module.Binding(
+        address=address,
+        inputs=tuple(array.shape if array.name in passed else None for array in inputs),
+        outputs=tuple(array.shape for array in outputs if not array.optional),
+        result=result,
+        single=single,
+        has_status=has_status,
+        most_tasks=TASKS_OF_A_THREAD,
+        units=tuple((names.index("q"), own.place.start, own.place.stop - own.place.start) for own in units),
+        slack=UNIT_SLACK,
+        largest=TASK_NUMBER,
+    )
+    return call
+
+
+@cache
+def _module() -> ModuleType | None:
+    """Return the compiled module; None where Python's headers or a compiler are missing."""
+    headers = Path(sysconfig.get_paths()["include"])
+    if not (headers / "Python.h").exists():
+        return None
+    source = files("rbdhw.host").joinpath("binding.c").read_text(encoding="utf-8")
+    of_versions = f"/* Python {sys.version} NumPy {np.__version__} */\n"
+    flags = [f"-I{headers}", f"-I{np.get_include()}"]
+    try:
+        library = compile_library(
+            {"binding.c": of_versions + source}, ["binding.c"], flags, what="the calls from Python, once"
+        )
+    except CompilerError:
+        return None
+    loader = ExtensionFileLoader(MODULE, str(library))
+    spec = spec_from_loader(MODULE, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module

@@ -298,6 +298,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "host": (
         "errors",
+        "runtime",
         "runtime.files",
         "arrays",
         "protocol",

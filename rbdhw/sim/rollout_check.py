@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from rbdhw.design.folder import Design
-from rbdhw.domain.sampling import sample
-from rbdhw.fixed.format import Integers
-from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
-from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.sim.diagnosis import Cause, merge_causes
-from rbdhw.sim.loads import Loads, draw_loads, load_packets
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Array, Beats, Bytes, answers, merge, responses
-from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_diagnosis import FirstFlags, diagnose_rollouts
-from rbdhw.sim.rollout_draw import NEAR, draw_plans
-from rbdhw.sim.rollout_model import Rollouts, compute
-from rbdhw.sim.rollout_packets import (
-    asks_for_states,
-    rollout_requests,
-    rollout_responses,
-    row_requests,
-    sort_responses,
-)
+from rbdhw.sim.rollout_stream import draw_stream
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 MOST = 256
 """The most rollouts of a simulation."""
-
-GROUP = 8
-"""Rollouts with the same number of steps."""
 
 
 @dataclass(frozen=True)
@@ -48,90 +28,6 @@ class RolloutReport:
     steps: int
     mismatches: int
     flagged: int
-
-
-@dataclass
-class _Stream:
-    """The packets of a simulation in the order in which they are sent, and the answers of the model.
-
-    ``rollouts`` are the answers to rollouts with states and to those without, ``rows`` those to each command
-    that loads rows.
-    """
-
-    design: Design
-    loads: Loads
-    places: list[Integers] = field(default_factory=list)
-    packets: list[Bytes] = field(default_factory=list)
-    rollouts: dict[bool, list[Bytes]] = field(default_factory=lambda: {True: [], False: []})
-    rows: dict[str, list[Bytes]] = field(default_factory=dict)
-
-    @property
-    def beats(self) -> Beats:
-        """All beats to send."""
-        return merge(dict(enumerate(self.places)), dict(enumerate(self.packets)))
-
-    @property
-    def surplus(self) -> int:
-        """The answers beyond one for each request."""
-        expected = sum(len(packets) for each in self.rollouts.values() for packets in each)
-        return expected - len(self.loads.before)
-
-    def add_rows(self, own: Rollouts, number: int) -> None:
-        """Add the loads of all rows of some rollouts, of which the first has this number."""
-        first_set = np.count_nonzero(self.loads.written[: self._loaded(number)] == 0)
-        for command in self.design.interface.row_commands:
-            asked = row_requests(self.design, own.rows, command)
-            tags = np.arange(len(asked))
-            self._add(asked, self._next + tags)
-            before = np.full(len(tags), first_set) if self.design.interface.held else None
-            answer = responses(self.design, command, tags, np.zeros_like(tags), {}, loads=before)
-            self.rows.setdefault(command, []).append(answer)
-
-    def add_rollouts(self, own: Rollouts, numbers: Integers) -> FirstFlags:
-        """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
-        flags = FirstFlags(lambda words: respond(self.design, "step", words), own.tasks)
-        answered = compute(self.design, own, flags)
-        steps, every = np.full(own.tasks, own.steps), np.full(own.tasks, own.every)
-        sets = self.loads.sets[numbers]
-        asked = rollout_requests(self.design, own.words, steps, every, numbers, own.states, sets)
-        before = self.loads.own[numbers] if self.design.interface.held else None
-        self.rollouts[own.states].append(rollout_responses(self.design, own, answered, numbers, before))
-        loaded = self.loads.before[numbers] - self._loaded(numbers[0])
-        places = self._next + np.arange(own.tasks) + loaded
-        tasks = self.loads.places - np.arange(len(self.loads.places))
-        first = np.flatnonzero(np.isin(tasks, numbers))
-        self._add(asked, places)
-        if len(first):
-            self._add(load_packets(self.design, self.loads)[0][first], places[tasks[first] - numbers[0]] - 1)
-        return flags
-
-    def _loaded(self, number: int) -> int:
-        """Return the loads of parameters that are not later than the rollout before this one."""
-        return int(self.loads.before[number - 1]) if number else 0
-
-    @property
-    def _next(self) -> int:
-        """The place of the next packet."""
-        return sum(map(len, self.places))
-
-    def _add(self, packets: Bytes, places: Integers) -> None:
-        self.packets.append(packets)
-        self.places.append(places)
-
-    def count_mismatches(self, outcome: Exchange) -> int:
-        """Return the number of answers that differ from the model's, with violations of the protocol."""
-        wrong = outcome.violations
-        for states, packets in self.rollouts.items():
-            if packets:
-                asked = asks_for_states(self.design, states)
-                found = answers(self.design, outcome.responses, asked)[ROLLOUT].packets
-                wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(found))
-        came = answers(self.design, outcome.responses)
-        for command, packets in self.rows.items():
-            wrong += _differing(np.concatenate(packets), came[command].packets)
-        if len(self.loads.places):
-            wrong += _differing(load_packets(self.design, self.loads)[1], came[LOAD_PARAMETERS].packets)
-        return wrong
 
 
 def check_rollouts(
@@ -150,49 +46,8 @@ def check_rollouts(
     """
     assert design.interface.rollout is not None
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)
-    arrays = draw_tasks(design, count, rng)
-    loads = draw_loads(design, arrays, rng)
-    steps = rng.integers(1, horizon + 1, -(-count // GROUP))
-    stream, flagged = _Stream(design, loads), 0
-    causes: list[Cause] = []
-    for plan in draw_plans(design, arrays, np.repeat(steps, GROUP)[:count], rng):
-        own = prepare(design, plan.arrays, 0)
-        stream.add_rows(own, int(plan.numbers[0]))
-        for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
-            if len(group):
-                flags = stream.add_rollouts(_group(design, own, group, plan.numbers[0], steps, rng), group)
-                causes += diagnose_rollouts(design, flags, group)
-                flagged += int(np.count_nonzero(flags.steps))
+    stream = draw_stream(design, count, horizon, rng)
     disturbed = Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=stream.surplus)
     (outcome,) = exchange(requests=[stream.beats], traffic=disturbed)
-    total = int(np.repeat(steps, GROUP)[:count].sum())
-    report = RolloutReport(count, total, stream.count_mismatches(outcome), flagged)
-    return report, merge_causes(causes)
-
-
-def draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
-    """Return random tasks. Their inertial parameters are near to those with which plans hold a robot."""
-    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
-    if PARAMETERS in arrays:
-        nominal = nominal_parameters(design.robot)
-        arrays[PARAMETERS] = nominal + NEAR * (arrays[PARAMETERS] - nominal)
-    return arrays
-
-
-def _group(
-    design: Design, own: Rollouts, numbers: Integers, first: int, steps: Integers, rng: np.random.Generator
-) -> Rollouts:
-    """Return some of the rollouts of a plan whose first number is ``first``, with a length of their own."""
-    assert design.interface.rollout is not None
-    group = int(numbers[0]) // GROUP
-    states = group % 2 == 0 or not design.interface.words(ROLLOUT).extensible
-    rows = {name: row[: steps[group]] for name, row in own.rows.items()}
-    words = {name: values[numbers - first] for name, values in own.words.items()}
-    return Rollouts(words, rows, int(rng.integers(0, design.interface.rollout.horizon + 1)), states)
-
-
-def _differing(expected: Bytes, came: Bytes) -> int:
-    """Return the number of packets that differ, plus those that are missing or surplus."""
-    count = min(len(expected), len(came))
-    same = (expected[:count] == came[:count]).all(axis=(1, 2))
-    return int(np.count_nonzero(~same)) + abs(len(expected) - len(came))
+    report = RolloutReport(count, stream.steps, stream.count_mismatches(outcome), stream.flagged)
+    return report, merge_causes(stream.causes)

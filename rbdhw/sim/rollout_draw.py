@@ -63,9 +63,9 @@ class Plan:
 
 
 def draw_plans(
-    model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers, rng: np.random.Generator
+    model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers, rows: int, rng: np.random.Generator
 ) -> list[Plan]:
-    """Return N rollouts of ``steps`` (N,) each.
+    """Return N rollouts of ``steps`` (N,) each, at most ``rows``, which each plan has.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def draw_plans(
     for numbers in np.array_split(np.arange(len(steps)), PLANS):
         if len(numbers):
             drawn = {name: arrays[name][numbers] for name in FUNCTIONS["step"].inputs if name in arrays}
-            plans.append(Plan(numbers, _draw_plan(model, drawn, steps[numbers], numbers, rng)))
+            plans.append(Plan(numbers, _draw_plan(model, drawn, steps[numbers], rows, numbers, rng)))
     return plans
 
 
@@ -84,12 +84,13 @@ def _draw_plan(
     model: AcceleratorModel,
     drawn: dict[str, Array],
     steps: Integers,
+    count: int,
     numbers: Integers,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
-    """Return the arrays of the rollouts of one plan."""
+    """Return the arrays of the rollouts of one plan, which has ``count`` rows."""
     centre = _draw_centre(model, rng)
-    rows = _forces(model, centre, rng) | _parts(model, centre, rng)
+    rows = _forces(model, centre, count, rng) | _parts(model, centre, count, rng)
     if SAMPLES in _shape(model).parts:
         drawn[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, len(steps)).astype(np.float64)
     free = numbers % LEAVING == LEAVING - 1
@@ -166,10 +167,9 @@ def _longest(model: AcceleratorModel) -> float:
 
 
 def _forces(
-    model: AcceleratorModel, centre: Mapping[str, Array], rng: np.random.Generator
+    model: AcceleratorModel, centre: Mapping[str, Array], horizon: int, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Return forces ``tau`` (K, nv) that hold the robot and shake it, and deviations ``std`` of samples."""
-    horizon = _shape(model).horizon
     tasks, (lower, upper) = repeated(centre, horizon), model.domain.bounds["tau"].T
     supported, shaken = _supported(tasks), rng.uniform(-SHAKEN, SHAKEN, (horizon + 1, model.robot.nv))
     shaken[0] = 0.0
@@ -191,10 +191,10 @@ def _forces(
 
 
 def _parts(
-    model: AcceleratorModel, centre: Mapping[str, Array], rng: np.random.Generator
+    model: AcceleratorModel, centre: Mapping[str, Array], horizon: int, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Return random references and weights, and gains that hold the robot, if the build has them."""
-    horizon, nv, found = _shape(model).horizon, model.robot.nv, {}
+    nv, found = model.robot.nv, {}
     if COST in _shape(model).parts:
         found["x_ref"] = _states(model, horizon, rng)
         found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)

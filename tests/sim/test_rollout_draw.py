@@ -19,9 +19,9 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.model import respond
 from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_check import draw_tasks
 from rbdhw.sim.rollout_draw import LEAVING, draw_plans
 from rbdhw.sim.rollout_model import compute
+from rbdhw.sim.rollout_stream import draw_tasks
 from tests.support.mechanisms import mechanism
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -54,7 +54,7 @@ def test_most_rollouts_stay_in_the_domain(name, tmp_path):
     write(build_design(with_payload(robot) if name == "payload" else robot, options), tmp_path / "design")
     design, rng = read(tmp_path / "design"), np.random.default_rng(1)
     steps = rng.integers(1, 33, 64)
-    plans = draw_plans(design, draw_tasks(design, 64, rng), steps, rng)
+    plans = draw_plans(design, draw_tasks(design, 64, rng), steps, 32, rng)
     np.testing.assert_array_equal(np.concatenate([plan.numbers for plan in plans]), np.arange(64))
     first = []
     for plan in plans:

@@ -144,9 +144,9 @@ def test_a_compiler_may_have_arguments(rail_folder, tmp_path, monkeypatch):
 
 
 def test_a_design_that_cannot_be_written_is_simulated_in_the_users_cache(rail_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(verilator, "user_cache", lambda: tmp_path)
     monkeypatch.setattr(verilator.os, "access", lambda path, _: Path(path) != rail_folder)
-    assert bulk.build(rail_folder).is_relative_to(tmp_path / "rbdhw" / "simulators")
+    assert bulk.build(rail_folder).is_relative_to(tmp_path / "simulators")
     assert not (rail_folder / "build-sim").exists()
 
 

@@ -1,0 +1,185 @@
+"""A stream of random rollouts, and the answers that the model gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rbdhw.design.folder import Design
+from rbdhw.domain.sampling import sample
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.robot.parameters import nominal_parameters
+from rbdhw.sim.diagnosis import Cause
+from rbdhw.sim.loads import Loads, draw_loads, load_packets, no_loads
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import Array, Beats, Bytes, answers, merge, responses
+from rbdhw.sim.rollout import prepare
+from rbdhw.sim.rollout_diagnosis import FirstFlags, diagnose_rollouts
+from rbdhw.sim.rollout_draw import NEAR, draw_plans
+from rbdhw.sim.rollout_model import Rollouts, compute
+from rbdhw.sim.rollout_packets import (
+    asks_for_states,
+    rollout_requests,
+    rollout_responses,
+    row_requests,
+    sort_responses,
+)
+from rbdhw.sim.verilator import Exchange
+
+GROUP = 8
+"""Rollouts with the same number of steps."""
+
+
+@dataclass
+class RolloutStream:
+    """The packets of rollouts in the order in which they are sent, and the answers of the model.
+
+    Members
+    -------
+    loads
+        The loads of parameters.
+    places, packets
+        The packets by kind, and their places in the order.
+    rollouts
+        The answers to rollouts with states and to those without.
+    rows
+        The answers to each command that loads rows.
+    steps, flagged
+        The steps of all rollouts, and the rollouts with a flag.
+    causes
+        Of these flags.
+    """
+
+    design: Design
+    loads: Loads
+    places: list[Integers] = field(default_factory=list)
+    packets: list[Bytes] = field(default_factory=list)
+    rollouts: dict[bool, list[Bytes]] = field(default_factory=lambda: {True: [], False: []})
+    rows: dict[str, list[Bytes]] = field(default_factory=dict)
+    steps: int = 0
+    flagged: int = 0
+    causes: list[Cause] = field(default_factory=list)
+
+    @property
+    def beats(self) -> Beats:
+        """All beats to send."""
+        return merge(dict(enumerate(self.places)), dict(enumerate(self.packets)))
+
+    @property
+    def surplus(self) -> int:
+        """The answers beyond one for each request."""
+        expected = sum(len(packets) for each in self.rollouts.values() for packets in each)
+        return expected - len(self.loads.before)
+
+    def add_rows(self, own: Rollouts, number: int) -> None:
+        """Add the loads of all rows of some rollouts, of which the first has this number."""
+        first_set = np.count_nonzero(self.loads.written[: self._loaded(number)] == 0)
+        for command in self.design.interface.row_commands:
+            asked = row_requests(self.design, own.rows, command)
+            tags = np.arange(len(asked))
+            self._add(asked, self._next + tags)
+            before = np.full(len(tags), first_set) if self.design.interface.held else None
+            answer = responses(self.design, command, tags, np.zeros_like(tags), {}, loads=before)
+            self.rows.setdefault(command, []).append(answer)
+
+    def add_rollouts(self, own: Rollouts, numbers: Integers) -> None:
+        """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
+        flags = FirstFlags(lambda words: respond(self.design, "step", words), own.tasks)
+        answered = compute(self.design, own, flags)
+        self.steps += own.steps * own.tasks
+        self.flagged += int(np.count_nonzero(flags.steps))
+        self.causes += diagnose_rollouts(self.design, flags, numbers)
+        steps, every = np.full(own.tasks, own.steps), np.full(own.tasks, own.every)
+        sets = self.loads.sets[numbers]
+        asked = rollout_requests(self.design, own.words, steps, every, numbers, own.states, sets)
+        before = self.loads.own[numbers] if self.design.interface.held else None
+        self.rollouts[own.states].append(rollout_responses(self.design, own, answered, numbers, before))
+        loaded = self.loads.before[numbers] - self._loaded(numbers[0])
+        places = self._next + np.arange(own.tasks) + loaded
+        tasks = self.loads.places - np.arange(len(self.loads.places))
+        first = np.flatnonzero(np.isin(tasks, numbers))
+        self._add(asked, places)
+        if len(first):
+            self._add(load_packets(self.design, self.loads)[0][first], places[tasks[first] - numbers[0]] - 1)
+
+    def _loaded(self, number: int) -> int:
+        """Return the loads of parameters that are not later than the rollout before this one."""
+        return int(self.loads.before[number - 1]) if number else 0
+
+    @property
+    def _next(self) -> int:
+        """The place of the next packet."""
+        return sum(map(len, self.places))
+
+    def _add(self, packets: Bytes, places: Integers) -> None:
+        self.packets.append(packets)
+        self.places.append(places)
+
+    def count_mismatches(self, outcome: Exchange) -> int:
+        """Return the number of answers that differ from the model's, with violations of the protocol."""
+        wrong = outcome.violations
+        for states, packets in self.rollouts.items():
+            if packets:
+                asked = asks_for_states(self.design, states)
+                found = answers(self.design, outcome.responses, asked)[ROLLOUT].packets
+                wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(found))
+        came = answers(self.design, outcome.responses)
+        for command, packets in self.rows.items():
+            wrong += _differing(np.concatenate(packets), came[command].packets)
+        if len(self.loads.places):
+            wrong += _differing(load_packets(self.design, self.loads)[1], came[LOAD_PARAMETERS].packets)
+        return wrong
+
+
+def draw_stream(
+    design: Design, tasks: int, rows: int, rng: np.random.Generator, loaded: bool = True
+) -> RolloutStream:
+    """Return a stream of rollouts of up to ``rows`` steps, whose numbers are their tags.
+
+    Parameters
+    ----------
+    loaded
+        Whether parameters are loaded among them, if the build loads parameters.
+    """
+    arrays = draw_tasks(design, tasks, rng)
+    if design.interface.held and not loaded:
+        del arrays[PARAMETERS]
+    stream = RolloutStream(design, draw_loads(design, arrays, rng) if loaded else no_loads(tasks))
+    steps = rng.integers(1, rows + 1, -(-tasks // GROUP))
+    for plan in draw_plans(design, arrays, np.repeat(steps, GROUP)[:tasks], rows, rng):
+        own = prepare(design, plan.arrays, 0)
+        stream.add_rows(own, int(plan.numbers[0]))
+        for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
+            if len(group):
+                stream.add_rollouts(_group(design, own, group, plan.numbers[0], steps, rng), group)
+    return stream
+
+
+def draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Return random tasks. Their inertial parameters are near to those with which plans hold a robot."""
+    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    if PARAMETERS in arrays:
+        nominal = nominal_parameters(design.robot)
+        arrays[PARAMETERS] = nominal + NEAR * (arrays[PARAMETERS] - nominal)
+    return arrays
+
+
+def _group(
+    design: Design, own: Rollouts, numbers: Integers, first: int, steps: Integers, rng: np.random.Generator
+) -> Rollouts:
+    """Return some of the rollouts of a plan whose first number is ``first``, with a length of their own."""
+    assert design.interface.rollout is not None
+    group = int(numbers[0]) // GROUP
+    states = group % 2 == 0 or not design.interface.words(ROLLOUT).extensible
+    rows = {name: row[: steps[group]] for name, row in own.rows.items()}
+    words = {name: values[numbers - first] for name, values in own.words.items()}
+    return Rollouts(words, rows, int(rng.integers(0, design.interface.rollout.horizon + 1)), states)
+
+
+def _differing(expected: Bytes, came: Bytes) -> int:
+    """Return the number of packets that differ, plus those that are missing or surplus."""
+    count = min(len(expected), len(came))
+    same = (expected[:count] == came[:count]).all(axis=(1, 2))
+    return int(np.count_nonzero(~same)) + abs(len(expected) - len(came))

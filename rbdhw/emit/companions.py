@@ -10,7 +10,7 @@ from rbdhw.target import Target
 
 _WAIVERS = """\
 // The rules of Verilator's -Wall that accelerator.v and primitives.v break on purpose:
-// $ verilator --lint-only -Wall --top-module {name} accelerator.vlt accelerator.v primitives.v
+// $ verilator-cli --lint-only -Wall --top-module {name} accelerator.vlt accelerator.v primitives.v
 `verilator_config
 lint_off -rule DECLFILENAME // each file holds several modules
 lint_off -rule PROCASSINIT // registers have a first value, beside those that they take with the clock

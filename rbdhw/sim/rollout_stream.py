@@ -153,7 +153,9 @@ def draw_stream(
         stream.add_rows(own, int(plan.numbers[0]))
         for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
             if len(group):
-                stream.add_rollouts(_group(design, own, group, plan.numbers[0], steps, rng), group)
+                k, every = int(group[0]) // GROUP, int(rng.integers(0, rows + 1))
+                chosen = group - plan.numbers[0]
+                stream.add_rollouts(_group(design, own, chosen, int(steps[k]), k % 2 == 0, every), group)
     return stream
 
 
@@ -166,16 +168,11 @@ def draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str
     return arrays
 
 
-def _group(
-    design: Design, own: Rollouts, numbers: Integers, first: int, steps: Integers, rng: np.random.Generator
-) -> Rollouts:
-    """Return some of the rollouts of a plan whose first number is ``first``, with a length of their own."""
-    assert design.interface.rollout is not None
-    group = int(numbers[0]) // GROUP
-    states = group % 2 == 0 or not design.interface.words(ROLLOUT).extensible
-    rows = {name: row[: steps[group]] for name, row in own.rows.items()}
-    words = {name: values[numbers - first] for name, values in own.words.items()}
-    return Rollouts(words, rows, int(rng.integers(0, design.interface.rollout.horizon + 1)), states)
+def _group(design: Design, own: Rollouts, chosen: Integers, steps: int, states: bool, every: int) -> Rollouts:
+    """Return the ``chosen`` rollouts of a plan, with fewer steps."""
+    rows = {name: row[:steps] for name, row in own.rows.items()}
+    words = {name: values[chosen] for name, values in own.words.items()}
+    return Rollouts(words, rows, every, states or not design.interface.words(ROLLOUT).extensible)
 
 
 def _differing(expected: Bytes, came: Bytes) -> int:

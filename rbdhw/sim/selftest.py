@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import accumulate
 from string import Template
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, PARAMETERS
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, PARAMETERS, ROLLOUT
 from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Bytes, encode, merge, requests, responses
+from rbdhw.sim.packets import Bytes, encode, merge, requests, responses, unpack
+from rbdhw.sim.packets import field as header_field
+from rbdhw.sim.rollout_stream import draw_stream
 
 TASKS = 24
 """Tasks of each function."""
@@ -23,63 +28,106 @@ TASKS = 24
 EXTENDED_EVERY = 3
 """One task in this many has the option EXTENDED, for functions that support it."""
 
+ROLLOUTS, ROWS = 16, 4
+"""Rollouts, if the build takes them, and the most steps of one."""
+
+KEYS_OF_CODES = 1 << CODE_BITS
+"""The keys of answers that are codes of functions."""
+
 SEED = 0
 """Seed of the tasks."""
 
 
+@dataclass
+class _Packets:
+    """The packets that are sent, with their places in the order, and the beats of the answers by key.
+
+    The key of an answer is its function's code. Rollouts may end in another order than they began, so the key
+    of theirs is :data:`KEYS_OF_CODES` plus the rollout's number.
+    """
+
+    places: list[Integers] = field(default_factory=list)
+    sent: list[Bytes] = field(default_factory=list)
+    answers: list[list[str]] = field(default_factory=lambda: [[] for _ in range(KEYS_OF_CODES + ROLLOUTS)])
+
+
 def selftest(design: Design) -> str:
-    """Return the Verilog module ``selftest``, which sends tasks of all functions and checks the responses."""
-    rng = np.random.default_rng(SEED)
+    """Return the Verilog module ``selftest``, which sends tasks of all functions and checks the responses.
+
+    Of a build with rollouts, some come first, so that the tasks come while they are in progress.
+    """
+    packets = _Packets()
+    if design.interface.rollout is not None:
+        _add_rollouts(design, packets, design.interface.rollout.horizon)
+    _add_tasks(design, packets)
+    return _text(design, packets)
+
+
+def _add_rollouts(design: Design, packets: _Packets, horizon: int) -> None:
+    """Add rollouts of a few steps, and the loads of their rows."""
+    rng = np.random.default_rng([SEED, 1])
+    stream = draw_stream(design, ROLLOUTS, min(ROWS, horizon), rng, loaded=False)
+    packets.places += stream.places
+    packets.sent += stream.packets
+    for command, each in stream.rows.items():
+        packets.answers[CODES[command]] = _lines(each)
+    for answered in [answered for each in stream.rollouts.values() for answered in each]:
+        numbers = header_field(unpack(answered, [])[0], "tag")
+        for number in np.unique(numbers).tolist():
+            packets.answers[KEYS_OF_CODES + number] = _lines([answered[numbers == number]])
+
+
+def _add_tasks(design: Design, packets: _Packets) -> None:
+    """Add tasks of all functions in random order."""
+    rng, first = np.random.default_rng(SEED), sum(map(len, packets.places))
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)
     arrays = sample(design.robot, design.domain, len(functions), rng, design.fext)
     if design.interface.held:  # no parameters are loaded
         del arrays[PARAMETERS]
-    sent, expected = {}, {}
-    places = {}
     for function in design.functions:
         own = np.flatnonzero(functions == function)
         later = np.arange(len(own)) % EXTENDED_EVERY == EXTENDED_EVERY - 1
+        expected: dict[int, Bytes] = {}
         for extended in (False, True)[: 1 + FUNCTIONS[function].extensible]:
-            where = own[later == extended] if FUNCTIONS[function].extensible else own
-            tasks = {name: array[where] for name, array in arrays.items()}
+            chosen = (
+                np.flatnonzero(later == extended) if FUNCTIONS[function].extensible else np.arange(len(own))
+            )
+            tasks = {name: array[own[chosen]] for name, array in arrays.items()}
             if extended and FUNCTIONS[function].takes_inverse:
                 tasks |= golden.evaluate(design.robot, "minv", tasks)
             words = encode(design, function, tasks, extended)
             status, results = respond(design, function, words, extended)
-            key = function, extended
-            places[key] = where
-            sent[key] = requests(design, function, where, words, extended)
-            expected[key] = responses(design, function, where, status, results, extended)
-    order = merge(places, sent)
-    asked = list(_beats(order.data, order.last))
-    answers: list[list[str]] = [[] for _ in range(1 << CODE_BITS)]
-    for function in design.functions:
-        own_keys = [key for key in places if key[0] == function]
-        ranks = np.argsort(np.argsort(np.concatenate([places[key] for key in own_keys])))
-        ends = np.cumsum([len(places[key]) for key in own_keys])[:-1]
-        split = dict(zip(own_keys, np.split(ranks, ends), strict=True))
-        own_order = merge(split, {key: expected[key] for key in own_keys})
-        answers[CODES[function]] = list(_beats(own_order.data, own_order.last))
-    return _text(design, len(functions), asked, answers)
+            packets.places.append(first + own[chosen])
+            packets.sent.append(requests(design, function, own[chosen], words, extended))
+            answer = responses(design, function, own[chosen], status, results, extended)
+            expected |= dict(zip(chosen.tolist(), answer, strict=True))
+        packets.answers[CODES[function]] = _lines([expected[k][np.newaxis] for k in sorted(expected)])
 
 
-def _text(design: Design, tasks: int, asked: list[str], answers: list[list[str]]) -> str:
-    """Return the bench with these beats; ``answers`` are indexed by function code."""
-    lines = [f"first[{code}] = {place};" for code, place in enumerate(_firsts(answers))]
+def _text(design: Design, packets: _Packets) -> str:
+    """Return the bench that sends packets and expects their answers."""
+    order = merge(dict(enumerate(packets.places)), dict(enumerate(packets.sent)))
+    asked, answers = list(_beats(order.data, order.last)), packets.answers
+    lines = [f"first[{key}] = {place};" for key, place in enumerate(_firsts(answers))]
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
     bench = files("rbdhw").joinpath("sim", "selftest.v.template").read_text(encoding="utf-8")
-    about = f"Robot {json.dumps(design.robot.name)}; functions {', '.join(design.functions)}."
+    rolled = design.interface.rollout is not None
+    functions = ", ".join([*design.functions, *([ROLLOUT] if rolled else [])])
     return Template(bench).substitute(
-        about=about,
+        about=f"Robot {json.dumps(design.robot.name)}; functions {functions}.",
         name=design.name,
-        codes=1 << CODE_BITS,
+        codes=KEYS_OF_CODES,
         code_bits=CODE_BITS,
+        rollout=CODES[ROLLOUT],
+        rollouts=ROLLOUTS,
         first=HEADER["function"][0],
         last=sum(HEADER["function"]) - 1,
         high=HEADER["options"][0] + HIGH_CODE,
-        tasks=tasks,
+        first_tag=HEADER["tag"][0],
+        last_tag=sum(HEADER["tag"]) - 1,
+        tasks=TASKS * len(design.functions) + (ROLLOUTS if rolled else 0),
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),
         requests=len(asked),
@@ -100,11 +148,20 @@ def _connections(ports: Sequence[tuple[str, str]]) -> str:
 
 
 def _firsts(answers: list[list[str]]) -> list[int]:
-    """Return the index of each function's first response beat, and of the end."""
+    """Return the index of each key's first response beat, and of the end."""
     return list(accumulate(map(len, answers), initial=0))
 
 
-def _beats(data: Bytes, last: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Iterator[str]:
+def _lines(packets: Sequence[Bytes]) -> list[str]:
+    """Return the beats of packets (N, beats, bytes per beat), of any lengths."""
+    lines = []
+    for each in (packet for some in packets for packet in some):
+        last = np.arange(len(each)) == len(each) - 1
+        lines += list(_beats(each, last))
+    return lines
+
+
+def _beats(data: Bytes, last: NDArray[np.bool_]) -> Iterator[str]:
     """Yield beats as Verilog concatenations of TLAST and TDATA."""
     for beat, ends in zip(data, last, strict=True):
         yield f"{{1'b{ends:d}, {8 * len(beat)}'h{beat[::-1].tobytes().hex()}}}"

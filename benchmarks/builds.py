@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import input_domain, with_multipliers
 from rbdhw.domain.sampling import sample
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import make_plan
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model

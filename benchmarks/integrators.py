@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.rows import Rows, robot_label
 from rbdhw import golden
 from rbdhw.domain.overrides import Overrides
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import mount
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.robot.model import Robot

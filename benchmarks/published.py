@@ -24,8 +24,9 @@ from benchmarks.synthesis import Subject, known_counts
 from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
 from rbdhw.estimate.model import shares
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf

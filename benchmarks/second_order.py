@@ -16,8 +16,8 @@ from rbdhw import golden
 from rbdhw.arrays import ARRAYS
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import make_plan
 from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace

@@ -16,7 +16,7 @@ from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Kind
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.graph import Op
@@ -69,7 +69,7 @@ class TestManifest:
         assert (facts["width"], facts["budget"], facts["seed"]) == ([18, 18], None, 0)
         assert facts["stream"]["tdata_width"] == 64
         assert set(facts["versions"]) == {"rbdhw", "amaranth", "numpy"}
-        assert set(facts["algorithms"]) == {"axes", "rewrites"}
+        assert set(facts["algorithms"]) == {"axes", "tried", "rewrites"}
 
     def test_operations_match_the_program(self):
         design, counts = toy(), toy().manifest["functions"]["id"]
@@ -259,7 +259,11 @@ class TestAllFunctions:
             assert list(facts[entry]) == list(DEFAULT_FUNCTIONS), entry
         assert facts["functions"]["minv"]["reciprocals"] == 1
         assert facts["reciprocal_units"] == 1
-        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"} - {"forward", "second", "rates"}
+        assert set(facts["algorithms"]) == {*ALGORITHMS, "tried", "rewrites"} - {
+            "forward",
+            "second",
+            "rates",
+        }
         latency = {name: entry["latency_cycles"] for name, entry in facts["functions"].items()}
         assert latency["m"] < latency["minv"] <= latency["dfd"]
         assert max(latency["id"], latency["did"]) < latency["difd"] < latency["dfd"]

@@ -238,6 +238,30 @@ class AlgorithmEntry(Closed):
     )
 
 
+class ReachedEntry(Closed):
+    """What number formats of a combination of algorithms reach."""
+
+    supports: dict[str, float | None] = Field(
+        description="By part of the results, the smallest budget that errors support; null if too many "
+        "tasks are flagged."
+    )
+    widths: list[list[int]] = Field(
+        description="Operand bits of an ordinary multiplier, and of the widest if there is a wider one."
+    )
+    extra_blocks: int = Field(description="DSP blocks without sharing, beyond one for each product.")
+
+
+class AlgorithmTryEntry(Closed):
+    """A combination of algorithms that was compared in number formats."""
+
+    algorithms: dict[str, str]
+    cost: float = Field(description="The total cost of the operations, in multiplications.")
+    predicted: ReachedEntry | None = Field(description="By prediction from few tasks; null if not predicted.")
+    measured: ReachedEntry | None = Field(description="On the bit-exact model; null if not measured.")
+    taken: bool
+    why: str = Field(description="What decides for or against it.")
+
+
 class IntervalEntry(Closed):
     """The initiation interval."""
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from rbdhw.design import digests
 from rbdhw.design.entries import (
     AlgorithmEntry,
+    AlgorithmTryEntry,
     Coordinates,
     CoresEntry,
     ErrorEntry,
@@ -68,6 +69,10 @@ class PartEntry(Units):
     limbs: SharingEntry | None = None
     stages: SharingEntry | None = None
     cores: CoresEntry
+    algorithms: dict[str, str] = Field(default={}, description="The algorithm of each step of this core.")
+    tried: list[AlgorithmTryEntry] = Field(
+        default=[], description="The combinations of algorithms that were compared in number formats."
+    )
 
 
 _ONE_CORE = "Only an accelerator with one core has this entry; `parts` has it for each of several."
@@ -103,8 +108,9 @@ class Manifest(Units):
     stages: SharingEntry | None = Field(
         default=None, description="Only a pipeline core with Runge-Kutta has this entry."
     )
-    algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
-        description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
+    algorithms: dict[str, AlgorithmEntry | list[str] | list[AlgorithmTryEntry]] = Field(
+        description="The choice at each step, under `tried` the combinations that were compared in number "
+        "formats (of a single core), and under `rewrites` the rewrites of the robot that apply."
     )
     interval: IntervalEntry
     cores: CoresEntry | None = Field(default=None, description=_ONE_CORE)

@@ -158,7 +158,9 @@ def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
 def part_entry(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     """Return the entry on one of several cores, with its functions and its copies."""
     functions = {"functions": list(part.functions), "copies": part.copies}
-    return functions | core_entries(part, options)
+    choice = part.plan.prepared.model.choice
+    algorithms = {step: getattr(choice.algorithms, step) for step in choice.costs}
+    return functions | core_entries(part, options) | {"algorithms": algorithms, "tried": list(choice.tried)}
 
 
 SUMS = ("dsp_blocks", "multipliers", "shift_add_products", "trigonometry_units", "reciprocal_units")
@@ -186,9 +188,10 @@ def whole_entries(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def algorithms_entry(plan: AcceleratorPlan) -> dict[str, Any]:
-    """Return the choice at each step, and the rewrites of the robot."""
+    """Return the choice at each step, the combinations that were tried, and the rewrites of the robot."""
     model = plan.prepared.model
-    return model.choice.json() | {"rewrites": list(model.rewrites)}
+    tried = {"tried": list(model.choice.tried)} if plan.only else {}
+    return model.choice.json() | tried | {"rewrites": list(model.rewrites)}
 
 
 def errors_of(plan: AcceleratorPlan) -> dict[str, FunctionErrors]:

@@ -11,9 +11,10 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
 from rbdhw.estimate.preparation import preparation_period
+from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared
-from rbdhw.explore.search import BuildSearch, Cache, prepare_build
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.frontend.chain import suggest_chain_core
 from rbdhw.graph.graph import Op
@@ -54,7 +55,7 @@ class Planner:
     prepared: Prepared
     options: BuildOptions
     progress: Progress = silent
-    caches: dict[tuple[str, ...], Cache] = field(default_factory=dict)
+    searches: dict[tuple[str, ...], BuildSearch] = field(default_factory=dict)
     parts: dict[tuple[str, ...], Prepared] = field(default_factory=dict)
 
     def plan(self, options: BuildOptions) -> AcceleratorPlan:
@@ -95,7 +96,9 @@ class Planner:
         programs = [plan.program for plan in plans]
         model = accelerator_model(self.prepared.model, self.prepared.domain, programs, options)
         cores = [part.plan.core for part in parts for _ in range(part.copies)]
-        return AcceleratorPlan(self.prepared, parts, model, estimate_accelerator(cores, model.interface))
+        estimate = estimate_accelerator(cores, model.interface)
+        prepared = plans[0].prepared if len(plans) == 1 else self.prepared
+        return AcceleratorPlan(prepared, parts, model, estimate)
 
     def serve_mix(self) -> AcceleratorPlan:
         """Return the cores that serve the most tasks of the mix within the share of the device.
@@ -143,8 +146,12 @@ class Planner:
         return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
 
     def _search(self, options: BuildOptions) -> BuildSearch:
-        cache = self.caches.setdefault(options.functions, Cache())
-        return BuildSearch(self._part(options.functions), options, cache, self.progress)
+        """Return the search for a core, with the algorithms that serve its functions best."""
+        functions = options.functions
+        if functions not in self.searches:
+            own = BuildSearch(self._part(functions), options, progress=self.progress)
+            self.searches[functions] = settle(own)
+        return self.searches[functions].with_options(options)
 
     def _part(self, functions: tuple[str, ...]) -> Prepared:
         """Return the prepared build of some of the functions."""

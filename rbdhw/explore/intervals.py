@@ -13,8 +13,9 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import RESOURCES
+from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.initiation_interval import intervals as usual_intervals
-from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.read import read
 from rbdhw.options.build import CHEAPER_CORE, CORES, BuildOptions, Pacing
 from rbdhw.options.checks import check_options
@@ -62,7 +63,7 @@ def explore(
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
     source, _ = read(urdf, every, progress)
-    build = BuildSearch(prepare_build(source, every, overrides, progress), every, progress=progress)
+    build = search_build(source, every, overrides, progress)
     chosen = _choose_interval(build, options)
     among = intervals or usual_intervals(build.unit)
     rows, refused = _rows(build, {*among, *([chosen["ii"]] if chosen and chosen["ii"] else [])})

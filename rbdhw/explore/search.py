@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
@@ -23,7 +23,10 @@ from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_inter
 from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.explore.sharing import Sharing, choose_sharing
 from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
+from rbdhw.fixed.gains import Row
 from rbdhw.fixed.program import Program
+from rbdhw.frontend.algorithms import AlgorithmChoice
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.solvability import check_solvable
@@ -43,6 +46,7 @@ from rbdhw.options.build import (
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.chain import choose_chain_formats
+from rbdhw.quantize.forecast import Accuracy, forecast
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
 from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
@@ -54,19 +58,8 @@ from rbdhw.target import Target, target
 
 T = TypeVar("T")
 
-
-def make_plan(
-    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
-) -> Plan:
-    """Run every stage before the RTL for an accelerator with one core.
-
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported.
-    """
-    search = BuildSearch(prepare_build(source, options, overrides, progress), options, progress=progress)
-    return search.plan(search.interval())
+TRIALS = ("trials",)
+"""The key of the tasks in which errors are measured."""
 
 
 def prepare_build(
@@ -147,6 +140,32 @@ class BuildSearch:
     def with_options(self, options: BuildOptions) -> BuildSearch:
         """Return the same build with another interval, pacing, clock, stream or core, and the same cache."""
         return replace(self, options=options)
+
+    def with_algorithms(self, algorithms: Algorithms) -> BuildSearch:
+        """Return the same build by other algorithms, with a cache of its own that has the same tasks."""
+        choice = self._choice
+        prepared = self._with_choice(replace(choice, algorithms=algorithms)).prepared
+        graph = optimise(trace_model(prepared.model, self.options.functions), self.device.delays)
+        cache = Cache()
+        cache.get(TRIALS, self.trials)
+        return replace(self, prepared=replace(prepared, graph=graph), cache=cache)
+
+    def with_tried(self, tried: tuple[Mapping[str, Any], ...]) -> BuildSearch:
+        """Return the same build with the entries on the algorithms that were tried."""
+        return self._with_choice(replace(self._choice, tried=tried))
+
+    def _with_choice(self, choice: AlgorithmChoice) -> BuildSearch:
+        model = replace(self.prepared.model, choice=choice)
+        return replace(self, prepared=replace(self.prepared, model=model))
+
+    @property
+    def _choice(self) -> AlgorithmChoice:
+        return self.prepared.model.choice
+
+    @property
+    def algorithms(self) -> Algorithms:
+        """The algorithms by which the graph computes its functions."""
+        return self._choice.algorithms
 
     @property
     def device(self) -> Target:
@@ -324,6 +343,12 @@ class BuildSearch:
         self.progress(stage)
         return choose_formats(observed, options, sharing.twins, kind.fuses_sums, progress)
 
+    def forecast(self, core: str, ii: int, ratios: Mapping[Row, float]) -> Accuracy:
+        """Return the accuracy of a build by forecast, with the :attr:`~Accuracy.ratios` of a similar one."""
+        own, options = self.prepared, replace(self.options, ii=ii, core=core)
+        trials, fuses = self.trials(), KINDS[core].fuses_sums
+        return forecast(own.model, own.graph, own.domain, options, trials, ratios, fuses)
+
     def sharing(self, core: str, ii: int) -> Sharing:
         """Return the limbs or stages that may share hardware of a core at an interval.
 
@@ -344,12 +369,12 @@ class BuildSearch:
     def _observe(self) -> Observed:
         self.progress("observing random tasks")
         own = self.prepared
-        return observe(own.model, own.graph, own.domain, self.options, None, self._trials())
+        return observe(own.model, own.graph, own.domain, self.options, None, self.trials())
 
-    def _trials(self) -> Trials:
+    def trials(self) -> Trials:
         """Return the tasks in which errors are measured."""
         own, tasks = self.prepared, 4 * self.options.samples
-        return self.cache.get(("trials",), lambda: draw_trials(own.model, own.domain, self.options, tasks))
+        return self.cache.get(TRIALS, lambda: draw_trials(own.model, own.domain, self.options, tasks))
 
     def _stages(self) -> ObservedStages:
         """Return the stages of the build's function as steps, with the observations of them."""
@@ -359,7 +384,7 @@ class BuildSearch:
         self.progress("observing the stages of random tasks")
         own, (function,) = self.prepared, self.options.functions
         sweeps = record_loop(own.model, function, self.device.delays)
-        return observe_stages(own.model, sweeps, own.domain, self.options, self._trials())
+        return observe_stages(own.model, sweeps, own.domain, self.options, self.trials())
 
     def _accelerator(self, program: Program) -> AcceleratorModel:
         return accelerator_model(self.prepared.model, self.prepared.domain, [program], self.options)

@@ -64,7 +64,8 @@ class Try:
 class Fixed:
     """A bit-exact program, its widths, the errors of its results, and its entry among the tries.
 
-    ``predicted`` are the root mean square errors that the planner predicts, by result and stratum.
+    ``predicted`` are the root mean square errors that the planner predicts, by result and stratum, and
+    ``extra_blocks`` the DSP blocks, without sharing, beyond one for each product.
     """
 
     program: Program
@@ -72,6 +73,7 @@ class Fixed:
     errors: Measured
     tried: Try
     predicted: Mapping[Row, float]
+    extra_blocks: int
 
     @property
     def ratios(self) -> dict[Row, float]:
@@ -234,6 +236,12 @@ class FormatSearch:
         """Return the DSP blocks, without sharing, beyond one for each product."""
         return self.cost(widths)[0] - len(self._planner.products(widths))
 
+    def ports(self, widths: Widths) -> tuple[tuple[int, int], ...]:
+        """Return the operand widths of an ordinary multiplier, and of the wide one if there is one."""
+        products = self._planner.products(widths)
+        wide = products[(products > widths.ports).any(axis=1)]
+        return (widths.ports, *([tuple(wide.max(axis=0).tolist())] if len(wide) else []))
+
     def predict_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
         """Return the cheapest widths whose predicted errors are allowed; None if there are none.
 
@@ -256,10 +264,14 @@ class FormatSearch:
                     break
         return chosen
 
+    def most_accurate(self, budget: float, width: int) -> Widths:
+        """Return the widths with the least errors beside ordinary multipliers of this width."""
+        unreachable = dict.fromkeys(self._planner.rows, UNREACHABLE * budget)
+        return self._planner.widths(width, unreachable, WIDEST[-1])
+
     def _least(self, budget: float, widths: Sequence[int]) -> Fixed:
         """Return the program with the least errors of all, if these support the budget; else InputError."""
-        unreachable = dict.fromkeys(self._planner.rows, UNREACHABLE * budget)
-        found = self._evaluate(self._planner.widths(widths[-1], unreachable, WIDEST[-1]), self._measure)
+        found = self._evaluate(self.most_accurate(budget, widths[-1]), self._measure)
         if found.bound <= budget:
             return found
         raise self._refusal(budget, widths, found)
@@ -290,11 +302,9 @@ class FormatSearch:
         errors = measure(program)
         bounds = bounds_of(errors)
         worst = max(bounds, key=bounds.__getitem__)
-        wide = self._planner.products(widths)
-        wider = wide[(wide > widths.ports).any(axis=1)]
-        ports = (widths.ports, *([tuple(wider.max(axis=0).tolist())] if len(wider) else []))
-        self.tries.append(Try(ports, bounds[worst], worst, measure is self._measure))
-        return Fixed(program, widths, errors, self.tries[-1], self._planner.predict(widths))
+        self.tries.append(Try(self.ports(widths), bounds[worst], worst, measure is self._measure))
+        predicted, extra = self._planner.predict(widths), self.extra_blocks(widths)
+        return Fixed(program, widths, errors, self.tries[-1], predicted, extra)
 
 
 def _learn(ratios: Mapping[Row, _Ratio], budget: float, found: Fixed) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -73,12 +73,22 @@ class Cost:
 class AlgorithmChoice:
     """The chosen algorithms, and the cost of every alternative for each step that was compared.
 
-    ``skipped`` names the combinations that were not compared because the robot is large.
+    ``skipped`` names the combinations that were not compared because the robot is large. ``tried`` are the
+    entries on the combinations that were tried in number formats, of which the first has the least cost.
     """
 
     algorithms: Algorithms
     costs: dict[str, dict[str, Cost]]
     skipped: tuple[str, ...] = ()
+    tried: tuple[Mapping[str, Any], ...] = ()
+
+    def cost_factor(self, algorithms: Algorithms) -> float:
+        """Return how many times as much as the chosen ones other algorithms cost, at least, as compared."""
+        factors = [1.0]
+        for step, costs in self.costs.items():
+            if (cost := costs.get(getattr(algorithms, step))) is not None:
+                factors.append(cost.total / costs[getattr(self.algorithms, step)].total)
+        return max(factors)
 
     def json(self) -> dict[str, Any]:
         """Return, for each step, the chosen algorithm and the cost of each alternative."""
@@ -137,22 +147,12 @@ def choose(
         If the forced algorithms cannot be combined or do not support the robot, or its chains are too long.
     """
     forced = without_long_inverse(robot, functions, forced)
-    long = is_too_long(robot)
+    check_used(functions, forced)
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
     trials = _Trials(robot, functions, fext, delay, progress)
-    for steps in TOGETHER:
-        asked = [step for step in steps if _is_asked(step, functions, forced)]
-        if long and "inverse" in steps:
-            continue
-        if not asked:
-            continue
-        names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in asked]
-        combinations = {
-            replace(chosen, **dict(zip(asked, combination, strict=True))): ", ".join(combination)
-            for combination in product(*names)
-        }
-        found = trials.compare({own: name for own, name in combinations.items() if own.possible_for(robot)})
+    for steps in compared_steps(robot, functions, forced):
+        found = trials.compare(variants(robot, chosen, steps, forced))
         if not found:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
@@ -162,9 +162,58 @@ def choose(
             )
             raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
         chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
-        for step in asked:
+        for step in steps:
             costs[step] = _alternatives(step, found)
     return AlgorithmChoice(chosen, costs, tuple(trials.skipped))
+
+
+def compared_steps(
+    robot: Robot, functions: Sequence[str], forced: Mapping[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the steps of each group of :data:`TOGETHER` whose algorithms are worth a comparison."""
+    for steps in TOGETHER:
+        asked = tuple(step for step in steps if _is_asked(step, functions, forced))
+        if asked and not (is_too_long(robot) and "inverse" in steps):
+            yield asked
+
+
+def variants(
+    robot: Robot, chosen: Algorithms, steps: Sequence[str], forced: Mapping[str, str]
+) -> dict[Algorithms, str]:
+    """Return the names of all combinations of the algorithms of some steps that support a robot.
+
+    Other steps keep their algorithms.
+    """
+    names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in steps]
+    found = {
+        replace(chosen, **dict(zip(steps, combination, strict=True))): ", ".join(combination)
+        for combination in product(*names)
+    }
+    return {own: name for own, name in found.items() if own.possible_for(robot)}
+
+
+def check_used(functions: Sequence[str], forced: Mapping[str, str]) -> None:
+    """Refuse an algorithm of a step that the functions do not contain, because it would have no effect.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    contained = [step for step in ALGORITHMS if _is_contained(step, functions, forced)]
+    for step, name in forced.items():
+        if step not in contained:
+            reason = f"{step}={name} has no effect: {', '.join(functions)} do not contain this step"
+            expected = f"a step of {', '.join(contained)}" if contained else "no algorithm"
+            raise InputError("algorithm", reason, expected, f"leave out --algorithm {step}={name}")
+
+
+def _is_contained(step: str, functions: Sequence[str], forced: Mapping[str, str]) -> bool:
+    """Return whether a build contains a step; forward dynamics may be forced to do without the inverse."""
+    needing = set(functions).intersection(NEEDED_BY[step])
+    if step in ("inverse", "products") and forced.get("forward", "inverse") != "inverse":
+        needing -= set(NEEDED_BY["forward"])
+    return bool(needing)
 
 
 def without_long_inverse(

@@ -8,6 +8,10 @@ from rbdhw.dynamics.constraint_forces import has_whole_bodies
 from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.robot.model import BASE, Robot
 
+WITH_EQUAL_ERRORS = ("axes", "inverse")
+"""Steps whose algorithms add up the same products in other frames or orders, with about the same errors."""
+
+
 BY_CONSTRAINT_FORCES = ("reduced", "eliminated")
 """The algorithms of forward dynamics by constraint forces, which need the inertias of whole bodies."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
@@ -75,6 +75,11 @@ class Formats:
         Those of the program.
     reasons
         For each function, the reason that limits its accuracy.
+    extra_blocks
+        The DSP blocks, without sharing, beyond one for each product.
+    ratios
+        The ratio of the smallest budget that the errors support to the predicted error, by function and
+        stratum.
     """
 
     program: Program
@@ -83,6 +88,8 @@ class Formats:
     tries: tuple[Try, ...]
     taken: Try
     reasons: Mapping[str, str]
+    extra_blocks: int = 0
+    ratios: Mapping[Row, float] = field(default_factory=dict)
 
 
 @seldom_collect()
@@ -124,6 +131,11 @@ class FormatChoice:
     ----------
     observed, options, twins, fuses_sums, progress
         As for :func:`choose_formats`.
+
+    Members
+    -------
+    planner, widths
+        The planner of widths, and the search for them.
     """
 
     def __init__(
@@ -138,7 +150,15 @@ class FormatChoice:
         self._count = count(1)
         guard = 0 if fuses_sums else GUARD_BITS
         self.planner = Planner(graph, self._magnitudes, observed.effects, twins, guard=guard)
-        self._tries: list[Try] = []
+        draws = observed.draws
+        self.widths = FormatSearch(
+            self.planner,
+            self.lower,
+            partial(self.measure, tasks=draws.held_out),
+            partial(self.measure, tasks=min(draws.ranging, draws.held_out)),
+            target(options.target).blocks,
+            self.reason,
+        )
 
     def search(self) -> Fixed:
         """Return the program with the least errors of the requested width, or the cheapest in the budget.
@@ -148,20 +168,12 @@ class FormatChoice:
         InputError
             If no width meets the budget.
         """
-        options, draws = self._options, self._observed.draws
-        search = FormatSearch(
-            self.planner,
-            self.lower,
-            partial(self.measure, tasks=draws.held_out),
-            partial(self.measure, tasks=min(draws.ranging, draws.held_out)),
-            target(options.target).blocks,
-            self.reason,
-        )
-        self._tries = search.tries
+        options = self._options
         if options.budget is None:
             assert options.width is not None
-            return search.best(options.width)
-        return search.cheapest(options.budget, WIDTHS if options.width is None else [options.width])
+            return self.widths.best(options.width)
+        widths = WIDTHS if options.width is None else [options.width]
+        return self.widths.cheapest(options.budget, widths)
 
     def formats(self, found: Fixed, program: Program, groups: tuple[Group, ...] = ()) -> Formats:
         """Return the record of the choice of a program that was found, or of an equal one."""
@@ -171,7 +183,8 @@ class FormatChoice:
             for f in self._options.functions
         }
         reasons = {f: f"{row}, where {self.reason(found.widths, row)}" for f, row in worst.items()}
-        return Formats(program, groups, found.errors, tuple(self._tries), found.tried, reasons)
+        tries, extra, ratios = tuple(self.widths.tries), found.extra_blocks, found.ratios
+        return Formats(program, groups, found.errors, tries, found.tried, reasons, extra, ratios)
 
     def lower(self, widths: Widths) -> Program:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""

@@ -105,7 +105,7 @@ def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
     (tmp_path / "domain.toml").write_text("[default]\nvelocity = 2.0\n")
     options = ("--clock", 30, "--tdata", 64, "--number", "float32", "--seed", 3, "--fext", "all", "--ii", 5)
     options += ("--base", "given", "--gravity", "task", "--share-limbs", "off", "--core", "pipeline")
-    options += ("--domain", tmp_path / "domain.toml", "--algorithm", "inverse=single_pivots")
+    options += ("--domain", tmp_path / "domain.toml", "--algorithm", "axes=turning")
     status, out, _ = rbdhw("info", *SMALL, *options, "--explore", "--json")
     found = json.loads(out)
     assert (status, found["clock_mhz"], found["tdata"]) == (0, 30.0, 64)

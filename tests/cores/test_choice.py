@@ -12,8 +12,9 @@ from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore import search
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.initiation_interval import Interval
-from rbdhw.explore.search import BuildSearch, make_plan, prepare_build
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import CORES, BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.builds import ALL, plan_of, robot_of
 from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.explore.search import make_plan
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.program import Flag, Kind, Operand, Operation, Program, Word

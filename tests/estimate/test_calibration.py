@@ -21,7 +21,7 @@ from rbdhw.estimate.calibration import (
 )
 from rbdhw.estimate.model import estimate_entry, load, shares, short_of
 from rbdhw.estimate.resources import RESOURCES, Resources
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import make_plan
 from rbdhw.fixed.accumulators import accumulators
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op

@@ -13,7 +13,7 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
 from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import Try

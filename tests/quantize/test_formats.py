@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rbdhw import golden
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model

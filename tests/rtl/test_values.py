@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Kind
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf

@@ -13,7 +13,7 @@ from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import load_mounted
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate

@@ -9,7 +9,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import load_mounted, mount
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS

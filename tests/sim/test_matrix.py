@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.forward_dynamics import snake
 from rbdhw.design.folder import write
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.explore.search import make_plan
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS

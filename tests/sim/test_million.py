@@ -8,7 +8,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
-from rbdhw.explore.search import make_plan
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS

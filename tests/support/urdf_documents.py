@@ -42,3 +42,22 @@ def hand(first="", second="", kind="revolute"):
         joint("shoulder", "base", "palm", kind, AXIS + (LIMIT if kind == "revolute" else UNRANGED)),
         joint("second", "palm", "thumb", rest=AXIS + LIMIT + second),
     )
+
+
+def light_arm(joints=6, lighter=0.45, length=0.12):
+    """Return an arm whose links become lighter by a factor, of which three in a row bend in one plane."""
+    axes = ("0 0 1", "1 0 0", "1 0 0", "1 0 0", "0 1 0", "0 0 1")
+    parts = [link("base")]
+    for k in range(joints):
+        mass = 0.2 * lighter**k
+        ixx, iyy, izz = (mass * share * length**2 / 4.0 for share in (0.5, 0.4, 0.15))
+        inertial = (
+            f'<inertial><origin xyz="0.003 -0.002 {length / 4.0}"/><mass value="{mass}"/>'
+            f'<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>'
+        )
+        place = f'<origin xyz="0 0.01 {length if k else 0.0}" rpy="{-0.9 if k else 0.3} 0 0"/>'
+        limit = '<limit lower="-2" upper="2" velocity="1" effort="30"/>'
+        parent = f"link{k - 1}" if k else "base"
+        rest = f'{place}<axis xyz="{axes[k % len(axes)]}"/>{limit}'
+        parts += [link(f"link{k}", inertial), joint(f"joint{k}", parent, f"link{k}", rest=rest)]
+    return robot(*parts)

@@ -1,0 +1,251 @@
+"""The choice among combinations of algorithms by what they take in number formats.
+
+Those with the fewest operations come first. Where they need wide products, miss the budget, or err much at a
+given width, others are forecast, one group of steps after the other. The best by forecast are then measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rbdhw.errors import told_apart
+from rbdhw.fixed.search import BudgetMissed
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.options.build import DEFAULT_MAX_ERROR
+from rbdhw.quantize.forecast import Accuracy
+
+LARGE_SAVING = 0.9
+"""The share of the cost at the budget below which it is worth a second search for number formats."""
+
+SMALL_SAVING = 1.1
+"""The factor on operations up to which others are compared by their errors at a given width."""
+
+FAR = 4.0
+"""The factor between errors at a given width that counts more than a small saving."""
+
+MOST_MEASURED = 5
+"""The most combinations that are measured after the first one missed the budget."""
+
+LARGEST = 1e9
+"""The bound that stands for any larger one in comparisons."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A combination of algorithms, the cost of its operations, and its accuracy as far as it is known."""
+
+    algorithms: Algorithms
+    operations: float
+    forecast: Accuracy | None = None
+    measured: Accuracy | None = None
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """The measured accuracy, or else the forecast."""
+        known = self.measured or self.forecast
+        assert known is not None
+        return known
+
+    @property
+    def cost(self) -> float:
+        """The cost of the operations in these number formats, in multiplications of one DSP block."""
+        return self.operations + self.accuracy.extra_blocks
+
+
+Forecast = Callable[[Algorithms, float], Candidate | None]
+"""Returns the forecast of algorithms; None if their operations cost more than the limit, or are known."""
+
+Group = Callable[[Algorithms], Iterable[Algorithms]]
+"""Returns the combinations that differ from one in a group of steps."""
+
+
+@dataclass(frozen=True)
+class AccuracyChoice:
+    """The choice for a budget, or for a given width if that is None.
+
+    Parameters
+    ----------
+    groups
+        The groups of steps, which are decided one after the other.
+    forecast, measure
+        Return the forecast of algorithms, and a candidate with its measured accuracy.
+    """
+
+    budget: float | None
+    groups: Sequence[Group]
+    forecast: Forecast
+    measure: Callable[[Candidate], Candidate]
+
+    def choose(self, first: Candidate) -> list[Candidate]:
+        """Return the candidates that were compared, the chosen one first.
+
+        Parameters
+        ----------
+        first
+            The one with the least operations, measured.
+        """
+        limit = self._limit(first)
+        if not self._is_poor(first) or limit < first.operations:
+            return [first]
+        start, others = self.forecasts(first.algorithms, limit)
+        if start is None:
+            return [first]
+        first = replace(first, forecast=start.forecast)
+        missed = self._misses(first)
+        better = self.is_more_accurate if missed else self._is_cheaper
+        worthwhile = [own for own in others if better(own, start)]
+        most = MOST_MEASURED if missed else 1
+        measured = [first]
+        for candidate in worthwhile[:most]:
+            measured.append(self.measure(candidate))
+            if not self._misses(measured[-1]):
+                break
+        tried = {own.algorithms for own in measured}
+        return [*self.rank(measured), *(own for own in others if own.algorithms not in tried)]
+
+    def forecasts(self, first: Algorithms, limit: float) -> tuple[Candidate | None, list[Candidate]]:
+        """Return the forecast of some algorithms, and those of others, the best first; None if no others."""
+        start: Candidate | None = None
+        best: Candidate | None = None
+        others: list[Candidate] = []
+        for group in self.groups:
+            near = (a for a in group(best.algorithms if best else first) if a != first)
+            found = [own for a in near if (own := self.forecast(a, limit)) is not None]
+            if found:
+                start = start or self.forecast(first, math.inf)
+                assert start is not None
+                others += found
+                best = self.rank([best or start, *found])[0]
+        return start, self.rank(others)
+
+    def rank(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return candidates, the best first.
+
+        In a budget the cheapest is the best, or the most accurate if all miss it. At a width it is the one
+        with the least operations whose errors are not far above the others'.
+        """
+        if self.budget is not None:
+            return sorted(candidates, key=self._budget_key)
+        return sorted(candidates, key=lambda own: (max(_excess(own, candidates)[0], FAR), own.operations))
+
+    def _budget_key(self, candidate: Candidate) -> tuple[bool, float, float]:
+        missed = self._misses(candidate)
+        return missed, _clip(candidate.accuracy.bound) if missed else candidate.cost, candidate.cost
+
+    def _misses(self, candidate: Candidate) -> bool:
+        return self.budget is not None and candidate.accuracy.bound > self.budget
+
+    def _is_poor(self, candidate: Candidate) -> bool:
+        """Return whether other algorithms may serve better."""
+        if self.budget is None:
+            return candidate.accuracy.bound > DEFAULT_MAX_ERROR
+        return self._misses(candidate) or candidate.accuracy.extra_blocks > 0
+
+    def _limit(self, first: Candidate) -> float:
+        """Return the cost of operations from which others cannot serve better."""
+        if self.budget is None:
+            return SMALL_SAVING * first.operations
+        return math.inf if self._misses(first) else LARGE_SAVING * first.cost
+
+    def is_more_accurate(self, candidate: Candidate, start: Candidate) -> bool:
+        """Return whether a forecast may meet a budget that the first one missed."""
+        return not self._misses(candidate) or candidate.accuracy.bound < start.accuracy.bound
+
+    def _is_cheaper(self, candidate: Candidate, start: Candidate) -> bool:
+        """Return whether a forecast is so much better than the first one's that it is worth measuring."""
+        if self.budget is None:
+            both = [start, candidate]
+            return _excess(start, both)[0] > max(FAR, _excess(candidate, both)[0])
+        return not self._misses(candidate) and candidate.cost < LARGE_SAVING * start.cost
+
+
+def _clip(bound: float) -> float:
+    """Return a bound for comparisons: all within the default budget are as good, and all that overflow."""
+    return min(max(bound, DEFAULT_MAX_ERROR), LARGEST)
+
+
+def _excess(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, str]:
+    """Return the largest ratio of an error to the least of some candidates, and the part of the results.
+
+    Measured errors are compared with measured ones, and forecasts with forecasts.
+    """
+    if candidate.measured:
+        peers = [own.measured for own in among if own.measured]
+    else:
+        peers = [own.forecast for own in among if own.forecast]
+    return max(
+        (_clip(bound) / min(_clip(own.bounds[part]) for own in peers), part)
+        for part, bound in candidate.accuracy.bounds.items()
+    )
+
+
+def name_of(algorithms: Algorithms, steps: Iterable[str]) -> str:
+    """Return algorithms as options name them."""
+    return ", ".join(f"{step}={getattr(algorithms, step)}" for step in steps)
+
+
+def differing(candidates: Sequence[Candidate], steps: Iterable[str]) -> list[str]:
+    """Return the steps in which candidates differ."""
+    return [step for step in steps if len({getattr(own.algorithms, step) for own in candidates}) > 1]
+
+
+def tried_entries(
+    candidates: Sequence[Candidate], steps: Sequence[str], budget: float | None
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the manifest's entries on the candidates that were compared; the first one was taken."""
+    return tuple(
+        {
+            "algorithms": {step: getattr(own.algorithms, step) for step in steps},
+            "cost": round(own.operations, 1),
+            "predicted": None if own.forecast is None else own.forecast.json(),
+            "measured": None if own.measured is None else own.measured.json(),
+            "taken": own is candidates[0],
+            "why": _why(own, candidates, budget),
+        }
+        for own in candidates
+    )
+
+
+def _why(candidate: Candidate, among: Sequence[Candidate], budget: float | None) -> str:
+    """Return what decides for or against a candidate."""
+    if len(among) == 1:
+        return "the least cost of operations; its number formats call for no comparison"
+    prefix = "" if candidate.measured else "predicted: "
+    if budget is None:
+        factor, part = _excess(candidate, among)
+        return f"{prefix}errors of {part} are {factor:.2g} times the least of those compared"
+    if candidate.accuracy.bound > budget:
+        return f"{prefix}misses the budget"
+    return f"{prefix}costs {candidate.cost:.0f} in the budget, wide products included"
+
+
+def explain(
+    refusal: BudgetMissed, candidates: Sequence[Candidate], steps: Sequence[str], budget: float, remedy: str
+) -> BudgetMissed:
+    """Return the refusal of the best of all candidates with the algorithms that were tried.
+
+    Parameters
+    ----------
+    candidates
+        The compared ones, of which the first is the best.
+    remedy
+        Algorithms that may do better than forced ones; empty if there are none.
+    """
+    best, *others = (own for own in candidates if own.measured)
+    names = differing([best, *others], steps) or differing(candidates, steps) or steps
+    reason = f"{refusal.reason}; this is by {name_of(best.algorithms, names)}"
+    if others:
+        errors = [told_apart(own.accuracy.bound, budget, digits=2)[0] for own in others]
+        texts = (
+            f"{name_of(own.algorithms, names)} (supports {error})"
+            for own, error in zip(others, errors, strict=True)
+        )
+        reason += f"; also tried: {'; '.join(texts)}"
+    left = len(candidates) - 1 - len(others)
+    if left:
+        reason += f"; {left} more would err more by prediction"
+    options = "".join(f"--algorithm {own}, " for own in remedy.split(", ") if own)
+    return replace(refusal, reason=reason, remedy=refusal.remedy.replace("use ", f"use {options}", 1))

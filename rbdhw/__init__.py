@@ -3,16 +3,74 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rbdhw.host import accelerator
+    from rbdhw.front.results import Description, Generated, Simulated
+    from rbdhw.host.accelerator import Accelerator
 
-__all__ = ["load"]
+__all__ = ["generate", "info", "load", "simulate"]
 
 
-def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.Accelerator:
-    """Return a folder that ``rbdhw generate`` wrote, as an object with a method for each function.
+def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Generated:
+    """Write an accelerator for the robot of a URDF file to a folder; with ``target="c"``, C.
+
+    Parameters
+    ----------
+    urdf
+        The robot description.
+    folder
+        The folder. An unchanged design that is there is replaced.
+    options
+        The options of ``rbdhw generate`` by their names, with underscores: ``functions="id,fd"``, ``ii=4``,
+        ``max_error=1e-4``. A value is a text as on the command line, or an object of Python that says the
+        same: a number, a sequence of names or numbers, or a mapping.
+
+    Returns
+    -------
+    Generated
+        The manifest. It prints as the command does, and ``load()`` gives the object of :func:`load`.
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The robot or an option is not supported, or the folder holds something else.
+    """
+    from rbdhw.front.calls import generate_folder
+    from rbdhw.options.arguments import asked_build
+
+    return generate_folder(Path(urdf), Path(folder), *asked_build(**options))
+
+
+def info(urdf: str | PathLike[str], **options: Any) -> Description:
+    """Describe a robot before a build: joints, coordinates with bounds, operations of the functions.
+
+    Parameters
+    ----------
+    urdf
+        The robot description.
+    options
+        As for :func:`generate`.
+
+    Returns
+    -------
+    Description
+        The data of ``rbdhw info --json``. It prints as the command does.
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The robot or an option is not supported.
+    """
+    from rbdhw.front.calls import describe_robot
+    from rbdhw.options.arguments import asked_build
+
+    return describe_robot(Path(urdf), *asked_build(**options))
+
+
+def load(folder: str | PathLike[str], engine: str | None = None) -> Accelerator:
+    """Return a folder that :func:`generate` wrote, as an object with a method for each function.
 
     Parameters
     ----------
@@ -22,9 +80,38 @@ def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.
 
     Raises
     ------
-    InputError
+    rbdhw.errors.InputError
         The folder is not complete, or does not have the engine.
     """
     from rbdhw.host.accelerator import Accelerator
 
     return Accelerator(folder, engine)
+
+
+def simulate(
+    folder: str | PathLike[str], tasks: int = 1000, seed: int = 0, *, bulk: bool = False
+) -> Simulated:
+    """Run random tasks through the Verilog of a folder in Verilator, and compare each bit with the model.
+
+    Parameters
+    ----------
+    folder
+        A folder with an accelerator.
+    tasks, seed
+        The number of tasks, and the seed of the tasks and of the pauses on the streams.
+    bulk
+        Whether to use a bench in C++, which is faster than cocotb.
+
+    Returns
+    -------
+    Simulated
+        The data of ``rbdhw simulate --json``; ``ok`` says that nothing was found wrong.
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The folder is not complete, or a package is missing.
+    """
+    from rbdhw.front.calls import simulate_folder
+
+    return simulate_folder(Path(folder), tasks, seed, bulk=bulk)

@@ -31,7 +31,7 @@ EVERYTHING = ("",)
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "": ("host",),
+    "": ("host", "front", "options"),
     "errors": (),
     "progress": (),
     "protocol": (),
@@ -301,7 +301,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "host": (
         "errors",
         "runtime",
-        "runtime.files",
         "arrays",
         "protocol",
         "robot",
@@ -312,6 +311,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "software",
     ),
     "pipeline": EVERYTHING,
+    "front": EVERYTHING,
     "cli": EVERYTHING,
     "__main__": ("cli",),
 }

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.cli.robot_description import describe
 from rbdhw.cores.pipeline import schedule_pipeline
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
@@ -18,6 +17,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Kind
+from rbdhw.front.robot_description import describe
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret

@@ -21,25 +21,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from rbdhw import pipeline
-from rbdhw.cli.description_tables import print_description
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
-from rbdhw.cli.robot_description import describe
-from rbdhw.cli.tables import (
-    print_causes,
-    print_manifest,
-    print_report,
-    print_software,
-    print_synthesis,
-    print_table,
-    print_text,
-)
-from rbdhw.design import folder as design_folder
-from rbdhw.design.manifest import Manifest, read_manifest
 from rbdhw.design.replacement import check_output
-from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.options.build import LINK_PACE, PROCESSORS, BuildOptions
+from rbdhw.front.calls import describe_robot, generate_folder, simulate_folder
+from rbdhw.front.printing import print_table, print_text
+from rbdhw.front.results import Result
+from rbdhw.front.tables import print_causes, print_synthesis
+from rbdhw.options.build import LINK_PACE, PROCESSORS
 from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 
@@ -156,6 +145,14 @@ def _print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
+def _print_result(result: Result, as_json: bool) -> None:
+    """Print a result, as JSON or as tables."""
+    if as_json:
+        _print_json(dict(result))
+    else:
+        result.show()
+
+
 @app.command()
 @takes_build_options
 def info(
@@ -186,13 +183,7 @@ def info(
     if idle:
         name = idle[0].replace("_", "-")
         raise InputError(name, "has no effect on info without --explore", "both or neither")
-    options, overrides = build.parse()
-    with show_progress() as progress:
-        data = describe(urdf, options, overrides, progress)
-    if as_json:
-        _print_json(data)
-    else:
-        print_description(data)
+    _print_result(describe_robot(urdf, *build.parse()), as_json)
 
 
 def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
@@ -237,30 +228,7 @@ def generate(
     Other files in the folder remain.
     """
     check_output(output)
-    options, overrides = build.parse()
-    if options.target in PROCESSORS:
-        _generate_software(urdf, output, options, as_json)
-        return
-    with show_progress() as progress:
-        design = pipeline.generate(urdf, options, overrides, progress)
-        manifest = design_folder.write(design, output)
-    if as_json:
-        _print_json(manifest)
-    else:
-        print_manifest(Manifest.model_validate(manifest), output)
-
-
-def _generate_software(urdf: Path, output: Path, options: BuildOptions, as_json: bool) -> None:
-    """Write the software of a robot for a processor."""
-    from rbdhw.software import folder as software_folder
-
-    with show_progress() as progress:
-        software = pipeline.generate_software(urdf, options, progress)
-        manifest = software_folder.write(software, output)
-    if as_json:
-        _print_json(manifest)
-    else:
-        print_software(SoftwareManifest.model_validate(manifest), output)
+    _print_result(generate_folder(urdf, output, *build.parse()), as_json)
 
 
 @app.command()
@@ -272,17 +240,10 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
-    from rbdhw.sim import simulate as simulation
-
-    with show_progress() as progress:
-        report = simulation.simulate(directory, tasks, seed, bulk=bulk, progress=progress)
-    if as_json:
-        _print_json(report.json())
-    else:
-        print_report(read_manifest(directory), report.json())
-        print_causes(report.json()["causes"])
-    warn(f"{directory}: {line}" for line in (*report.failures, *report.warnings))
-    if not report.ok:
+    result = simulate_folder(directory, tasks, seed, bulk=bulk)
+    _print_result(result, as_json)
+    warn(f"{directory}: {line}" for line in (*result.failures, *result.warnings))
+    if not result.ok:
         raise typer.Exit(FOUND_WRONG)
 
 

@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
-from rbdhw.cli.tables import print_table
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import RESOURCES
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.explore.intervals import explore, remarks, tables
+from rbdhw.front.printing import print_table
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.robots import path

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.cli.robot_description import describe
 from rbdhw.errors import InputError
+from rbdhw.front.robot_description import describe
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.options.build import BuildOptions, Mounting

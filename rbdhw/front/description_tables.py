@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rbdhw.cli.tables import INDENT, OPERATIONS, freedoms_text, limbs_text, print_table, print_text
 from rbdhw.design.entries import RobotEntry
 from rbdhw.errors import one_line
+from rbdhw.front.printing import print_table, print_text
+from rbdhw.front.tables import INDENT, OPERATIONS, freedoms_text, limbs_text
 from rbdhw.frontend.algorithms import ADDITION_COST, NANOSECOND_COST
 
 COST = (

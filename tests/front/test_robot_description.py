@@ -6,8 +6,8 @@ from math import inf
 
 import pytest
 
-from rbdhw.cli.robot_description import describe, joint_entries
 from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.front.robot_description import describe, joint_entries
 from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.sizes import estimated_operations

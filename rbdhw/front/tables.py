@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.box import MARKDOWN
-from rich.console import Console
-from rich.table import Table
 
 from rbdhw.design.entries import ErrorEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.design.traffic import rate_text
-from rbdhw.errors import one_line, printable
+from rbdhw.errors import one_line
 from rbdhw.estimate.model import NAMES
-
-LINE_WIDTH = 80
-"""Columns of text, and of tables if the output is not a terminal."""
+from rbdhw.front.printing import print_table, print_text
 
 LONGEST_NAME = 16
 """The most characters of a name beside the errors of five strata."""
@@ -29,31 +21,6 @@ INDENT = "  "
 
 OPERATIONS, LATENCY, ERROR = "operations\nmul / add", "latency\ncycles / µs", "error\nmedian / max"
 """Two-line headings of cells with two figures."""
-
-
-def print_text(text: str, indent: str = "") -> None:
-    """Print text in lines of :data:`LINE_WIDTH`; ``indent`` precedes the further lines of a paragraph.
-
-    Characters that do not print are escaped.
-    """
-    for line in printable(text, "\n").split("\n"):
-        print(
-            textwrap.fill(
-                line, LINE_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
-        )
-
-
-def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a table below its title; the first column holds names."""
-    print_text(title)
-    table = Table(box=MARKDOWN)
-    for k, column in enumerate(columns):
-        table.add_column(column, justify="right" if k else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(printable(cell, "\n") for cell in row))
-    width = None if sys.stdout.isatty() else LINE_WIDTH
-    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
 def freedoms_text(robot: RobotEntry) -> str:
@@ -290,11 +257,9 @@ MOST_CAUSES = 10
 def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
     """Print the causes of flagged tasks, the most frequent first."""
     for cause in causes[:MOST_CAUSES]:
-        print(
-            textwrap.fill(one_line(cause["text"]), LINE_WIDTH, initial_indent="  ", subsequent_indent="    ")
-        )
+        print_text(f"  {one_line(cause['text'])}", "    ")
     if len(causes) > MOST_CAUSES:
-        print(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
+        print_text(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
 
 
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:

@@ -5,20 +5,13 @@ from typing import Any
 
 import pytest
 
-from rbdhw.cli.description_tables import print_algorithms, print_description
-from rbdhw.cli.robot_description import describe
-from rbdhw.cli.tables import (
-    LINE_WIDTH,
-    print_accuracy,
-    print_manifest,
-    print_report,
-    print_sharing,
-    print_table,
-    print_text,
-)
 from rbdhw.design.entries import SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.domain.strata import STRATA
+from rbdhw.front.description_tables import print_algorithms, print_description
+from rbdhw.front.printing import LINE_WIDTH, print_table, print_text
+from rbdhw.front.robot_description import describe
+from rbdhw.front.tables import print_accuracy, print_manifest, print_report, print_sharing
 from rbdhw.options.build import BuildOptions
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT

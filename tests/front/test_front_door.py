@@ -1,0 +1,78 @@
+"""The front door: generate, info, load and simulate of `rbdhw`, beside the commands of the same names."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw.errors import InputError
+from rbdhw.robots import path
+
+SMALL = {"functions": "id,fd", "ii": 4, "width": 18, "tdata": 128}
+FLAGS = ("--functions", "id,fd", "--ii", 4, "--width", 18, "--tdata", 128)
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    return rbdhw.generate(path("toy"), tmp_path_factory.mktemp("front") / "toy", **SMALL)
+
+
+def test_a_folder_is_that_of_the_command(generated, tmp_path, rbdhw):
+    status, out, _ = rbdhw("generate", path("toy"), "-o", tmp_path / "toy", *FLAGS, "--json")
+    assert (status, json.loads(out)) == (0, dict(generated))
+    written = {file.name: file.read_bytes() for file in (tmp_path / "toy").iterdir()}
+    assert written == {file.name: file.read_bytes() for file in generated.folder.iterdir()}
+
+
+def test_it_prints_as_the_command_does(generated, tmp_path, rbdhw):
+    _, out, _ = rbdhw("generate", path("toy"), "-o", tmp_path / "toy", *FLAGS)
+    assert repr(generated).partition("125 MHz")[2] == out.rstrip("\n").partition("125 MHz")[2] != ""
+
+
+def test_it_loads_and_computes(generated):
+    accelerator = generated.load()
+    one = accelerator.fd(np.zeros(2), np.zeros(2), np.zeros(2))
+    assert (one.status, one.a.shape) == (0, (2,))
+    assert rbdhw.load(generated.folder, "golden").fd(*np.zeros((3, 2))).a == pytest.approx(one.a, abs=0.1)
+
+
+def test_a_simulation(generated):
+    report = rbdhw.simulate(generated.folder, tasks=40, seed=3)
+    assert report.ok
+    assert (report["tasks"], report["mismatches"]) == (40, 0)
+    assert "40 tasks" in repr(report)
+
+
+def test_a_description(rbdhw):
+    import rbdhw as package
+
+    description = package.info(path("toy"), functions=("id",))
+    status, out, _ = rbdhw("info", path("toy"), "--functions", "id")
+    assert (status, repr(description)) == (0, out.rstrip("\n"))
+    assert description["robot"]["name"] == "toy"
+
+
+@pytest.mark.parametrize("result", ["generated", "described"])
+def test_a_notebook_draws_tables(generated, result):
+    shown = generated if result == "generated" else rbdhw.info(path("toy"), functions="id")
+    page = ET.fromstring(f"<div>{shown._repr_html_().replace('<br>', '<br/>')}</div>")
+    assert len(page.findall("table")) >= 2
+    assert all(len(row) == len(table.find("thead/tr")) for table in page.findall("table") for row in table[1])
+
+
+def test_software(tmp_path):
+    software = rbdhw.generate(path("toy"), tmp_path / "c", functions=["id"], target="c")
+    assert "in C" in repr(software)
+    assert software.load("float32").id(*np.zeros((3, 2))).status == 0
+
+
+def test_what_is_refused_is_the_same(tmp_path, told):
+    with pytest.raises(InputError) as refusal:
+        rbdhw.generate(path("toy"), tmp_path / "toy", width=40)
+    assert told("generate", path("toy"), "-o", tmp_path / "toy", "--width", 40) == str(refusal.value)
+    with pytest.raises(InputError, match="option 'functoins': is unknown; expected one of functions"):
+        rbdhw.info(path("toy"), functoins="id")

@@ -71,12 +71,14 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("left_out", [SYNTHESIS, pytest.param("", marks=pytest.mark.verify)])
 def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str) -> None:
-    """The tutorial as it stands; then those of the README's five commands that are not the tutorial's."""
+    """The tutorial, then the README's Python and those of its commands that are not the tutorial's."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     assert ("bash", SYNTHESIS) in blocks(TUTORIAL)
     assert run(TUTORIAL, names, left_out) == ["bash"] * 4 + ["python", "bash", "python", "bash"]
-    assert [own for own, _ in blocks(README) if own in RUN] == ["bash"]
+    assert [own for own, _ in blocks(README) if own in RUN] == ["python", "bash"]
+    (six_lines,) = (block for own, block in blocks(README) if own == "python")
+    exec(compile(six_lines, str(README), "exec"), names)
     five = commands(README)
     assert [line.split()[1] for line in five] == ["info", "generate", "simulate", "run", "synthesize"]
     run_shell("\n".join(line for line in five if line not in commands(TUTORIAL)))

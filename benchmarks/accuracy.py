@@ -63,7 +63,7 @@ def _uniform_errors(name: str) -> Rows:
     for function in ALL:
         built = errors_of(plan, function).results
         floors = {f"{function}.{result}": own.floor for result, own in built.items()}
-        errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floors)
+        errors, overflow = uniform_errors(source, robot, function, drawn.of(function), floors)
         found = {
             result: ResultErrors.of(own, ~overflow, drawn.stratum, STRATA, built[result].floor)
             for result, own in errors.items()

@@ -258,12 +258,11 @@ def function_errors(model: AcceleratorModel, trials: Trials, function: str, task
     The tasks ask for the optional results. Flagged tasks are counted, but their errors are not.
     """
     drawn, extended = trials.tasks.first(tasks), bool(FUNCTIONS[function].optional_outputs)
-    status, words = respond(model, function, encode(model, function, drawn.arrays, extended), extended)
+    arrays = drawn.of(function)
+    status, words = respond(model, function, encode(model, function, arrays, extended), extended)
     reference = first(trials.reference[function], tasks)
     results = decode(model, function, words, extended)
-    errors = error_norm.function_errors(
-        model.robot, function, drawn.arrays, results, reference, trials.floors
-    )
+    errors = error_norm.function_errors(model.robot, function, arrays, results, reference, trials.floors)
     return FunctionErrors(
         {
             result: ResultErrors.of(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.entries import ResultErrors
 from rbdhw.design.folder import Design, read
-from rbdhw.domain.strata import STRATA, Drawn, draw
+from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
@@ -195,7 +195,9 @@ def _shares(tasks: int, streams: int) -> list[tuple[int, int]]:
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
     """Return batches of tasks, numbered from ``first``, in random order over all functions."""
     drawn = draw(design.robot, design.domain, tasks, rng, design.fext)
-    loads = draw_loads(design, drawn.arrays, rng)
+    loads = draw_loads(design, drawn.free, rng)
+    if design.interface.held:
+        drawn = with_forces(design.robot, design.domain, drawn.free, drawn.stratum, rng)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
     batches = {}
@@ -213,13 +215,15 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
 def _load_batch(design: Design, loads: Loads) -> _Batch:
     """Return the batch of loads of parameters."""
     asked, answer = load_packets(design, loads)
-    return _Batch(loads.places, Drawn({}, np.zeros(len(loads.places), np.int64)), asked, answer, ())
+    none = np.zeros(len(loads.places), np.int64)
+    return _Batch(loads.places, Drawn({}, {}, none, none != 0), asked, answer, ())
 
 
 def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, loads: Loads) -> _Batch:
     """Return the batch of some tasks of one function; loads of parameters come in between."""
     function, extended = key
-    own, places = {name: array[tasks] for name, array in drawn.arrays.items()}, tasks + loads.before[tasks]
+    chosen, places = drawn.taken(tasks), tasks + loads.before[tasks]
+    own = chosen.of(function)
     if extended and FUNCTIONS[function].takes_inverse:
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
@@ -230,7 +234,7 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in own.items()}
     causes = diagnose(design, function, rows, extended, first + tasks[flagged])
-    return _Batch(places, Drawn(own, drawn.stratum[tasks]), asked, answer, causes)
+    return _Batch(places, replace(chosen, arrays=own), asked, answer, causes)
 
 
 # Responses

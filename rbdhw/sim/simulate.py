@@ -78,13 +78,17 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Found:
-    """The responses to a batch: the status, errors by result, stratum and latency (cycles) of each."""
+    """The responses to a batch: of each the status, errors by result, stratum, and latency (cycles).
+
+    ``clipped`` marks tasks that are none of their stratum.
+    """
 
     tasks: int
     mismatches: int
     status: Integers
     errors: Mapping[str, Array]
     stratum: Integers
+    clipped: NDArray[np.bool_]
     latencies: Integers
     causes: tuple[Cause, ...]
 
@@ -289,8 +293,9 @@ def _compare_batch(
     status, errors = _errors(design, key, batch, answered)
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
-    stratum = batch.drawn.stratum[: len(status)]
-    return _Found(len(batch.places), mismatches, status, errors, stratum, latencies, batch.causes)
+    drawn = batch.drawn.first(len(status))
+    clipped, own = drawn.clipped_of(key[0]), len(batch.places)
+    return _Found(own, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -355,10 +360,13 @@ def _result_report(own: list[_Found], name: str, limit: float) -> ResultReport:
     asked = [found for found in own if name in found.errors]
     errors = np.concatenate([np.zeros(0), *(found.errors[name] for found in asked)])
     unflagged, stratum = _joined(found.status for found in asked) == 0, _joined(f.stratum for f in asked)
+    clipped = _joined(found.clipped for found in asked) != 0
     kinds = {kind: stratum == k for k, kind in enumerate(STRATA) if (stratum == k).any()}
-    strata = {kind: StratumReport.of(errors[mask], unflagged[mask]) for kind, mask in kinds.items()}
-    return ResultReport(**vars(StratumReport.of(errors, unflagged)), limit=limit, strata=strata)
+    strata = {
+        kind: StratumReport.of(errors[mask], unflagged[mask], clipped[mask]) for kind, mask in kinds.items()
+    }
+    return ResultReport(**vars(StratumReport.of(errors, unflagged, clipped)), limit=limit, strata=strata)
 
 
-def _joined(numbers: Iterable[Integers]) -> Integers:
+def _joined(numbers: Iterable[Integers | NDArray[np.bool_]]) -> Integers:
     return np.concatenate([np.zeros(0, np.int64), *numbers])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.config import Mounting
+from rbdhw.options.build import Mounting
 from rbdhw.domain.bounds import input_domain, with_time_step
 from rbdhw.domain.forces import OVERSHOOT, PACES, RELEASED, Forces, drive, random_shares
 from rbdhw.domain.overrides import JointBounds, Overrides

@@ -96,7 +96,7 @@ def test_small_arrays_beside_large_ones(name):
         robot = mechanism([JointKind.REVOLUTE] * 6, range(-1, 5), seed=2)
     else:
         robot = load_urdf(next(path for path in EXAMPLES if path.stem == name))
-    assert_held(robot, ("dfd",))
+    assert_held(robot, ("dfd",), 1024)
 
 
 def test_a_hand_is_refused_with_the_reason():

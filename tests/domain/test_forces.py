@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.options.build import Mounting
 from rbdhw.domain.bounds import input_domain, with_time_step
 from rbdhw.domain.forces import OVERSHOOT, PACES, RELEASED, Forces, drive, random_shares
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.frontend.base import mount
+from rbdhw.options.build import Mounting
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

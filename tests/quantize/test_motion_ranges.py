@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.options.build import BuildOptions
 from rbdhw.domain.forces import Forces
 from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import draw
 from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.sim.diagnosis import diagnose

@@ -61,11 +61,11 @@ def _uniform_errors(name: str) -> Rows:
     drawn = draw(source, plan.prepared.domain, UNIFORM_TASKS, np.random.default_rng(1))
     rows = []
     for function in ALL:
-        built = errors_of(plan, function).results
+        built, clipped = errors_of(plan, function).results, drawn.clipped_of(function)
         floors = {f"{function}.{result}": own.floor for result, own in built.items()}
-        errors, overflow = uniform_errors(source, robot, function, drawn.arrays, floors)
+        errors, overflow = uniform_errors(source, robot, function, drawn.of(function), floors)
         found = {
-            result: ResultErrors.of(own, ~overflow, drawn.stratum, STRATA, built[result].floor)
+            result: ResultErrors.of(own, ~overflow, clipped, drawn.stratum, STRATA, built[result].floor)
             for result, own in errors.items()
         }
         rows += _error_rows(name, UNIFORM, function, FunctionErrors(found))
@@ -83,7 +83,7 @@ def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> R
             "median": figures.median,
             "largest": figures.max,
             "tasks": figures.samples,
-            "tasks counted": figures.samples - figures.flagged,
+            "tasks counted": figures.samples - figures.flagged - figures.clipped,
         }
         for result, own in found.results.items()
         if not is_optional(f"{function}.{result}")

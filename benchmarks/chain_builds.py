@@ -29,8 +29,8 @@ BUILDS = (
 WIDTHS = {"array": 27, "chain": 32}
 """The operand width of each core's multipliers."""
 
-BOUNDS = Overrides(default=JointBounds(velocity=3.0, effort=500.0))
-"""The bounds of velocities (rad/s) and joint forces (Nm)."""
+EFFORT = 3.0
+"""The bound of a joint's force (Nm) over the power 3/2 of the links: it holds nearly every pose."""
 
 
 def chain_builds(builds: Iterable[tuple[str, int, int]] = BUILDS) -> Rows:
@@ -38,11 +38,16 @@ def chain_builds(builds: Iterable[tuple[str, int, int]] = BUILDS) -> Rows:
     return [_row(*build) for build in builds]
 
 
+def bounds(links: int) -> Overrides:
+    """Return the bounds of velocities (rad/s) and joint forces (Nm) of a chain."""
+    return Overrides(default=JointBounds(velocity=3.0, effort=EFFORT * links**1.5))
+
+
 def _row(kind: str, links: int, ii: int) -> Row:
     algorithms = {"forward": "propagated"} if kind == "array" else {}
     options = BuildOptions(("fd",), ii=ii, width=WIDTHS[kind], core=kind, samples=256, algorithms=algorithms)
     start = time.process_time()
-    plan = plan_accelerator(snake(links), options, BOUNDS)
+    plan = plan_accelerator(snake(links), options, bounds(links))
     verilog = emit_design(plan, options).verilog
     seconds = time.process_time() - start
     (core,) = plan.cores

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from benchmarks.chain_builds import BOUNDS
+from benchmarks.chain_builds import bounds
 from benchmarks.chain_runs import ALL_LINKS, WIDTHS
 from benchmarks.forward_dynamics import snake
 from benchmarks.rows import Row, Rows
@@ -24,7 +24,7 @@ def chain_widths(links: Iterable[int] = ALL_LINKS, widths: Iterable[int] = WIDTH
 
 def _row(links: int, widths: tuple[int, ...]) -> Row:
     options = BuildOptions(("fd",), samples=SAMPLES, core=CHAIN_CORE)
-    own = prepare_build(snake(links), options, BOUNDS)
+    own = prepare_build(snake(links), options, bounds(links))
     assert own.chain is not None
     row: Row = {"links": links}
     for width in widths:

@@ -151,12 +151,15 @@ class OperandMemories(Closed):
 
 
 class Figures(Closed):
-    """Relative errors of the tasks that were not flagged; null if all tasks were flagged."""
+    """Relative errors of tasks; null if all of them are flagged, or most of them clipped."""
 
     median: float | None
     max: float | None
     samples: int
     flagged: int
+    clipped: int = Field(
+        description="Tasks in which the domain's forces do not hold the robot. Their errors do not count."
+    )
 
 
 class ResultErrors(Figures):

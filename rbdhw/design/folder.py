@@ -324,6 +324,7 @@ class _DomainFile(BaseModel):
     bounds: dict[str, list[tuple[float, float]]]
     wraps: tuple[bool, ...]
     fext: tuple[int, ...]
+    any_forces: bool = False
 
 
 def _domain_to_json(design: Design) -> dict[str, Any]:
@@ -335,7 +336,8 @@ def _domain_to_json(design: Design) -> dict[str, Any]:
         array: [[x if np.isfinite(x) else str(x) for x in map(float, row)] for row in rows]
         for array, rows in design.domain.bounds.items()
     }
-    return {"bounds": bounds, "wraps": list(design.domain.wraps), "fext": list(design.fext)}
+    wraps, fext, any_forces = list(design.domain.wraps), list(design.fext), design.domain.any_forces
+    return {"bounds": bounds, "wraps": wraps, "fext": fext, "any_forces": any_forces}
 
 
 def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple[int, ...]]:
@@ -367,4 +369,5 @@ def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple
         raise InputError("domain data, bounds", "a lower bound exceeds its upper bound", "lower <= upper")
     if any(i not in range(bodies) for i in file.fext):
         raise InputError("domain data, fext", str(list(file.fext)), f"indices of the {bodies} bodies")
-    return Domain({array: np.array(pairs) for array, pairs in file.bounds.items()}, file.wraps), file.fext
+    bounds = {array: np.array(pairs) for array, pairs in file.bounds.items()}
+    return Domain(bounds, file.wraps, any_forces=file.any_forces), file.fext

@@ -1,11 +1,12 @@
 """The input domain: the ranges of a task's numbers, by default from the limits in the URDF.
 
 A URDF does not limit accelerations. By default they may reach the velocity limit within a tenth of a second.
-External forces may reach the robot's weight on each axis, and moments that force on a lever of 0.1 m; so
-may the wrench on a floating body. Free motion (of a base, or of a joint of several degrees of freedom without
-limits) is up to 2 m/s and 4 rad/s, within a metre. If a joint of one degree of freedom has no limits, or
-limits that are not meaningful, :mod:`rbdhw.domain.default_limits` substitutes others, and ``Domain.remarks``
-reports it. A domain file overrides any of these bounds (:mod:`rbdhw.domain.overrides`).
+External forces may reach the robot's weight on each axis, and moments that force on a lever of 0.1 m. The
+wrench on a floating body holds the outstretched robot against gravity and accelerates it. Free motion (of a
+base, or of a joint of several degrees of freedom without limits) is up to 2 m/s and 4 rad/s, within a metre.
+If a joint of one degree of freedom has no limits, or limits that are not meaningful,
+:mod:`rbdhw.domain.default_limits` substitutes others, and ``Domain.remarks`` reports it. A domain file
+overrides any of these bounds (:mod:`rbdhw.domain.overrides`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes
+from rbdhw.domain.default_limits import (
+    FREE_REACH,
+    FREE_VELOCITY,
+    Pair,
+    Substitutes,
+    bearing_wrench,
+)
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
@@ -56,12 +63,15 @@ class Domain:
     every body. ``Minv``, if a task may contain it, has a row for each entry of the matrix, row by row, and so
     have ``parameters``.
     ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
-    limits were replaced, and bounds that look like degrees; the comparison of domains ignores it.
+    limits were replaced, and bounds that look like degrees; the comparison of domains ignores it. With
+    ``any_forces`` the domain has every force within its bounds, and otherwise those of motions
+    (:mod:`rbdhw.domain.forces`).
     """
 
     bounds: Mapping[str, Array]
     wraps: tuple[bool, ...]
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    any_forces: bool = False
 
 
 def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
@@ -92,7 +102,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
         if joint.mimic is None:
             positions = _positions(joint, given, substitutes, wraps=place.start not in unwrapped)
             rows["q"] += positions
-            for array, pairs in _motion_bounds(joint, given, wrench, substitutes).items():
+            for array, pairs in _motion_bounds(robot, joint, given, wrench, substitutes).items():
                 rows[array] += pairs
     if robot.base_given:
         rows["base_v"] = _base_velocity(given.base)
@@ -110,7 +120,7 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
     wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
-    return Domain(bounds, wraps, substitutes.remarks)
+    return Domain(bounds, wraps, substitutes.remarks, given.any_forces)
 
 
 def with_multipliers(
@@ -224,11 +234,11 @@ def _limits(limits: Limits, angle: bool) -> Pair:
 
 
 def _motion_bounds(
-    joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
+    robot: Robot, joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
 ) -> dict[str, list[Pair]]:
     """Return the bounds of a joint's velocities, accelerations and forces."""
     if joint.kind is JointKind.FLOATING:
-        return _bound_floating_base(given, wrench)
+        return _bound_floating_base(robot, given)
     own = given.joints.get(joint.name, JointBounds())
     asked, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
     single = joint.kind.nv == 1
@@ -263,15 +273,14 @@ def _around(limit: float, free: Pair) -> Pair:
     return (-limit, limit) if 0.0 < limit < math.inf else free
 
 
-def _bound_floating_base(given: Overrides, wrench: list[Pair]) -> dict[str, list[Pair]]:
+def _bound_floating_base(robot: Robot, given: Overrides) -> dict[str, list[Pair]]:
     """Return the bounds of a floating body's velocities, accelerations and wrench."""
     velocity = _base_velocity(given.base)
-    force, moment = given.base.force or wrench[0], given.base.moment or wrench[3]
-    return {
-        "v": velocity,
-        "a": _base_acceleration(given.base, velocity),
-        "tau": [force] * 3 + [moment] * 3,
-    }
+    accelerations = _base_acceleration(given.base, velocity)
+    linear, angular = (max(map(abs, accelerations[k])) for k in (0, 3))
+    force, moment = bearing_wrench(robot, linear, angular)
+    forces, moments = given.base.force or (-force, force), given.base.moment or (-moment, moment)
+    return {"v": velocity, "a": accelerations, "tau": [forces] * 3 + [moments] * 3}
 
 
 def _base_velocity(given: BaseBounds) -> list[Pair]:

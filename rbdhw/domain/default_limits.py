@@ -189,6 +189,18 @@ def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
     return effort
 
 
+def bearing_wrench(robot: Robot, linear: float, angular: float) -> tuple[float, float]:
+    """Return the force (N) and the moment (Nm) that hold and accelerate a robot whose first body floats.
+
+    They are bounds for all limbs outstretched in one direction, with accelerations ``linear`` (m/s^2) and
+    ``angular`` (rad/s^2) of the body.
+    """
+    mass, moment, inertia, _ = _carried_mass(robot, 0)
+    pull = math.hypot(*robot.gravity) + linear
+    force, torque = (max(own, LEAST_EFFORT) for own in (pull * mass, pull * moment + angular * inertia))
+    return float(f"{force:.3g}"), float(f"{torque:.3g}")
+
+
 def _carried_mass(robot: Robot, root: int) -> tuple[float, float, float, float]:
     """Return mass and bounds of first moment, moment of inertia and reach of body ``root`` and all below it.
 

@@ -2,6 +2,8 @@
 
 For a joint of several degrees of freedom a bound applies to each of them::
 
+    any_forces = true            # of these bounds, not only those of motions within the domain
+
     [default]
     acceleration = 50.0          # symmetric, or [lower, upper]
 
@@ -78,6 +80,13 @@ def _pair(value: object, bound: Bound) -> Pair:
     return pair
 
 
+def _switch(value: object) -> bool:
+    """Return a truth value; ValueError for anything else."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
 def _number(value: object) -> float:
     """Return a finite number as a float, and NaN, which no comparison holds for, in place of all else."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
@@ -108,6 +117,8 @@ _SHARE = Bound(0.9, "of the value in the URDF", 1e-6)
 Share = Annotated[float, BeforeValidator(partial(_positive, bound=_SHARE))]
 Distance = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(LENGTH.largest, "m", 1e-6)))]
 Load = Annotated[float, BeforeValidator(partial(_positive, bound=MASS))]
+
+Switch = Annotated[bool, BeforeValidator(_switch)]
 
 _EXPECTED = "a positive number or [lower, upper] with lower below upper"
 
@@ -168,6 +179,7 @@ class Overrides(BaseModel):
     """The contents of a domain file."""
 
     model_config = ConfigDict(extra="forbid")
+    any_forces: Switch = False
     default: JointBounds = JointBounds()
     joints: dict[str, JointBounds] = {}
     base: BaseBounds = BaseBounds()
@@ -185,6 +197,7 @@ class Overrides(BaseModel):
         """
         multiplied = any(bounds.multiplier for bounds in (self.default, *self.joints.values()))
         parts = (
+            ("any_forces", self.any_forces, {"tau"}),
             ("table fext", self.fext != ForceBounds(), {"fext"}),
             ("table integration", self.integration != IntegrationBounds(), {"h"}),
             ("multiplier", multiplied, {*MULTIPLIERS}),

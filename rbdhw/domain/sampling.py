@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw import golden
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
+from rbdhw.domain.forces import Forces, drive, random_shares, throw
 from rbdhw.protocol import BASE_HELD, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
@@ -28,9 +28,6 @@ MOVING = (
 )
 """The arrays of velocities, accelerations and forces."""
 
-OVERSHOOT = 0.5
-"""How far a step in time may take a velocity out of its bounds, as a share of the largest in the domain."""
-
 HELD, STILL = 2, 3
 """Of four modes in which bases are drawn, the first in which they are held, and the one in which at rest."""
 
@@ -46,7 +43,7 @@ def sample(
     tasks: int,
     rng: np.random.Generator,
     fext: Sequence[int] = (),
-    limited: bool = True,
+    forces: Forces = Forces.MOTIONS,
 ) -> dict[str, Array]:
     """Draw random arrays of the user's interface over the whole domain, including its extremes.
 
@@ -58,7 +55,8 @@ def sample(
     turn would fold limbs flat, and results might be zero except for rounding.) Attitudes and the direction of
     a given gravity are uniform on the sphere.
 
-    If there are steps in time, forces are those of :func:`limit_steps`, unless they are not ``limited``.
+    Forces are :class:`~rbdhw.domain.forces.Forces`: by default those that the motion needs, which is slower
+    where it needs too much.
     """
     bounds = dict(domain.bounds)
     bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
@@ -90,8 +88,11 @@ def sample(
         arrays[PARAMETERS] = draw_parameters(robot, _draw(bounds[PARAMETERS], tasks, rng, kind < 3))
     if "h" in bounds:
         arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
-        arrays["tau"] = limit_steps(robot, domain, arrays) if limited else arrays["tau"]
-    return arrays
+    if forces is Forces.ANY:
+        return arrays
+    if forces is Forces.STEPS or domain.any_forces:
+        return throw(robot, domain, arrays)
+    return drive(robot, domain, arrays, random_shares(tasks, rng))[0]
 
 
 def _modes(arrays: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
@@ -127,23 +128,6 @@ def _least_second_moment(parameters: Array) -> Array:
     inertia = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), (0, 1), (-2, -1))
     moments = np.linalg.eigvalsh(inertia)
     return np.asarray(0.5 * moments.sum(axis=-1) - moments[..., -1])
-
-
-def limit_steps(robot: Robot, domain: Domain, arrays: Mapping[str, Array]) -> Array:
-    """Return forces (N, nv) that do not throw the robot out of its domain within the time step.
-
-    In a long step the largest forces lead to velocities far beyond the domain, and the later stages of a step
-    would be evaluated there. Such forces are moved towards those that leave velocities as they are, until no
-    velocity leaves its bounds by more than :data:`OVERSHOOT`.
-    """
-    still = golden.evaluate(robot, "id", {**arrays, "a": np.zeros_like(arrays["v"])})["tau"]
-    change = arrays["h"][:, None] * golden.evaluate(robot, "fd", arrays)["a"]
-    lower, upper = domain.bounds["v"].T
-    slack = OVERSHOOT * np.maximum(np.abs(lower), np.abs(upper))
-    room = np.where(change > 0.0, upper + slack - arrays["v"], arrays["v"] - (lower - slack))
-    share = np.min(room / np.maximum(np.abs(change), room), axis=1, keepdims=True)
-    forces: Array = np.clip(still + share * (arrays["tau"] - still), *domain.bounds["tau"].T)
-    return forces
 
 
 def quaternions(robot: Robot) -> list[slice]:

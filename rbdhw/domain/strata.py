@@ -8,7 +8,7 @@ each stratum has its own tasks, and errors are stated for each:
     Uniform over the domain, including its extremes (:func:`rbdhw.domain.sampling.sample`).
 ``motion``
     Velocities and accelerations of ordinary motions (:data:`SPEED`, :data:`ACCELERATION`), or of the whole
-    domain scaled by a factor from 1 down to 1/1000; forces are those that inverse dynamics gives.
+    domain scaled by a factor from 1 down to 1/1000.
 ``rest``
     No velocity, no acceleration, no force.
 ``balanced``
@@ -16,7 +16,8 @@ each stratum has its own tasks, and errors are stated for each:
 ``single``
     One coordinate moves, and the others are at rest.
 
-Forces outside of the domain are clipped to its bounds.
+Forces are those that the motion needs (:mod:`rbdhw.domain.forces`). Where the domain's forces do not even
+hold the robot, the task is *clipped*: it is none of its stratum.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.domain.bounds import Domain
+from rbdhw.domain.forces import Forces, drive, random_shares, throw
 from rbdhw.domain.sampling import sample
 from rbdhw.golden.error_norm import measure, norms, parts_of
 from rbdhw.protocol import BASE_HELD, FUNCTIONS
@@ -77,25 +79,49 @@ class Drawn:
 
     Parameters
     ----------
-    arrays
-        Arrays of the user's interface, (N, ...) each.
+    arrays, free
+        Arrays of the user's interface, (N, ...) each: those of any function, and those of functions without
+        forces, whose motions may need forces beyond the domain.
     stratum
         (N,): the index of each task's stratum in :data:`STRATA`.
+    clipped
+        (N,): whether the domain's forces cannot hold the robot as the stratum asks.
     """
 
     arrays: dict[str, Array]
+    free: dict[str, Array]
     stratum: NDArray[np.int64]
+    clipped: NDArray[np.bool_]
 
     def first(self, tasks: int) -> Drawn:
         """Return the first ``tasks`` tasks."""
-        return Drawn({name: array[:tasks] for name, array in self.arrays.items()}, self.stratum[:tasks])
+        return self.taken(slice(tasks))
+
+    def taken(self, chosen: slice | NDArray[np.int64]) -> Drawn:
+        """Return some of the tasks."""
+        arrays, free = (
+            {name: array[chosen] for name, array in own.items()} for own in (self.arrays, self.free)
+        )
+        return Drawn(arrays, free, self.stratum[chosen], self.clipped[chosen])
+
+    def of(self, function: str) -> dict[str, Array]:
+        """Return the arrays of a function's tasks."""
+        return self.together([function])
+
+    def together(self, functions: Iterable[str]) -> dict[str, Array]:
+        """Return one set of arrays for the tasks of all these functions."""
+        return self.arrays if any(FUNCTIONS[name].takes_force for name in functions) else self.free
+
+    def clipped_of(self, function: str) -> NDArray[np.bool_]:
+        """Return which tasks (N,) of a function are clipped; without forces none are."""
+        return self.clipped & FUNCTIONS[function].takes_force
 
 
 def draw(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> Drawn:
     """Draw random tasks of all strata in random order, in the shares of :data:`SHARES`."""
-    arrays = sample(robot, domain, tasks, rng, fext)
+    arrays = sample(robot, domain, tasks, rng, fext, Forces.ANY)
     resting = _resting(arrays)
     stratum = rng.permutation(_labels(tasks))
     ordinary = rng.random(tasks) < 0.5
@@ -110,15 +136,20 @@ def draw(
     at_zero = np.isin(stratum, (REST, BALANCED, SINGLE)) & (rng.random(tasks) < AT_ZERO)
     arrays["q"][at_zero] = _at_zero(robot, domain, arrays["q"][at_zero])
     _hold_bases(robot, arrays, resting, stratum)
-    _set_forces(robot, domain, arrays, stratum)
-    return Drawn(arrays, stratum)
+    return with_forces(robot, domain, arrays, stratum, rng)
 
 
 def ordinary_motions(
     robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int] = ()
 ) -> dict[str, Array]:
-    """Draw random tasks of ordinary motions only, all at full scale."""
-    arrays = sample(robot, domain, tasks, rng, fext)
+    """Draw random tasks of ordinary motions only, all at full scale if the domain has their forces."""
+    return _ordinary_motions(robot, domain, tasks, rng, fext).arrays
+
+
+def _ordinary_motions(
+    robot: Robot, domain: Domain, tasks: int, rng: np.random.Generator, fext: Sequence[int]
+) -> Drawn:
+    arrays = sample(robot, domain, tasks, rng, fext, Forces.ANY)
     resting = _resting(arrays)
     every, ones = np.ones(tasks, np.bool_), np.ones(tasks)
     for name, largest in RATES.items():
@@ -127,8 +158,7 @@ def ordinary_motions(
     stratum = np.full(tasks, MOTION)
     arrays["fext"] = _wrenches(arrays["fext"], domain.bounds["fext"], stratum, every, ones)
     _hold_bases(robot, arrays, resting, stratum)
-    _set_forces(robot, domain, arrays, stratum)
-    return arrays
+    return with_forces(robot, domain, arrays, stratum, rng)
 
 
 def error_floors(
@@ -142,9 +172,10 @@ def error_floors(
     rare, and their relative error is of no use to a controller. Results that are zero but for rounding, such
     as those that derivatives of a single joint leave, have the largest floor of the function.
     """
-    arrays = ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
+    drawn = _ordinary_motions(robot, domain, FLOOR_TASKS, np.random.default_rng((seed, 4)), fext)
     floors = {}
     for function in functions:
+        arrays = _without_clipped(drawn, function)
         results = golden.evaluate(robot, function, arrays, extended=True)
         medians = {
             part: float(np.median(norms({"": measure(robot, part, arrays, results[part.array])})))
@@ -156,6 +187,12 @@ def error_floors(
             size = median if median > ROUNDED_ZERO * largest else largest
             floors[str(part)] = float(f"{FLOOR_SHARE * size:.3g}")
     return floors
+
+
+def _without_clipped(drawn: Drawn, function: str) -> dict[str, Array]:
+    """Return the arrays of a function's tasks without those that are clipped, unless all are."""
+    kept = np.flatnonzero(~drawn.clipped_of(function))
+    return (drawn.taken(kept) if len(kept) else drawn).of(function)
 
 
 def _labels(tasks: int) -> NDArray[np.int64]:
@@ -226,12 +263,18 @@ def _hold_bases(
     arrays["base_a"] = np.where((stratum == BOX)[:, None], arrays["base_a"], own)
 
 
-def _set_forces(robot: Robot, domain: Domain, arrays: dict[str, Array], stratum: NDArray[np.int64]) -> None:
-    """Set the forces of all strata except box to those that the accelerations need, or none, clipped."""
-    needed = np.flatnonzero(np.isin(stratum, (MOTION, BALANCED, SINGLE)))
-    if len(needed):
-        tasks: Mapping[str, Array] = {name: array[needed] for name, array in arrays.items()}
-        arrays["tau"][needed] = golden.evaluate(robot, "id", tasks)["tau"]
-    arrays["tau"][stratum == REST] = 0.0
-    others = stratum != BOX
-    arrays["tau"][others] = np.clip(arrays["tau"][others], *domain.bounds["tau"].T)
+def with_forces(
+    robot: Robot,
+    domain: Domain,
+    arrays: dict[str, Array],
+    stratum: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> Drawn:
+    """Return tasks, drawn with any forces, with those of their strata."""
+    share = np.select([stratum == BOX, stratum == REST], [random_shares(len(stratum), rng), 0.0], 1.0)
+    driven, clipped = drive(robot, domain, arrays, share)
+    if domain.any_forces:
+        box = stratum == BOX
+        for name, thrown in throw(robot, domain, arrays).items():
+            driven[name] = np.where(box.reshape(-1, *[1] * (thrown.ndim - 1)), thrown, driven[name])
+    return Drawn(driven, arrays, stratum, clipped & np.isin(stratum, (MOTION, BALANCED, SINGLE)))

@@ -73,8 +73,9 @@ def _words_entry(words: Iterable[WordEntry]) -> dict[str, Any]:
 
 
 def _entry(figures: ErrorFigures) -> dict[str, Any]:
-    """Return figures for JSON, which has no infinity: errors are None if every task is flagged."""
-    return {name: value if math.isfinite(value) else None for name, value in asdict(figures).items()}
+    """Return figures for JSON: errors are None if every task is flagged, or most of them are clipped."""
+    known = figures.stated and math.isfinite(figures.max)
+    return asdict(figures) | ({} if known else {"median": None, "max": None})
 
 
 def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
@@ -125,6 +126,18 @@ def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
             )
 
 
+def clipped_remarks(formats: Formats) -> Iterator[str]:
+    """Yield a remark on each kind of tasks whose errors are unknown, because most of them are clipped."""
+    for function, own in formats.errors.items():
+        for stratum, figures in own.strata.items():
+            if not figures.stated:
+                yield (
+                    f"domain: in {figures.clipped:,} of {figures.samples:,} {stratum} tasks of {function} "
+                    "forces within their bounds do not hold the robot; no error is stated for these tasks; "
+                    "effort in a domain file widens the bounds"
+                )
+
+
 def _figures(own: FunctionErrors) -> tuple[str, str]:
     """Return a function's largest errors as text, and the default budget."""
     if own.whole.flagged == own.whole.samples:
@@ -142,6 +155,7 @@ def _largest(own: FunctionErrors) -> tuple[str, str, float]:
         (name, stratum): figures.max
         for name, result in own.results.items()
         for stratum, figures in result.strata.items()
+        if figures.stated
     }
     worst = max(errors, key=errors.__getitem__)
     return *worst, errors[worst]

@@ -81,5 +81,7 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
         del asked["streams"]
     if options.name == DEFAULT_NAME:
         del asked["name"]
+    if domain.any_forces:
+        asked["any_forces"] = True
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:DIGEST]

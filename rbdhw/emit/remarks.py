@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbdhw.emit.accuracy import accuracy_remarks
+from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks
 from rbdhw.estimate.fit import Sharing
 from rbdhw.estimate.model import Short, short_of
 from rbdhw.explore.plan import AcceleratorPlan
@@ -14,9 +14,11 @@ from rbdhw.target import Target, target
 
 
 def plan_remarks(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
-    """Return the remarks on insufficient accuracy and on resources that exceed the device."""
-    accuracy = (line for part in plan.parts for line in accuracy_remarks(part.plan.formats, options))
-    return (*accuracy, *size_remarks(plan, options))
+    """Return the remarks on insufficient or unknown accuracy and on resources that exceed the device."""
+    every = [part.plan.formats for part in plan.parts]
+    accuracy = (line for formats in every for line in accuracy_remarks(formats, options))
+    clipped = (line for formats in every for line in clipped_remarks(formats))
+    return (*accuracy, *clipped, *size_remarks(plan, options))
 
 
 def size_remarks(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:

@@ -35,32 +35,40 @@ def most_flagged(tasks: int) -> int:
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """Errors of tasks that are not flagged, in the Frobenius norm of a part of the results.
+    """Errors of tasks that are neither flagged nor clipped, in the Frobenius norm of a part of the results.
 
     Errors are relative to the norm of golden's result or to a floor, whichever is larger. ``median`` and
-    ``max`` are over the tasks of ``samples`` that are not ``flagged``, and infinite if there are none.
+    ``max`` are over the tasks of ``samples`` that are neither ``flagged`` nor ``clipped``
+    (:mod:`rbdhw.domain.strata`), and infinite if there are none.
     """
 
     median: float
     max: float
     samples: int
     flagged: int
+    clipped: int = 0
 
     @classmethod
-    def of(cls, errors: NDArray[np.float64], unflagged: NDArray[np.bool_]) -> ErrorFigures:
-        """Return the figures of tasks' errors (N,); only tasks marked in ``unflagged`` (N,) count."""
-        kept = errors[unflagged]
-        flagged = len(errors) - len(kept)
-        if not len(kept):
-            return cls(math.inf, math.inf, len(errors), flagged)
-        return cls(float(np.median(kept)), float(kept.max()), len(errors), flagged)
+    def of(
+        cls, errors: NDArray[np.float64], unflagged: NDArray[np.bool_], clipped: NDArray[np.bool_]
+    ) -> ErrorFigures:
+        """Return the figures of tasks' errors (N,); tasks in ``unflagged`` and not in ``clipped`` count."""
+        kept = errors[unflagged & ~clipped]
+        median, largest = (float(np.median(kept)), float(kept.max())) if len(kept) else (math.inf, math.inf)
+        flagged, unlike = (int(np.count_nonzero(own)) for own in (~unflagged, clipped))
+        return cls(median, largest, len(errors), flagged, unlike)
+
+    @property
+    def stated(self) -> bool:
+        """Whether the errors are stated: at most half of the tasks are clipped."""
+        return 2 * self.clipped <= self.samples
 
     @classmethod
     def largest(cls, figures: Iterable[ErrorFigures]) -> ErrorFigures:
         """Return the largest median and the largest maximum of figures of the same tasks."""
         every = list(figures)
         median, largest = max(own.median for own in every), max(own.max for own in every)
-        return cls(median, largest, every[0].samples, every[0].flagged)
+        return cls(median, largest, every[0].samples, every[0].flagged, every[0].clipped)
 
 
 @dataclass(frozen=True)
@@ -86,17 +94,18 @@ class ResultErrors:
         cls,
         errors: NDArray[np.float64],
         unflagged: NDArray[np.bool_],
+        clipped: NDArray[np.bool_],
         stratum: NDArray[np.int64],
         names: Sequence[str],
         floor: float,
     ) -> ResultErrors:
         """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``."""
         kinds = {
-            name: ErrorFigures.of(errors[stratum == k], unflagged[stratum == k])
-            for k, name in enumerate(names)
-            if (stratum == k).any()
+            name: ErrorFigures.of(errors[own], unflagged[own], clipped[own])
+            for name, own in ((name, stratum == k) for k, name in enumerate(names))
+            if own.any()
         }
-        return cls(ErrorFigures.of(errors, unflagged), kinds, floor)
+        return cls(ErrorFigures.of(errors, unflagged, clipped), kinds, floor)
 
     @property
     def bound(self) -> float:
@@ -108,13 +117,14 @@ class ResultErrors:
         """For each stratum, the smallest budget that its figures support.
 
         A bound is infinite if too many tasks are flagged: more than :data:`FLAGGED_SHARE` of all tasks, or
-        more than :func:`most_flagged` of a stratum.
+        more than :func:`most_flagged` of a stratum. A stratum whose tasks are all clipped has none.
         """
         if self.whole.flagged > FLAGGED_SHARE * self.whole.samples:
             return dict.fromkeys(self.strata, math.inf)
         return {
             name: HEADROOM * own.max if own.flagged <= most_flagged(own.samples) else math.inf
             for name, own in self.strata.items()
+            if own.clipped < own.samples
         }
 
     def limit(self, budget: float | None) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
+from rbdhw.domain.forces import Forces
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError, told_apart
@@ -99,7 +100,7 @@ class _Choice:
         draws = Draws(samples, 4 * samples)
         self._trials: Trials = draw_trials(model, domain, options, draws.held_out)
         rng = np.random.default_rng((options.seed, 0))
-        chunks = list(sample_inputs(model, domain, draws, rng, limited=False))
+        chunks = list(sample_inputs(model, domain, draws, rng, Forces.MOTIONS))
         probed = draw(model.source, domain, draws.probed, np.random.default_rng((options.seed, 3)))
         self._noise = graph_inputs(model.source, probed.arrays)
         self._magnitudes = largest_magnitudes(self._joined, [*chunks, self._noise])

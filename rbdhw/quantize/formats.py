@@ -255,19 +255,18 @@ def accelerator_model(
 def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:
     """Return the errors of the bit-exact model against the golden one in the first ``tasks`` tasks.
 
-    The tasks ask for the optional results. Flagged tasks are counted, but their errors are not.
+    The tasks ask for the optional results. Flagged and clipped tasks are counted, but their errors are not.
     """
     drawn, extended = trials.tasks.first(tasks), bool(FUNCTIONS[function].optional_outputs)
-    status, words = respond(model, function, encode(model, function, drawn.arrays, extended), extended)
+    arrays, clipped = drawn.of(function), drawn.clipped_of(function)
+    status, words = respond(model, function, encode(model, function, arrays, extended), extended)
     reference = first(trials.reference[function], tasks)
     results = decode(model, function, words, extended)
-    errors = error_norm.function_errors(
-        model.robot, function, drawn.arrays, results, reference, trials.floors
-    )
+    errors = error_norm.function_errors(model.robot, function, arrays, results, reference, trials.floors)
     return FunctionErrors(
         {
             result: ResultErrors.of(
-                own, status == 0, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"]
+                own, status == 0, clipped, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"]
             )
             for result, own in errors.items()
         }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.domain.bounds import Domain
+from rbdhw.domain.forces import Forces
 from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA, Drawn, draw, error_floors
@@ -129,8 +130,9 @@ def observe(
     robot, functions = model.source, options.functions
     trials = trials or draw_trials(model, domain, options, draws.held_out)
     probed = draw(robot, domain, draws.probed, probing, model.fext)
-    inputs = graph_inputs(robot, add_inverses(robot, domain, probed.arrays))
-    measures = word_measures(robot, graph, probed.arrays)
+    arrays = add_inverses(robot, domain, probed.together(functions))
+    inputs = graph_inputs(robot, arrays)
+    measures = word_measures(robot, graph, arrays)
     return Observed(
         model,
         graph,
@@ -138,7 +140,7 @@ def observe(
         draws,
         domain_magnitudes(model, graph, functions, domain, draws, inputs, ranging),
         gains(graph, inputs, Strata(STRATA, probed.stratum, trials.floors, measures), probing),
-        graph_inputs(robot, add_inverses(robot, domain, trials.tasks.first(NOISE_TASKS).arrays)),
+        graph_inputs(robot, add_inverses(robot, domain, trials.tasks.first(NOISE_TASKS).together(functions))),
         trials,
     )
 
@@ -148,7 +150,7 @@ def draw_trials(model: Model, domain: Domain, options: BuildOptions, tasks: int)
     robot, functions = model.source, options.functions
     floors = error_floors(robot, domain, functions, options.seed, model.fext)
     drawn = draw(robot, domain, tasks, np.random.default_rng((options.seed, 1)), model.fext)
-    reference = {f: golden.evaluate(robot, f, drawn.arrays, extended=True) for f in functions}
+    reference = {f: golden.evaluate(robot, f, drawn.of(f), extended=True) for f in functions}
     return Trials(drawn, reference, floors)
 
 
@@ -177,23 +179,29 @@ def domain_magnitudes(
 ) -> list[float]:
     """Return the largest magnitude of each node over the domain, and in the ``probed`` inputs.
 
-    Functions that take no step in time have tasks with any forces of the domain, and integrators those of
-    :func:`rbdhw.domain.sampling.limit_steps`.
+    Each function has the forces of :func:`_forces_of`.
     """
     found = []
-    for limited in (False, True):
-        own = [name for name in functions if FUNCTIONS[name].integrates == limited]
+    for forces in Forces:
+        own = [name for name in functions if _forces_of(name) is forces]
         if own:
-            chunks = [*sample_inputs(model, domain, draws, rng, limited), probed]
+            chunks = [*sample_inputs(model, domain, draws, rng, forces), probed]
             found.append(largest_magnitudes(graph, own, chunks, draws.group))
     return [max(sizes) for sizes in zip(*found, strict=True)]
 
 
+def _forces_of(function: str) -> Forces:
+    """Return the forces for which a function's ranges hold; without forces, motions are as fast as drawn."""
+    if FUNCTIONS[function].integrates:
+        return Forces.STEPS
+    return Forces.MOTIONS if FUNCTIONS[function].takes_force else Forces.ANY
+
+
 def sample_inputs(
-    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator, limited: bool
+    model: Model, domain: Domain, draws: Draws, rng: np.random.Generator, forces: Forces
 ) -> Iterator[dict[str, Array]]:
     """Yield the inputs of a graph for random tasks over the whole domain, a chunk at a time."""
-    arrays = sample(model.source, domain, draws.ranging, rng, model.fext, limited)
+    arrays = sample(model.source, domain, draws.ranging, rng, model.fext, forces)
     for start in range(0, draws.ranging, draws.chunk):
         part = {name: array[start : start + draws.chunk] for name, array in arrays.items()}
         yield graph_inputs(model.source, add_inverses(model.source, domain, part))

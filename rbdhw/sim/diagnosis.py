@@ -20,7 +20,7 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
-from rbdhw.protocol import BASE_HELD, PARAMETERS, flag_values
+from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.parameters import held_bounds
@@ -56,6 +56,12 @@ _BASE_ENTRIES = {
 """The entries that bound a moving base or an external force: linear, then angular."""
 
 _UNIT_LENGTH = "bring [x y z w] to unit length"
+
+_WIDER = "widen the domain by generate's --domain file"
+"""What to change where a value overflows."""
+
+_FASTER = "widen acceleration, or set any_forces = true, in generate's --domain file"
+"""The same where forces may have accelerated the robot beyond the domain."""
 
 _REMEDIES = {
     "gravity": "generate with the larger --gravity",
@@ -345,8 +351,13 @@ def _overflows(
                 np.asarray(found.full * format_.step, np.float64),
                 (format_.lowest * format_.step, format_.highest * format_.step),
                 "",
-                "widen the domain by generate's --domain file",
+                _WIDER if design.domain.any_forces or not _takes_force(function) else _FASTER,
             )
+
+
+def _takes_force(function: str) -> bool:
+    """Return whether a task of the function brings forces of one time; those of rollouts are many."""
+    return function in FUNCTIONS and FUNCTIONS[function].takes_force
 
 
 def _first_overflows(

@@ -31,8 +31,9 @@ def all_flagged(kind: str, tasks: int, flagged: int) -> tuple[str, ...]:
 class StratumReport:
     """The answered tasks of one function, or those with one of its results, in one stratum or in all.
 
-    ``flagged`` counts the tasks whose status is not zero. The errors are those of the other tasks, relative
-    to the norm of the golden result or to the result's floor, whichever is larger; None if there are none.
+    ``flagged`` counts the tasks whose status is not zero. The errors are those of the other tasks, without
+    clipped ones (:mod:`rbdhw.domain.strata`), relative to the norm of the golden result or to the result's
+    floor, whichever is larger; None if there are none.
     """
 
     tasks: int
@@ -41,11 +42,11 @@ class StratumReport:
     error_max: float | None
 
     @classmethod
-    def of(cls, errors: Array, unflagged: NDArray[np.bool_]) -> StratumReport:
-        """Return the report of tasks with these errors (N,); the errors of unflagged tasks count."""
-        kept = errors[unflagged]
+    def of(cls, errors: Array, unflagged: NDArray[np.bool_], clipped: NDArray[np.bool_]) -> StratumReport:
+        """Return the report of tasks (N,); the errors of those in ``unflagged`` and not ``clipped`` count."""
+        kept = errors[unflagged & ~clipped]
         figures = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
-        return cls(len(errors), len(errors) - len(kept), *figures)
+        return cls(len(errors), int(np.count_nonzero(~unflagged)), *figures)
 
     @staticmethod
     def largest(unflagged: NDArray[np.bool_], reports: Iterable[StratumReport]) -> StratumReport:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.entries import ResultErrors
 from rbdhw.design.folder import Design, read
-from rbdhw.domain.strata import STRATA, Drawn, draw
+from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
@@ -78,13 +78,17 @@ class _Batch:
 
 @dataclass(frozen=True)
 class _Found:
-    """The responses to a batch: the status, errors by result, stratum and latency (cycles) of each."""
+    """The responses to a batch: of each the status, errors by result, stratum, and latency (cycles).
+
+    ``clipped`` marks tasks that are none of their stratum.
+    """
 
     tasks: int
     mismatches: int
     status: Integers
     errors: Mapping[str, Array]
     stratum: Integers
+    clipped: NDArray[np.bool_]
     latencies: Integers
     causes: tuple[Cause, ...]
 
@@ -195,7 +199,9 @@ def _shares(tasks: int, streams: int) -> list[tuple[int, int]]:
 def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -> dict[Key, _Batch]:
     """Return batches of tasks, numbered from ``first``, in random order over all functions."""
     drawn = draw(design.robot, design.domain, tasks, rng, design.fext)
-    loads = draw_loads(design, drawn.arrays, rng)
+    loads = draw_loads(design, drawn.free, rng)
+    if design.interface.held:
+        drawn = with_forces(design.robot, design.domain, drawn.free, drawn.stratum, rng)
     functions = np.array(design.functions)[rng.integers(len(design.functions), size=tasks)]
     extended = rng.random(tasks) < 0.5
     batches = {}
@@ -213,13 +219,15 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
 def _load_batch(design: Design, loads: Loads) -> _Batch:
     """Return the batch of loads of parameters."""
     asked, answer = load_packets(design, loads)
-    return _Batch(loads.places, Drawn({}, np.zeros(len(loads.places), np.int64)), asked, answer, ())
+    none = np.zeros(len(loads.places), np.int64)
+    return _Batch(loads.places, Drawn({}, {}, none, none != 0), asked, answer, ())
 
 
 def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, loads: Loads) -> _Batch:
     """Return the batch of some tasks of one function; loads of parameters come in between."""
     function, extended = key
-    own, places = {name: array[tasks] for name, array in drawn.arrays.items()}, tasks + loads.before[tasks]
+    chosen, places = drawn.taken(tasks), tasks + loads.before[tasks]
+    own = chosen.of(function)
     if extended and FUNCTIONS[function].takes_inverse:
         own |= golden.evaluate(design.robot, "minv", own)
     words = encode(design, function, own, extended)
@@ -230,7 +238,7 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in own.items()}
     causes = diagnose(design, function, rows, extended, first + tasks[flagged])
-    return _Batch(places, Drawn(own, drawn.stratum[tasks]), asked, answer, causes)
+    return _Batch(places, replace(chosen, arrays=own), asked, answer, causes)
 
 
 # Responses
@@ -285,8 +293,9 @@ def _compare_batch(
     status, errors = _errors(design, key, batch, answered)
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
-    stratum = batch.drawn.stratum[: len(status)]
-    return _Found(len(batch.places), mismatches, status, errors, stratum, latencies, batch.causes)
+    drawn = batch.drawn.first(len(status))
+    clipped, own = drawn.clipped_of(key[0]), len(batch.places)
+    return _Found(own, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -351,10 +360,13 @@ def _result_report(own: list[_Found], name: str, limit: float) -> ResultReport:
     asked = [found for found in own if name in found.errors]
     errors = np.concatenate([np.zeros(0), *(found.errors[name] for found in asked)])
     unflagged, stratum = _joined(found.status for found in asked) == 0, _joined(f.stratum for f in asked)
+    clipped = _joined(found.clipped for found in asked) != 0
     kinds = {kind: stratum == k for k, kind in enumerate(STRATA) if (stratum == k).any()}
-    strata = {kind: StratumReport.of(errors[mask], unflagged[mask]) for kind, mask in kinds.items()}
-    return ResultReport(**vars(StratumReport.of(errors, unflagged)), limit=limit, strata=strata)
+    strata = {
+        kind: StratumReport.of(errors[mask], unflagged[mask], clipped[mask]) for kind, mask in kinds.items()
+    }
+    return ResultReport(**vars(StratumReport.of(errors, unflagged, clipped)), limit=limit, strata=strata)
 
 
-def _joined(numbers: Iterable[Integers]) -> Integers:
+def _joined(numbers: Iterable[Integers | NDArray[np.bool_]]) -> Integers:
     return np.concatenate([np.zeros(0, np.int64), *numbers])

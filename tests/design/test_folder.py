@@ -94,6 +94,12 @@ def test_bounds_of_an_inverse_mass_matrix_survive(design, tmp_path):
     assert_same(read(tmp_path / "out"), bounded)
 
 
+def test_a_domain_of_any_forces_survives(design, tmp_path):
+    thrown = replace(design, domain=replace(design.domain, any_forces=True))
+    write(thrown, tmp_path / "out")
+    assert read(tmp_path / "out").domain.any_forces
+
+
 def test_same_design_same_bytes(design, folder, tmp_path):
     write(design, tmp_path / "again")
     for name in FILES:

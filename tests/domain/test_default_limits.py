@@ -11,7 +11,9 @@ import pytest
 from rbdhw import golden
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.default_limits import holding_effort
+from rbdhw.domain.forces import Forces
 from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.robot.model import Inertia, JointKind, Limits
 from rbdhw.robot.spatial import point_inertia
@@ -137,6 +139,21 @@ class TestEfforts:
         own = holding_effort(fixed, fixed.bodies[0].joint, 3.0)
         effort = holding_effort(robot, robot.bodies[1].joint, 3.0)
         assert effort == pytest.approx(own + 9.81 * 10.0 * 0.5)
+
+    def test_of_a_floating_base_hold_and_accelerate_the_robot(self):
+        fixed = self.pendulum(2.0, 0.5)
+        robot = replace(fixed, base_inertia=point_inertia(8.0, (0.0, 0.0, 0.0), NONE)).with_floating_base()
+        reach = 0.5 + math.hypot(*fixed.bodies[0].joint.placement.translation)
+        force, moment = 10.0 * (9.81 + 20.0), 2.0 * reach * (9.81 + 20.0) + 40.0 * 2.0 * reach**2
+        expected = [force] * 3 + [moment] * 3
+        assert input_domain(robot).bounds["tau"][:6, 1] == pytest.approx(expected, rel=5e-3)
+        heavy = load_urdf(path("hyq")).with_floating_base()
+        tasks = sample(heavy, input_domain(heavy), 64, np.random.default_rng(0), forces=Forces.ANY)
+        alone = {**tasks, "v": 0.0 * tasks["v"], "a": np.where(np.arange(heavy.nv) < 6, tasks["a"], 0.0)}
+        wrench = golden.evaluate(heavy, "id", alone)["tau"][:, :6]
+        bounds = input_domain(heavy).bounds["tau"][:6, 1]
+        assert (np.abs(wrench) <= np.sqrt(3.0) * bounds).all()
+        assert (np.abs(wrench) > 0.1 * bounds).any(axis=0).all()
 
     @pytest.mark.parametrize("name", ["iiwa14", "atlas", "hand22", "toy"])
     def test_are_what_gravity_and_one_acceleration_need_at_most(self, name):

@@ -12,7 +12,7 @@ ENTRIES = "position, velocity, acceleration, effort, multiplier"
 @pytest.mark.parametrize(
     ("text", "element", "expected"),
     [
-        ("x = 1", "x", "one of default, joints, base, fext, integration, parameters"),
+        ("x = 1", "x", "one of any_forces, default, joints, base, fext, integration, parameters"),
         ("[joints.elbow]\nspin = 1", "joints.elbow.spin", f"one of {ENTRIES}"),
         ("[default]\nlimit = 1", "default.limit", f"one of {ENTRIES}"),
         ("[fext]\ntorque = 1", "fext.torque", "one of force, moment"),
@@ -40,6 +40,7 @@ ENTRIES = "position, velocity, acceleration, effort, multiplier"
             "0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s",
         ),
         ("[fext]\nforce = [1, 2, 3]", "fext.force", PAIR),
+        ("any_forces = 1", "any_forces", "true or false"),
     ],
 )
 def test_an_invalid_entry_is_refused(tmp_path, text, element, expected):

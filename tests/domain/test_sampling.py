@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.domain.bounds import input_domain, with_time_step
+from rbdhw.domain.forces import OVERSHOOT, Forces
 from rbdhw.domain.overrides import JointBounds, Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
-from rbdhw.domain.sampling import EXTREMES, OVERSHOOT, sample
+from rbdhw.domain.sampling import EXTREMES, sample
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.parameters import load_inertias, unphysical
 from rbdhw.robot.pinocchio import UNIT_SLACK
@@ -28,7 +29,7 @@ def test_forces_do_not_throw_the_robot_out_of_its_domain():
     robot = load_urdf(path("iiwa14"))
     domain = with_time_step(input_domain(robot), robot, None)
     drawn, limited = (
-        sample(robot, domain, 400, np.random.default_rng(1), limited=limited) for limited in (False, True)
+        sample(robot, domain, 400, np.random.default_rng(1), forces=own) for own in (Forces.ANY, Forces.STEPS)
     )
     changed = drawn["tau"] != limited["tau"]
     assert changed.any(axis=1).mean() > 0.2
@@ -44,8 +45,9 @@ def test_forces_do_not_throw_the_robot_out_of_its_domain():
 def test_other_functions_have_any_forces():
     robot = load_urdf(path("toy"))
     domain = input_domain(robot)
-    plain = sample(robot, domain, 50, np.random.default_rng(1))
-    steps = sample(robot, with_time_step(domain, robot, None), 50, np.random.default_rng(1), limited=False)
+    plain = sample(robot, domain, 50, np.random.default_rng(1), forces=Forces.ANY)
+    stepping = with_time_step(domain, robot, None)
+    steps = sample(robot, stepping, 50, np.random.default_rng(1), forces=Forces.ANY)
     np.testing.assert_array_equal(plain["tau"], steps["tau"])
     assert "h" not in plain
     fixed = replace(robot, time_step=0.004)
@@ -66,7 +68,7 @@ def test_attitudes_and_gravity_are_drawn_on_the_sphere():
 @settings(max_examples=20)
 def test_samples_stay_within_the_bounds_and_reach_them(robot, seed):
     domain = input_domain(robot)
-    arrays = sample(robot, domain, 400, np.random.default_rng(seed), range(robot.nv))
+    arrays = sample(robot, domain, 400, np.random.default_rng(seed), range(robot.nv), Forces.ANY)
     bounded = ~np.array(domain.wraps)
     for name in ("q", "v", "a", "tau"):
         assert arrays[name].shape == (400, robot.nv)
@@ -116,7 +118,7 @@ def test_only_the_given_bodies_have_a_force():
 def test_samples_reach_the_extremes_of_the_domain():
     robot = load_urdf(path("iiwa14"))
     domain = input_domain(robot)
-    tasks = sample(robot, domain, 50 * EXTREMES, np.random.default_rng(2))
+    tasks = sample(robot, domain, 50 * EXTREMES, np.random.default_rng(2), forces=Forces.ANY)
     limits = {name: np.isin(tasks[name], domain.bounds[name]).all(axis=1) for name in ("q", "v", "a", "tau")}
     fast = limits["v"] & limits["a"] & limits["tau"]
     assert 20 < np.count_nonzero(fast & limits["q"]) < 100

@@ -19,18 +19,37 @@ def figures(samples=1000, flagged=0, largest=5e-4, **others):
 
 
 def test_flagged_tasks_do_not_count_and_strata_are_apart():
-    found = ResultErrors.of(ERRORS, UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
-    assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1)
+    found = ResultErrors.of(ERRORS, UNFLAGGED, ~UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
+    assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1, 1)
     assert found.strata == {
-        "box": ErrorFigures(2e-4, 3e-4, 4, 1),
+        "box": ErrorFigures(2e-4, 3e-4, 4, 1, 1),
         "rest": ErrorFigures(pytest.approx(6e-4), 8e-4, 2, 0),
     }
     assert found.floor == 0.5
 
 
 def test_without_an_unflagged_task_errors_are_infinite():
-    found = ErrorFigures.of(ERRORS, np.zeros(6, bool))
-    assert found == ErrorFigures(math.inf, math.inf, 6, 6)
+    none, every = np.zeros(6, bool), np.ones(6, bool)
+    assert ErrorFigures.of(ERRORS, none, none) == ErrorFigures(math.inf, math.inf, 6, 6)
+    assert ErrorFigures.of(ERRORS, every, every) == ErrorFigures(math.inf, math.inf, 6, 0, 6)
+
+
+def test_clipped_tasks_are_counted_and_their_errors_are_not():
+    clipped = np.array([True, False, True, True, False, False])
+    found = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
+    assert found == ErrorFigures(4e-4, 8e-4, 6, 0, 3)
+    assert found.stated
+    clipped[1] = True
+    found = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
+    assert found == ErrorFigures(pytest.approx(6e-4), 8e-4, 6, 0, 4)
+    assert not found.stated
+    assert ErrorFigures.largest([found, found]) == found
+
+
+def test_a_stratum_of_clipped_tasks_needs_no_budget_and_the_rest_of_another_does():
+    every, most = ErrorFigures(math.inf, math.inf, 50, 0, 50), ErrorFigures(1e-5, 7e-3, 50, 0, 40)
+    assert figures(motion=every).bounds == {"box": 1.5e-3}
+    assert figures(motion=most).bounds == {"box": 1.5e-3, "motion": 2.1e-2}
 
 
 def test_figures_support_three_times_their_largest_error():

@@ -12,7 +12,7 @@ from rbdhw import golden
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
-from rbdhw.emit.accuracy import accuracy_remarks, error_entry, formats_entry
+from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks, error_entry, formats_entry
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
@@ -50,7 +50,7 @@ def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     options = BuildOptions(functions=("id",), width=18)
     entry = error_entry(TOY, FORMATS.errors, options, {"id": words})["id"]
     for own in (entry, entry["results"]["tau"]):
-        assert {name: own[name] for name in ("median", "max", "samples", "flagged")} == vars(BOX)
+        assert {name: own[name] for name in vars(BOX)} == vars(BOX)
         assert own["strata"] == {"box": vars(BOX), "rest": vars(REST)}
         assert (own["floor"], own["units"], own["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
         assert own["limit"] == pytest.approx(9e-3)
@@ -92,11 +92,28 @@ def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     errors = {"id": FunctionErrors({"tau": ResultErrors(blind, {"box": blind}, 0.8)})}
     words = {"id": [{"name": "id.tau[0]", "unit": "Nm", "binary_point": 12}]}
     entry = error_entry(TOY, errors, BuildOptions(functions=("id",), width=18), words)["id"]
-    unknown = {"median": None, "max": None, "samples": 50, "flagged": 50}
+    unknown = {"median": None, "max": None, "samples": 50, "flagged": 50, "clipped": 0}
     for own in (entry, entry["results"]["tau"]):
         assert own["strata"] == {"box": unknown}
         assert {name: own[name] for name in unknown} == unknown
     assert json.dumps(entry, allow_nan=False)
+
+
+def test_errors_of_mostly_clipped_tasks_are_not_stated_and_a_remark_names_them():
+    clipped, some = ErrorFigures(1e-4, 5e-2, 400, 0, 300), ErrorFigures(1e-4, 4e-4, 400, 0, 200)
+    strata = {"box": BOX, "motion": clipped, "single": some}
+    errors = {"fd": FunctionErrors({"a": ResultErrors(BOX, strata, 0.8)})}
+    words = {"fd": [{"name": "fd.a[0]", "unit": "rad/s^2", "binary_point": 12}]}
+    entry = error_entry(TOY, errors, BuildOptions(functions=("fd",), width=18), words)["fd"]
+    assert entry["strata"]["motion"] == vars(clipped) | {"median": None, "max": None}
+    assert entry["strata"]["single"] == vars(some)
+    formats = replace(FORMATS, errors=errors, reasons={"fd": "motions"})
+    assert list(clipped_remarks(formats)) == [
+        "domain: in 300 of 400 motion tasks of fd forces within their bounds do not hold the robot; no error "
+        "is stated for these tasks; effort in a domain file widens the bounds"
+    ]
+    options = BuildOptions(functions=("fd",), width=18)
+    assert not any("motion tasks)" in remark for remark in accuracy_remarks(formats, options))
 
 
 def test_the_manifest_tells_why_widths_are_what_they_are():

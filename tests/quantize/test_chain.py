@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from rbdhw import golden
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize import chain as own
 from rbdhw.quantize.chain import choose_chain_formats, given_ranges
-from rbdhw.quantize.formats import Formats
+from rbdhw.quantize.formats import Formats, accelerator_model
+from rbdhw.sim.model import respond
+from rbdhw.sim.packets import decode, encode
 from tests.support.chains import chain, domain_of, program_of
 
 
-def formats(links: int, options: BuildOptions) -> Formats:
+def formats(links: int, options: BuildOptions, effort: float | None = None) -> Formats:
     robot = chain(links)
     model = prepare_chain(robot)
-    return choose_chain_formats(model, record_chain(model.robot), domain_of(robot), options)
+    bounds = Overrides(default=JointBounds(velocity=1.0, effort=effort))
+    domain = domain_of(robot) if effort is None else input_domain(robot, bounds)
+    return choose_chain_formats(model, record_chain(model.robot), domain, options)
 
 
 OPTIONS = BuildOptions(("fd",), core="chain", samples=128)
@@ -30,6 +38,31 @@ def test_more_bits_err_less_and_few_tasks_overflow() -> None:
     medians = [figures.median for figures in found]
     assert medians[0] > medians[1] > 100.0 * medians[2]
     assert all(figures.flagged <= 5 and figures.samples == 512 for figures in found)
+
+
+def test_slow_motions_err_little_if_the_forces_hold_the_chain() -> None:
+    """Formats that hold what forces up to these bounds can do err by 90 %."""
+    robot, rng = chain(12), np.random.default_rng(1)
+    model, width = prepare_chain(robot), replace(OPTIONS, width=27)
+    found = formats(12, width, effort=1000.0)
+    assert all(own.clipped == 0 for own in found.errors["fd"].strata.values())
+    scales = {"q": 3.0, "v": 0.05, "a": 0.3}
+    tasks = {name: rng.uniform(-scale, scale, (300, 12)) for name, scale in scales.items()}
+    tasks |= golden.evaluate(robot, "id", tasks)
+    domain = input_domain(robot, Overrides(default=JointBounds(velocity=1.0, effort=1000.0)))
+    design = accelerator_model(model, domain, [found.program], width)
+    status, words = respond(design, "fd", encode(design, "fd", tasks))
+    assert np.count_nonzero(status) <= 3
+    off = np.linalg.norm(decode(design, "fd", words)["a"] - tasks["a"], axis=1)
+    assert np.median(off / np.linalg.norm(tasks["a"], axis=1)) < 0.03
+
+
+def test_no_error_is_stated_for_motions_of_a_chain_that_its_forces_do_not_hold() -> None:
+    found = formats(12, replace(OPTIONS, width=27), effort=10.0).errors["fd"]
+    stated = {name: own.stated for name, own in found.strata.items()}
+    assert stated == {"box": True, "motion": False, "rest": True, "balanced": False, "single": False}
+    assert set(found.results["a"].bounds) == {"box", "rest"}
+    assert found.bound < 0.1
 
 
 def test_a_budget_takes_the_narrowest_width() -> None:

@@ -10,6 +10,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.strata import STRATA, draw
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import most_flagged
@@ -41,12 +42,14 @@ REASON = re.compile(
 SINGULAR = re.compile(r".*singular mass matrix; expected every motion of its joints to move mass or inertia")
 
 
-def design_of(robot: Robot, functions: tuple[str, ...], samples: int) -> tuple[AcceleratorModel, Formats]:
+def design_of(
+    robot: Robot, functions: tuple[str, ...], samples: int, overrides: Overrides | None = None
+) -> tuple[AcceleratorModel, Formats]:
     """Return the accelerator and the formats of a build at the default budget."""
     options = BuildOptions(functions=functions, samples=samples)
     model = prepare(robot, functions)
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
-    domain = input_domain(robot)
+    domain = input_domain(robot, overrides)
     if "difd" in functions:
         domain = add_inverse_bounds(domain, robot, options)
     formats = choose_formats(observe(model, graph, domain, options), options, no_twins(graph))
@@ -58,12 +61,13 @@ def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) ->
     design, formats = design_of(robot, functions, samples)
     drawn = draw(robot, design.domain, TASKS, np.random.default_rng(99))
     for function in functions:
+        tasks = drawn.of(function)
         extended = bool(FUNCTIONS[function].optional_outputs)
-        status, words = respond(design, function, encode(design, function, drawn.arrays, extended), extended)
-        right = golden.evaluate(robot, function, drawn.arrays, extended)
+        status, words = respond(design, function, encode(design, function, tasks, extended), extended)
+        right = golden.evaluate(robot, function, tasks, extended)
         floors = {f"{function}.{name}": own.floor for name, own in formats.errors[function].results.items()}
         results = decode(design, function, words, extended)
-        every = function_errors(robot, function, drawn.arrays, results, right, floors)
+        every = function_errors(robot, function, tasks, results, right, floors)
         assert set(every) == set(right)
         for result, errors in every.items():
             for k, stratum in enumerate(STRATA):
@@ -92,14 +96,18 @@ def test_small_arrays_beside_large_ones(name):
         robot = mechanism([JointKind.REVOLUTE] * 6, range(-1, 5), seed=2)
     else:
         robot = load_urdf(next(path for path in EXAMPLES if path.stem == name))
-    assert_held(robot, ("dfd",))
+    assert_held(robot, ("dfd",), 1024)
 
 
 def test_a_hand_is_refused_with_the_reason():
     """The fingers weigh grams; their torques can accelerate them by 1e5 rad/s^2 and more."""
     with pytest.raises(InputError) as refusal:
-        design_of(load_urdf(path("hand22")), ("fd",), 512)
+        design_of(load_urdf(path("hand22")), ("fd",), 512, Overrides(any_forces=True))
     assert REASON.fullmatch(str(refusal.value))
+
+
+def test_a_hand_keeps_to_the_budget_in_its_motions():
+    assert_held(load_urdf(path("hand22")), ("fd",), 1024)
 
 
 def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rbdhw.cores.loop import LoopCore
+from rbdhw.domain.forces import Forces
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import BuildSearch
@@ -37,7 +38,7 @@ def robot_of(kinds: str) -> Robot:
 def words_of(search: BuildSearch, program: Program) -> dict[str, np.ndarray]:
     """Return words of tasks of which every third one has forces that lead beyond the formats."""
     own, rng = search.prepared, np.random.default_rng(2)
-    arrays = sample(own.model.source, own.domain, TASKS, rng, limited=True)
+    arrays = sample(own.model.source, own.domain, TASKS, rng, forces=Forces.STEPS)
     reals = graph_inputs(own.model.source, arrays)
     words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for word in program.inputs:

@@ -103,17 +103,6 @@ def accuracy_layout(rows: Rows) -> Rows:
     return [{"": row[""], "tasks": tasks[row[""]]} | row for row in shown]
 
 
-def strata() -> Rows:
-    """Return errors by stratum of iiwa14 at the least width, by the default budget, and in Q16.16."""
-    return accuracy([("iiwa14", 18), ("iiwa14", None)])
-
-
-def strata_layout(rows: Rows) -> Rows:
-    """Return lines of each stratum's median / largest error by result."""
-    parts = [row for row in rows if row["stratum"] != ALL_STRATA]
-    return by_function(parts, (lambda row: f"{row['stratum']}, {row['bits']}", _errors))
-
-
 def _errors(row: Row) -> str:
     if not row["tasks counted"]:
         return "-"

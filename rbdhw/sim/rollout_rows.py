@@ -161,11 +161,11 @@ def _feedback_words(model: AcceleratorModel, given: Given) -> Words:
     for own in feedback:
         for term in own.terms:
             (element,) = WordName.parse(own.gain(term)).index
-            values, most = gains[:, own.coordinate, element], largest[own.coordinate, element]
+            values, most = gains[:, own.coordinate, element], float(largest[own.coordinate, element])
             steps = np.flatnonzero(np.abs(values) > most)
             if len(steps):
                 where = f"array 'K', step {steps[0]}, force {own.coordinate}, element {element} of the state"
-                size, limit = told_apart(abs(values[steps[0]]), most)
+                size, limit = told_apart(abs(float(values[steps[0]])), most)
                 raise InputError(where, f"a magnitude of {size}", f"at most {limit}")
             rows[own.stored(term)] = _nearest(model, words[own.gain(term)], values / most)
     return rows

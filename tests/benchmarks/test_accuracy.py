@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import accuracy
-from benchmarks.accuracy import accuracy_layout, strata_layout
+from benchmarks.accuracy import accuracy_layout
 from benchmarks.builds import ALL, errors_of, plan_of
-from rbdhw.domain.strata import STRATA
 from rbdhw.protocol import FUNCTIONS
 
 
@@ -32,8 +31,6 @@ def test_errors_by_build(monkeypatch):
     shown = accuracy_layout(rows)
     assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
     assert [row["tasks"] for row in shown] == [own["id.tau", "all"]["tasks"]] * 2 + [512]
-    parts = strata_layout(rows)
-    assert [row[""] for row in parts] == [f"{stratum}, {label}" for label in labels for stratum in STRATA]
 
 
 def test_cells_of_errors_say_how_many_tasks_count():

@@ -17,6 +17,7 @@ from benchmarks.partitions import PARTITIONS
 from benchmarks.tables import TABLES, Table, grid, markdown, measure, write
 from rbdhw.emit.manifest import function_counts
 from rbdhw.errors import InputError
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +74,8 @@ class TestResults:
 
     def test_errors_have_their_form(self, written):
         heading, *rows = written["errors"]
-        assert heading == ["", "tasks", *ALL]
+        results = [f"{name}.{array}" for name in ALL for array in FUNCTIONS[name].outputs]
+        assert heading == ["", "tasks", *results]
         for label, tasks, *figures in rows:
             for figure in figures:
                 form = ERRORS.fullmatch(figure)

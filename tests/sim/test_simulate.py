@@ -137,6 +137,7 @@ def test_the_report_is_plain_json(rail_folder, cache):
         "traffic",
         "functions",
         "causes",
+        "warnings",
     ]
     assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
     own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "limit", "latency_cycles", "strata"]

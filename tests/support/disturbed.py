@@ -14,7 +14,7 @@ import numpy as np
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
-from rbdhw.protocol import FUNCTIONS, HEADER, HEADER_BITS, Status
+from rbdhw.protocol import FUNCTIONS, HEADER, HEADER_BITS, LOADED, Status
 from rbdhw.sim.model import respond
 from rbdhw.sim.packets import Beats, encode, requests, responses
 
@@ -144,7 +144,7 @@ def _optional(
     function: str, packet: bytes, refusal: bytes, rng: np.random.Generator
 ) -> tuple[bytes, str, bytes]:
     """Return a packet with options that its function does not support; the response repeats them."""
-    options = _field(packet, "options") | 2 << int(rng.integers(HEADER["options"][1] - 1))
+    options = _field(packet, "options") | 1 << LOADED  # the bit between is one of the function's code
     if not FUNCTIONS[function].extensible and rng.random() < 0.5:
         options = 1
     return _with_field(packet, "options", options), function, _with_field(refusal, "options", options)

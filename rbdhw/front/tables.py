@@ -119,7 +119,7 @@ def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | No
 def _short_errors(median: float | None, largest: float | None) -> str:
     if median is None or largest is None:
         return "-"
-    return f"{median:.0e}/{largest:.0e}".replace("e-0", "e-")
+    return f"{median:.0e}/{largest:.0e}".replace("e-0", "e-").replace("e+00", "")
 
 
 def _short_name(result: str) -> str:

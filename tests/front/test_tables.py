@@ -176,11 +176,12 @@ def test_a_design(lines):
 
 
 def test_long_names_of_results_leave_room_for_all_strata(lines):
-    kin = {"results": {"placement.rotation": {**RESULT, "strata": dict.fromkeys(STRATA, FIGURES)}}}
+    strata = dict.fromkeys(STRATA, FIGURES) | {"rest": {**FIGURES, "median": 0.0, "max": 0.0}}
+    kin = {"results": {"placement.rotation": {**RESULT, "strata": strata}}}
     data = DATA | {"error": {"kin": ERROR | kin}}
     printed = lines(print_accuracy, Manifest.model_validate(data).error)
     assert printed[2].split() == ["|", "|", *" | ".join(STRATA).split(), "|"]
-    assert printed[4].startswith("| kin.placement | 2e-5/5e-4 | 2e-5/5e-4 |")
+    assert printed[4].startswith("| kin.placement | 2e-5/5e-4 | 2e-5/5e-4 |  0/0 |")
     assert printed[5].startswith("| .rotation     |")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from rbdhw.errors import InputError
 from rbdhw.options.build import CHAIN_CORE, LEAST_ARRAY_II, LOOP, LOOP_CORE, PROCESSORS, BuildOptions
-from rbdhw.options.table import OPTIONS
+from rbdhw.options.table import BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
@@ -85,6 +85,8 @@ def _check_cores(options: BuildOptions) -> None:
             raise InputError("cores", f"'{request.ii}' cycles", f"1 to {MOST_II} cycles between tasks")
         if not 1 <= request.copies <= MOST_COPIES:
             raise InputError("cores", f"{request.copies} copies", f"1 to {MOST_COPIES}")
+        if request.core is not None:
+            BY_NAME["core"].check("core", request.core)
     placed = Counter(function for request in options.cores for function in request.functions)
     for function in placed:
         if function not in options.functions:

@@ -23,7 +23,7 @@ KINDS: dict[str, Sequence[JointKind]] = {
 }
 """The joints of chains, which repeat."""
 
-MODERATE = Overrides(default=JointBounds(velocity=1.0, effort=10.0))
+MODERATE = Overrides(any_forces=True, default=JointBounds(velocity=1.0, effort=10.0))
 """Bounds of the inputs of a chain."""
 
 

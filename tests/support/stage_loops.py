@@ -10,7 +10,7 @@ from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import LOOP, BuildOptions
 from rbdhw.robot.model import Robot
 
-MODERATE = Overrides(default=JointBounds(velocity=2.0, effort=5.0))
+MODERATE = Overrides(any_forces=True, default=JointBounds(velocity=2.0, effort=5.0))
 """Bounds of the inputs of a small robot."""
 
 

@@ -36,13 +36,13 @@ def robot_of(kinds: str) -> Robot:
 
 
 def words_of(search: BuildSearch, program: Program) -> dict[str, np.ndarray]:
-    """Return words of tasks of which every third one has forces that lead beyond the formats."""
+    """Return words of tasks of which every third one has rates and forces that lead beyond the formats."""
     own, rng = search.prepared, np.random.default_rng(2)
     arrays = sample(own.model.source, own.domain, TASKS, rng, forces=Forces.STEPS)
     reals = graph_inputs(own.model.source, arrays)
     words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for word in program.inputs:
-        if word.array == "tau":
+        if word.array in ("v", "tau"):
             words[word.name][1::3] = word.format.highest
     return words
 

@@ -124,7 +124,7 @@ def test_all_sines_and_cosines_have_the_same_width():
     )
     turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
     for allowed in (1e-2, 1e-4, 1e-6):
-        widths = found.widths(27, {("id.tau", "box"): allowed})
+        widths = found.widths(27, {ID: allowed})
         assert {widths.bits[i] for i in turns} == {widths.turn}
         assert turns <= widths.spared if widths.turn > 18 else not turns & widths.spared
     assert widths.turn > 18
@@ -140,7 +140,7 @@ def test_other_nodes_are_narrow_in_place_of_spared_ones():
     assert [width > 18 for width in narrow.bits[:6]] == [False, True, True, True, True, True]
     for share, wide in ((0.9, 2), (0.8, 3), (0.6, 4), (0.4, 5)):
         allowed = share * found.predict(narrow)[ID]
-        widths = found.widths(27, {("id.tau", "box"): allowed})
+        widths = found.widths(27, {ID: allowed})
         assert found.predict(widths)[ID] <= allowed
         assert widths.spared == {0}
         assert (widths.bits[0] > 18, widths.bits[1] > 18) == (True, True)

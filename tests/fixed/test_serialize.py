@@ -53,7 +53,7 @@ def test_a_word_lists_other_elements_only_if_it_names_some():
 
 def test_an_operation_is_a_short_list():
     data = program_to_json(rail_program(rail()))
-    assert data["operations"][9] == ["scale", [[3, False, 0]], 20, 12, 0, 13107, 8, False, ""]
+    assert data["operations"][9] == ["scale", [[3, False, 0]], 20, 12, 0, 13107, 8, True, ""]
     assert data["inputs"][0] == ["q[0]", "m", 0, 20, 19, -209715, 314573, 0]
     assert data["regions"] == [["accelerator", None]]
     assert (data["flags"], data["reciprocal"]) == ([], None)

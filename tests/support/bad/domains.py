@@ -32,7 +32,10 @@ DOMAINS: dict[str, tuple[str | bytes, str]] = {
         "[base]\nforce = 1",
         "domain, base: the base of toy is fixed; expected a base that moves",
     ),
-    "an unknown table": ("[joint]\n", "joint: unknown; expected one of any_forces, default, joints, base, fext"),
+    "an unknown table": (
+        "[joint]\n",
+        "joint: unknown; expected one of any_forces, default, joints, base, fext",
+    ),
     "an unknown entry": ("[default]\nspeed = 1", f"default.speed: {JOINT_ENTRIES}"),
     "an unknown entry of a joint": ("[joints.elbow]\nspeed = 1", f"joints.elbow.speed: {JOINT_ENTRIES}"),
     "an unknown joint": ("[joints.knee]\n", "domain, joint 'knee': not a joint of toy; expected one of"),

@@ -3,6 +3,7 @@
 import pytest
 
 from rbdhw.design.manifest import validate
+from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import manifest
 from rbdhw.errors import InputError
 from rbdhw.explore import search as build_search
@@ -102,7 +103,7 @@ def test_at_a_width_an_algorithm_with_far_larger_errors_is_not_taken(name, tmp_p
     if name == "arm":
         file.write_text(light_arm(joints=4))
     options = BuildOptions(("dfd", "difd"), ii=4, samples=128, width=18)
-    search = search_build(load_urdf(file), options)
+    search = search_build(load_urdf(file), options, Overrides(any_forces=True))
     assert search.algorithms.gradient == "corrected"
     best, *others = search.prepared.model.choice.tried
     repeated = next(own for own in others if own["measured"])

@@ -70,7 +70,7 @@ def test_symbols_are_only_for_joints_without_friction() -> None:
     assert symbols.possible_for(rotors)
     assert not symbols.possible_for(robot)
     with pytest.raises(InputError, match="rates=symbols cannot serve mechanism"):
-        choose(robot, ("hfd",), (), operation_delay(DEFAULT_DELAYS), {"rates": "symbols"})
+        choose(robot, ("sfd",), (), operation_delay(DEFAULT_DELAYS), {"rates": "symbols"})
 
 
 def test_only_the_driven_joints_cost_operations() -> None:

@@ -91,13 +91,26 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
     bounded.lowerPositionLimit[free] = -0.9
     bounded.upperPositionLimit[free] = 0.9
     pin.seed(int(rng.integers(1 << 30)))
-    v, tau = (np.where((x > 0.0) & (x < 100.0), x, 0.3) for x in (model.velocityLimit, model.effortLimit))
+    v = np.where((model.velocityLimit > 0.0) & (model.velocityLimit < 100.0), model.velocityLimit, 0.3)
+    tau = np.where((model.effortLimit > 0.0) & (model.effortLimit < 100.0), model.effortLimit, np.inf)
+    q = np.array([pin.randomConfiguration(bounded) for _ in range(TASKS)])
+    moves = (
+        rng.uniform(-0.9 * v, 0.9 * v, (TASKS, model.nv)),
+        rng.uniform(-5.0 * v, 5.0 * v, (TASKS, model.nv)),
+    )
+    fext = rng.uniform(-0.5, 0.5, (TASKS, model.njoints - 1, 6))
+    needed = np.array(
+        [
+            pin.rnea(model, model.createData(), *own, [pin.Force.Zero(), *map(pin.Force, wrenches)])
+            for *own, wrenches in zip(q, *moves, fext, strict=True)
+        ]
+    )
     return {
-        "q": np.array([pin.randomConfiguration(bounded) for _ in range(TASKS)]),
-        "v": rng.uniform(-0.9 * v, 0.9 * v, (TASKS, model.nv)),
-        "a": rng.uniform(-5.0 * v, 5.0 * v, (TASKS, model.nv)),
-        "tau": rng.uniform(-0.9 * tau, 0.9 * tau, (TASKS, model.nv)),
-        "fext": rng.uniform(-0.5, 0.5, (TASKS, model.njoints - 1, 6)),
+        "q": q,
+        "v": moves[0],
+        "a": moves[1],
+        "tau": np.clip(needed, -0.9 * tau, 0.9 * tau),
+        "fext": fext,
     }
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rbdhw.front.results import Description, Generated, Simulated
-    from rbdhw.host.accelerator import Accelerator
+    from rbdhw.front import results
+    from rbdhw.host import accelerator
 
 __all__ = ["generate", "info", "load", "simulate"]
 
 
-def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Generated:
+def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> results.Generated:
     """Write an accelerator for the robot of a URDF file to a folder; with ``target="c"``, C.
 
     Parameters
@@ -43,7 +43,7 @@ def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: 
     return generate_folder(Path(urdf), Path(folder), *asked_build(**options))
 
 
-def info(urdf: str | PathLike[str], **options: Any) -> Description:
+def info(urdf: str | PathLike[str], **options: Any) -> results.Description:
     """Describe a robot before a build: joints, coordinates with bounds, operations of the functions.
 
     Parameters
@@ -69,7 +69,7 @@ def info(urdf: str | PathLike[str], **options: Any) -> Description:
     return describe_robot(Path(urdf), *asked_build(**options))
 
 
-def load(folder: str | PathLike[str], engine: str | None = None) -> Accelerator:
+def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.Accelerator:
     """Return a folder that :func:`generate` wrote, as an object with a method for each function.
 
     Parameters
@@ -90,7 +90,7 @@ def load(folder: str | PathLike[str], engine: str | None = None) -> Accelerator:
 
 def simulate(
     folder: str | PathLike[str], tasks: int = 1000, seed: int = 0, *, bulk: bool = False
-) -> Simulated:
+) -> results.Simulated:
     """Run random tasks through the Verilog of a folder in Verilator, and compare each bit with the model.
 
     Parameters

@@ -29,6 +29,9 @@ FAR = 4.0
 MOST_MEASURED = 5
 """The most combinations that are measured after the first one missed the budget."""
 
+PROMISING = 1.5
+"""The factor by which a combination may miss the budget by prediction if it is to be measured."""
+
 LARGEST = 1e9
 """The bound that stands for any larger one in comparisons."""
 
@@ -95,8 +98,8 @@ class AccuracyChoice:
             return [first]
         first = replace(first, forecast=start.forecast)
         missed = self._misses(first)
-        better = self.is_more_accurate if missed else self._is_cheaper
-        worthwhile = [own for own in others if better(own, start)]
+        better = self.is_promising if missed else self._is_better
+        worthwhile = [own for own in others if better(own, first)]
         most = MOST_MEASURED if missed else 1
         measured = [first]
         for candidate in worthwhile[:most]:
@@ -150,12 +153,16 @@ class AccuracyChoice:
             return SMALL_SAVING * first.operations
         return math.inf if self._misses(first) else LARGE_SAVING * first.cost
 
-    def is_more_accurate(self, candidate: Candidate, start: Candidate) -> bool:
-        """Return whether a forecast may meet a budget that the first one missed."""
-        return not self._misses(candidate) or candidate.accuracy.bound < start.accuracy.bound
+    def is_promising(self, candidate: Candidate, first: Candidate) -> bool:
+        """Return whether a forecast may meet the budget, which the first one missed."""
+        assert first.forecast is not None
+        assert self.budget is not None
+        ratio = first.accuracy.bound / first.forecast.bound
+        return not self._misses(candidate) or ratio * candidate.accuracy.bound < PROMISING * self.budget
 
-    def _is_cheaper(self, candidate: Candidate, start: Candidate) -> bool:
+    def _is_better(self, candidate: Candidate, first: Candidate) -> bool:
         """Return whether a forecast is so much better than the first one's that it is worth measuring."""
+        start = replace(first, measured=None)
         if self.budget is None:
             both = [start, candidate]
             return _excess(start, both)[0] > max(FAR, _excess(candidate, both)[0])
@@ -246,6 +253,6 @@ def explain(
         reason += f"; also tried: {'; '.join(texts)}"
     left = len(candidates) - 1 - len(others)
     if left:
-        reason += f"; {left} more would err more by prediction"
+        reason += f"; {left} more would not meet it by prediction"
     options = "".join(f"--algorithm {own}, " for own in remedy.split(", ") if own)
     return replace(refusal, reason=reason, remedy=refusal.remedy.replace("use ", f"use {options}", 1))

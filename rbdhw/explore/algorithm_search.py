@@ -89,7 +89,7 @@ def _find_remedy(search: BuildSearch, core: str, ii: int, first: Candidate) -> s
     start, others = choice.forecasts(first.algorithms, math.inf)
     for own in others:
         changed = [step for step in forced if getattr(own.algorithms, step) != forced[step]]
-        if changed and start and choice.is_more_accurate(own, start):
+        if changed and start and choice.is_promising(own, replace(first, forecast=start.forecast)):
             return name_of(own.algorithms, changed)
     return ""
 

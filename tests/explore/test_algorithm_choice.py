@@ -160,14 +160,19 @@ def test_only_so_many_are_measured_before_a_budget_is_refused():
 
 
 def test_a_refusal_names_what_was_tried_and_what_may_help():
-    facts = {SOLVES: (900.0, {"fd": 3e-3}, 0), DENSE: (950.0, {"fd": 2e-3}, 0)}
-    candidates = Bench(1e-3, facts).choose(SOLVES)
+    block = Algorithms(inverse="block_pivots")
+    facts = {
+        SOLVES: (900.0, {"fd": 3e-3}, 0),
+        DENSE: (950.0, {"fd": 1.4e-3}, 0),
+        block: (960.0, {"fd": 2e-3}, 0),  # too far from the budget to be measured
+    }
+    candidates = Bench(1e-3, facts, steps=("products", "inverse")).choose(SOLVES)
     refusal = BudgetMissed("max-error", "no supported width meets 0.001", remedy="use a larger --max-error")
     own = explain(refusal, candidates, ["axes", "products"], 1e-3, "inverse=articulated, forward=inverse")
     assert own.where == "max-error"
     assert own.reason == (
         "no supported width meets 0.001; this is by products=dense; "
-        "also tried: products=solves (supports 0.003)"
+        "also tried: products=solves (supports 0.003); 1 more would not meet it by prediction"
     )
     assert own.remedy == (
         "use --algorithm inverse=articulated, --algorithm forward=inverse, a larger --max-error"

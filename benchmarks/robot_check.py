@@ -1,7 +1,8 @@
 """The check of one robot of a sweep: each stage's result is compared with that of the previous one.
 
 The golden model is compared with Pinocchio, which reads the file itself; the graph with the golden model; and
-the bit-exact program, with all seven functions in one build, with the golden model. Frames are aligned and
+the bit-exact program, with all seven functions in one build, with the golden model. Builds of some functions
+only (:mod:`benchmarks.robot_subsets`) must meet the budget. Frames are aligned and
 inertias regrouped, but frame placements are not optimised, so a real build may take fewer operations than are
 counted here.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.hardware_counts import products
+from benchmarks.robot_subsets import check_subsets
 from rbdhw import golden
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
@@ -155,11 +157,12 @@ def check_robot_file(build: Build) -> list[Row]:
     functions, singular = _possible(robot, build.base, domain)
     compared = [_compare_with_pinocchio(file, build.base, domain, functions) for file in build.files]
     evaluated = _evaluate_program(robot, domain, functions)
+    subsets = check_subsets(robot, _rewrite(robot), domain, functions)
     seconds = time.process_time() - start
     rows = []
     for k, (file, worst) in enumerate(zip(build.files, compared, strict=True)):
         failures = [f"golden model off Pinocchio by {worst:.1e}"] if not worst <= TOLERANCE else []
-        failures += evaluated.complaints
+        failures += [*evaluated.complaints, *subsets]
         own = seconds if k == len(compared) - 1 else 0.0
         facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, own)
         rows.append(Row(*facts, tuple(failures), (*domain.remarks, *singular)))
@@ -215,10 +218,16 @@ def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> flo
     return worst
 
 
+def _rewrite(robot: Robot) -> Robot:
+    """Return a robot with aligned axes and regrouped inertias."""
+    return regroup_inertias(align_axes(elementary(robot)))
+
+
 def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) -> Evaluated:
     """Compare the graph and the bit-exact program of a robot with the golden model."""
-    rewritten = regroup_inertias(align_axes(elementary(robot)))
-    model = Model(robot, rewritten, ("align_axes", "regroup_inertias"), (), AlgorithmChoice(ALGORITHMS, {}))
+    model = Model(
+        robot, _rewrite(robot), ("align_axes", "regroup_inertias"), (), AlgorithmChoice(ALGORITHMS, {})
+    )
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
     arrays = _level(robot, sample(robot, domain, TASKS, np.random.default_rng(7)))
     expected = {function: golden.evaluate(robot, function, arrays) for function in functions}

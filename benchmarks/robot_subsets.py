@@ -6,8 +6,8 @@ As in :mod:`benchmarks.robot_check`, frame placements are not optimised, and few
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from benchmarks.robot_check import WIDTH
 from rbdhw.domain.bounds import Domain, with_time_step
 from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.plan import Prepared
@@ -15,16 +15,16 @@ from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import choose
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, operation_delay, optimise, trace_model
-from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
+from rbdhw.options.build import CORES, DEFAULT_MAX_ERROR, WIDTHS, BuildOptions
 from rbdhw.protocol import FUNCTIONS, any_takes
 from rbdhw.quantize.observation import add_inverse_bounds
 from rbdhw.robot.model import Robot
 
-SUBSETS = (("id", "fd"), ("fd",), ("dfd", "difd"), ("step",))
-"""The functions that are built together."""
+SUBSETS = {("id", "fd"): 40, ("fd",): 40, ("dfd", "difd"): 14, ("step",): 40}
+"""The functions that are built together, and the most degrees of freedom of a robot that is checked.
 
-MOST_FREEDOMS = 20
-"""The most degrees of freedom of a robot whose subsets are checked; larger ones take many minutes each."""
+Larger robots take many minutes each.
+"""
 
 SAMPLES = 128
 """Tasks of the ranges; four times as many are held out."""
@@ -40,16 +40,15 @@ def check_subsets(robot: Robot, rewritten: Robot, domain: Domain, functions: Seq
     functions
         The functions that can be computed; subsets with others are left out.
     """
-    if robot.nv > MOST_FREEDOMS:
-        return []
     possible = {*functions, *(("step",) if "fd" in functions else ())}
-    refusals = ((own, _refusal(robot, rewritten, domain, own)) for own in SUBSETS if possible.issuperset(own))
+    checked = [own for own, most in SUBSETS.items() if possible.issuperset(own) and robot.nv <= most]
+    refusals = ((own, _refusal(robot, rewritten, domain, own)) for own in checked)
     return [f"{','.join(own)}: {text}" for own, text in refusals if text]
 
 
 def _refusal(robot: Robot, rewritten: Robot, domain: Domain, functions: tuple[str, ...]) -> str:
     """Return why a subset is refused; empty if algorithms meet the budget."""
-    options = BuildOptions(functions, ii=1, width=WIDTH, max_error=DEFAULT_MAX_ERROR, samples=SAMPLES)
+    options = BuildOptions(functions, ii=1, width=WIDTHS[-1], samples=SAMPLES)
     choice = choose(rewritten, functions, (), operation_delay(DEFAULT_DELAYS), {})
     model = Model(robot, rewritten, (), (), choice)
     if any(FUNCTIONS[function].takes_inverse for function in functions):
@@ -57,12 +56,12 @@ def _refusal(robot: Robot, rewritten: Robot, domain: Domain, functions: tuple[st
     if any_takes(functions, "h"):
         domain = with_time_step(domain, robot, None)
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
-    search = BuildSearch(Prepared(model, domain, graph), options)
+    prepared = Prepared(model, domain, graph)
+    widest = BuildSearch(prepared, options).formats(CORES[0], options.least_ii)
+    if max(errors.bound for errors in widest.errors.values()) <= DEFAULT_MAX_ERROR:
+        return ""
     try:
-        search.formats(search.cores(1)[0], 1)
-    except BudgetMissed:
-        try:
-            settle(search)
-        except BudgetMissed as refusal:
-            return refusal.reason
+        settle(BuildSearch(prepared, replace(options, max_error=DEFAULT_MAX_ERROR)))
+    except BudgetMissed as refusal:
+        return refusal.reason
     return ""

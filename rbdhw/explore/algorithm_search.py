@@ -6,20 +6,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+from rbdhw.cores import KINDS
 from rbdhw.domain.overrides import Overrides
 from rbdhw.explore.algorithm_choice import AccuracyChoice, Candidate, explain, name_of, tried_entries
 from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.explore.search import TRIALS, BuildSearch, Cache, prepare_build
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import MOST_NODES, compared_steps, cost_of, variants, without_long_inverse
 from rbdhw.frontend.alternatives import WITH_EQUAL_ERRORS, Algorithms
-from rbdhw.frontend.build_graph import operation_delay
+from rbdhw.frontend.build_graph import operation_delay, optimise, trace_model
 from rbdhw.graph.graph import Graph
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.progress import Progress, silent
-from rbdhw.quantize.forecast import accuracy_of, accuracy_of_best
+from rbdhw.quantize.forecast import Accuracy, accuracy_of, accuracy_of_best, forecast
 from rbdhw.robot.model import Robot
 
 
@@ -66,17 +68,32 @@ def settle(search: BuildSearch) -> BuildSearch:
     if not cores or not search.prepared.model.choice.costs:
         return search
     trials = _Trials(search, cores[0], ii)
-    first = trials.measure(Candidate(search.algorithms, trials.operations(search.prepared.graph)))
+    first = trials.measure(Candidate(search.prepared.algorithms, trials.operations(search.prepared.graph)))
     candidates = trials.choice(search.options.algorithms).choose(first)
     best = candidates[0].algorithms
     if best not in trials.refusals:
         tried = tried_entries(candidates, trials.steps, search.options.budget)
-        return trials.searches[best].with_tried(tried)
+        return _with_tried(trials.searches[best], tried)
     if len(cores) > 1:
         return search
     remedy, budget = _find_remedy(search, cores[0], ii, first), search.options.budget
     assert budget is not None
     raise explain(trials.refusals[best], candidates, trials.steps, budget, remedy)
+
+
+def _with_tried(search: BuildSearch, tried: tuple[Mapping[str, Any], ...]) -> BuildSearch:
+    """Return the same search with the entries on the algorithms that were tried."""
+    prepared = search.prepared
+    return replace(search, prepared=prepared.with_choice(replace(prepared.model.choice, tried=tried)))
+
+
+def _with_algorithms(search: BuildSearch, algorithms: Algorithms) -> BuildSearch:
+    """Return the search for the same build by other algorithms, with the same tasks."""
+    prepared = search.prepared.with_choice(replace(search.prepared.model.choice, algorithms=algorithms))
+    graph = optimise(trace_model(prepared.model, search.options.functions), search.device.delays)
+    cache = Cache()
+    cache.get(TRIALS, search.trials)
+    return replace(search, prepared=replace(prepared, graph=graph), cache=cache)
 
 
 def _find_remedy(search: BuildSearch, core: str, ii: int, first: Candidate) -> str:
@@ -121,7 +138,8 @@ class _Trials:
         self._graphs = [search.prepared.graph]
         self._nodes = 0
         self._ratios = ratios
-        self.searches = {search.algorithms: search}
+        self._poor: set[str] = set()  # the parts of the results whose errors count at a width
+        self.searches = {search.prepared.algorithms: search}
         self.refusals: dict[Algorithms, BudgetMissed] = {}
         self.steps = tuple(search.prepared.model.choice.costs)
 
@@ -132,9 +150,8 @@ class _Trials:
         """
         robot, options = self._search.robot, self._search.options
         if options.budget is None:
-            forced = {step: getattr(self._search.algorithms, step) for step in WITH_EQUAL_ERRORS} | dict(
-                forced
-            )
+            kept = self._search.prepared.algorithms
+            forced = {step: getattr(kept, step) for step in WITH_EQUAL_ERRORS} | dict(forced)
         forced = without_long_inverse(robot, options.functions, forced)
         groups = [
             partial(variants, robot, steps=steps, forced=forced)
@@ -156,7 +173,7 @@ class _Trials:
             least = self._operations * self._search.prepared.model.choice.cost_factor(algorithms)
             if self._nodes > MOST_NODES or least > limit:
                 return None
-            search = self._search.with_algorithms(algorithms)
+            search = _with_algorithms(self._search, algorithms)
         graph, operations = search.prepared.graph, self.operations(search.prepared.graph)
         if search is not self._search and (operations > limit or graph in self._graphs):
             return None
@@ -164,7 +181,13 @@ class _Trials:
         self._graphs.append(graph)
         self.searches[algorithms] = search
         self._search.progress(f"comparing the errors of algorithms: {len(self._graphs)}")
-        return Candidate(algorithms, operations, search.forecast(self._core, self._ii, self._ratios or {}))
+        return Candidate(algorithms, operations, self._accuracy(search))
+
+    def _accuracy(self, search: BuildSearch) -> Accuracy:
+        """Return the accuracy of a build by forecast."""
+        own, options = search.prepared, replace(search.options, ii=self._ii, core=self._core)
+        fuses, ratios = KINDS[self._core].fuses_sums, self._ratios or {}
+        return forecast(own.model, own.graph, own.domain, options, search.trials(), ratios, fuses, self._poor)
 
     def measure(self, candidate: Candidate) -> Candidate:
         """Return the candidate with the accuracy of its number formats."""
@@ -176,4 +199,6 @@ class _Trials:
             accuracy = accuracy_of_best(refusal)
         if self._ratios is None:
             self._ratios = accuracy.ratios
+        if self._search.options.budget is None:
+            self._poor = {part for part, bound in accuracy.bounds.items() if bound > DEFAULT_MAX_ERROR}
         return replace(candidate, measured=accuracy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rbdhw.cores.choice import CoreChoice
@@ -15,6 +15,8 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.sharing import Sharing
 from rbdhw.fixed.program import Program
+from rbdhw.frontend.algorithms import AlgorithmChoice
+from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
@@ -35,6 +37,15 @@ class Prepared:
     domain: Domain
     graph: Graph
     chain: Sweeps | None = None
+
+    @property
+    def algorithms(self) -> Algorithms:
+        """The algorithms by which the graph computes its functions."""
+        return self.model.choice.algorithms
+
+    def with_choice(self, choice: AlgorithmChoice) -> Prepared:
+        """Return the same with another record of the choice of algorithms."""
+        return replace(self, model=replace(self.model, choice=choice))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeVar
@@ -23,10 +23,7 @@ from rbdhw.explore.limb_sharing import can_share, find_shared_limbs, least_inter
 from rbdhw.explore.plan import Plan, Prepared, Scheduled
 from rbdhw.explore.sharing import Sharing, choose_sharing
 from rbdhw.explore.stage_sharing import LEAST_STAGE_INTERVAL, can_share_stages, find_shared_stages
-from rbdhw.fixed.gains import Row
 from rbdhw.fixed.program import Program
-from rbdhw.frontend.algorithms import AlgorithmChoice
-from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.frontend.solvability import check_solvable
@@ -46,7 +43,6 @@ from rbdhw.options.build import (
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.chain import choose_chain_formats
-from rbdhw.quantize.forecast import Accuracy, forecast
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
 from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
 from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
@@ -140,32 +136,6 @@ class BuildSearch:
     def with_options(self, options: BuildOptions) -> BuildSearch:
         """Return the same build with another interval, pacing, clock, stream or core, and the same cache."""
         return replace(self, options=options)
-
-    def with_algorithms(self, algorithms: Algorithms) -> BuildSearch:
-        """Return the same build by other algorithms, with a cache of its own that has the same tasks."""
-        choice = self._choice
-        prepared = self._with_choice(replace(choice, algorithms=algorithms)).prepared
-        graph = optimise(trace_model(prepared.model, self.options.functions), self.device.delays)
-        cache = Cache()
-        cache.get(TRIALS, self.trials)
-        return replace(self, prepared=replace(prepared, graph=graph), cache=cache)
-
-    def with_tried(self, tried: tuple[Mapping[str, Any], ...]) -> BuildSearch:
-        """Return the same build with the entries on the algorithms that were tried."""
-        return self._with_choice(replace(self._choice, tried=tried))
-
-    def _with_choice(self, choice: AlgorithmChoice) -> BuildSearch:
-        model = replace(self.prepared.model, choice=choice)
-        return replace(self, prepared=replace(self.prepared, model=model))
-
-    @property
-    def _choice(self) -> AlgorithmChoice:
-        return self.prepared.model.choice
-
-    @property
-    def algorithms(self) -> Algorithms:
-        """The algorithms by which the graph computes its functions."""
-        return self._choice.algorithms
 
     @property
     def device(self) -> Target:
@@ -342,12 +312,6 @@ class BuildSearch:
         observed = self.observed()
         self.progress(stage)
         return choose_formats(observed, options, sharing.twins, kind.fuses_sums, progress)
-
-    def forecast(self, core: str, ii: int, ratios: Mapping[Row, float]) -> Accuracy:
-        """Return the accuracy of a build by forecast, with the :attr:`~Accuracy.ratios` of a similar one."""
-        own, options = self.prepared, replace(self.options, ii=ii, core=core)
-        trials, fuses = self.trials(), KINDS[core].fuses_sums
-        return forecast(own.model, own.graph, own.domain, options, trials, ratios, fuses)
 
     def sharing(self, core: str, ii: int) -> Sharing:
         """Return the limbs or stages that may share hardware of a core at an interval.

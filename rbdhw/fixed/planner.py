@@ -110,6 +110,10 @@ class Planner:
         largest = np.exp2(float(self._exponents[node])) / MARGIN
         return int(node), float(np.sqrt(own[k, node]) * largest)
 
+    def uniform(self, width: int) -> Widths:
+        """Return widths with as many bits at every node as ordinary multipliers of this width allow."""
+        return self._factors.widths(width, self._factors.caps(width, self._factors.forced))
+
     def products(self, widths: Widths) -> Bits:
         """Return the operand widths of every product (products, 2), the wider first."""
         pairs = np.array(self._factors.pairs, dtype=np.int64).reshape(-1, 2)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+from rbdhw.arrays import WordName
 from rbdhw.domain.bounds import Domain
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import FIRST_RATIO, BudgetMissed, bounds_of
@@ -15,6 +16,7 @@ from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import WIDTHS, BuildOptions
+from rbdhw.passes.prune import prune
 from rbdhw.progress import silent
 from rbdhw.quantize.formats import FormatChoice, Formats
 from rbdhw.quantize.observation import Draws, Trials, observe
@@ -87,6 +89,7 @@ def forecast(
     trials: Trials,
     ratios: Mapping[Row, float],
     fuses_sums: bool = False,
+    parts: Collection[str] = (),
 ) -> Accuracy:
     """Return the predicted accuracy at the width of the options, or of the cheapest widths in the budget.
 
@@ -100,14 +103,21 @@ def forecast(
         The ratios of a similar graph.
     fuses_sums
         Whether the core rounds sums of products once.
+    parts
+        The parts of the results that count; all if there are none.
     """
+    if parts:
+        functions = tuple(
+            own for own in options.functions if any(part.startswith(f"{own}.") for part in parts)
+        )
+        graph, options = _restrict(graph, parts), replace(options, functions=functions)
     observed = observe(model, graph, domain, options, ROUGH, trials)
     choice = FormatChoice(observed, options, no_twins(graph), fuses_sums, silent)
     planner, search, budget = choice.planner, choice.widths, options.budget
     ratios = {row: ratios.get(row, FIRST_RATIO) for row in planner.rows}
     if budget is None:
         assert options.width is not None
-        widths = planner.widths(options.width)
+        widths = planner.uniform(options.width)
     else:
         among = (WIDE_PORT, WIDTHS[-1]) if options.width is None else (options.width,)
         allowed = {row: budget / ratio for row, ratio in ratios.items()}
@@ -115,3 +125,11 @@ def forecast(
     predicted = planner.predict(widths)
     bounds = _bounds({row: ratios[row] * error for row, error in predicted.items()})
     return Accuracy(bounds, search.extra_blocks(widths), search.ports(widths), ratios)
+
+
+def _restrict(graph: Graph, parts: Collection[str]) -> Graph:
+    """Return the share of a graph that computes some parts of the results."""
+    arrays = {".".join(part.split(".")[:2]) for part in parts}
+    names = ((WordName.parse(name), name, edge) for name, edge in graph.outputs)
+    outputs = tuple((name, edge) for own, name, edge in names if f"{own.function}.{own.array}" in arrays)
+    return prune(replace(graph, outputs=outputs))

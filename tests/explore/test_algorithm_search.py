@@ -48,7 +48,7 @@ def refuse(monkeypatch, bad):
 
 def test_another_algorithm_is_taken_where_the_first_is_refused(monkeypatch):
     robot, options = load_urdf(path("toy")), BuildOptions(("minv", "fd"), **CORE)
-    first = search_build(robot, options).algorithms
+    first = search_build(robot, options).prepared.algorithms
     seen = refuse(monkeypatch, lambda own: own == first)
     plan = plan_accelerator(robot, options)
     assert seen[0] == first
@@ -87,13 +87,13 @@ def test_an_arm_builds_by_the_algorithm_that_the_budget_needs(tmp_path):
     formats = search.formats("pipeline", 4)
     assert all(errors.bound <= 1e-3 for errors in formats.errors.values())
     tried = search.prepared.model.choice.tried
-    assert tried[0]["algorithms"]["products"] == search.algorithms.products
+    assert tried[0]["algorithms"]["products"] == search.prepared.algorithms.products
     assert tried[0]["measured"]["extra_blocks"] == formats.extra_blocks
 
 
 def test_a_forced_algorithm_is_taken_whatever_it_errs():
     options = BuildOptions(("dfd", "difd"), **CORE, width=10, algorithms={"gradient": "repeated"})
-    assert search_build(load_urdf(path("toy")), options).algorithms.gradient == "repeated"
+    assert search_build(load_urdf(path("toy")), options).prepared.algorithms.gradient == "repeated"
 
 
 @pytest.mark.parametrize("name", ["arm", pytest.param("iiwa14", marks=pytest.mark.verify)])
@@ -104,7 +104,7 @@ def test_at_a_width_an_algorithm_with_far_larger_errors_is_not_taken(name, tmp_p
         file.write_text(light_arm(joints=4))
     options = BuildOptions(("dfd", "difd"), ii=4, samples=128, width=18)
     search = search_build(load_urdf(file), options, Overrides(any_forces=True))
-    assert search.algorithms.gradient == "corrected"
+    assert search.prepared.algorithms.gradient == "corrected"
     best, *others = search.prepared.model.choice.tried
     repeated = next(own for own in others if own["measured"])
     assert repeated["algorithms"]["gradient"] == "repeated"

@@ -17,7 +17,7 @@ from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.options.build import DEFAULT_MAX_ERROR
 from rbdhw.quantize.forecast import Accuracy
 
-LARGE_SAVING = 0.9
+LARGE_SAVING = 0.85
 """The share of the cost at the budget below which it is worth a second search for number formats."""
 
 SMALL_SAVING = 1.1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbdhw.fixed.gains import Gains, gains
+from rbdhw.fixed.gains import Gains, Row, gains
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.graph import Op
@@ -124,7 +124,7 @@ def test_all_sines_and_cosines_have_the_same_width():
     )
     turns = {i for i, node in enumerate(graph.nodes) if node.op in (Op.SIN, Op.COS)}
     for allowed in (1e-2, 1e-4, 1e-6):
-        widths = found.widths(27, {ID: allowed})
+        widths = found.widths(27, {Row("id.tau", "box"): allowed})
         assert {widths.bits[i] for i in turns} == {widths.turn}
         assert turns <= widths.spared if widths.turn > 18 else not turns & widths.spared
     assert widths.turn > 18

@@ -24,9 +24,8 @@ from benchmarks.synthesis import Subject, known_counts
 from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
 from rbdhw.estimate.model import shares
-from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.explore.algorithm_search import make_plan, search_build
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
@@ -94,9 +93,7 @@ def measure_link() -> Rows:
         for number, clock_mhz in EDGES:
             pacing = Pacing(bandwidth=BANDWIDTH)
             options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
-            build = (
-                build.with_options(options) if build else BuildSearch(prepare_build(source, options), options)
-            )
+            build = build.with_options(options) if build else search_build(source, options)
             plan = build.plan(build.interval())
             packets = traffic(plan.interface)["dfd"]
             most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.ii

@@ -10,8 +10,9 @@ from benchmarks.integrators import BITS
 from benchmarks.rows import Row, Rows
 from rbdhw.cores.loop import LoopCore
 from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.plan import Scheduled
-from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.explore.search import BuildSearch
 from rbdhw.options.build import LOOP, BuildOptions
 
 BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
@@ -28,7 +29,7 @@ def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] 
     rows: Rows = []
     for name, function in builds:
         options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024)
-        search = BuildSearch(prepare_build(robot_of(name), options), options)
+        search = search_build(robot_of(name), options)
         for ii in among:
             chosen = _sharing(search.schedule(search.choose(ii).core, ii))
             for own in _ways(search, ii):

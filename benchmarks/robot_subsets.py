@@ -26,7 +26,7 @@ SUBSETS = {("id", "fd"): 40, ("fd",): 40, ("dfd", "difd"): 14, ("step",): 40}
 Larger robots take many minutes each.
 """
 
-SAMPLES = 128
+SAMPLES = 512
 """Tasks of the ranges; four times as many are held out."""
 
 

@@ -157,7 +157,8 @@ class AccuracyChoice:
         """Return whether a forecast may meet the budget, which the first one missed."""
         assert first.forecast is not None
         assert self.budget is not None
-        ratio = first.accuracy.bound / first.forecast.bound
+        bound = first.accuracy.bound
+        ratio = bound / first.forecast.bound if math.isfinite(bound) else 1.0
         return not self._misses(candidate) or ratio * candidate.accuracy.bound < PROMISING * self.budget
 
     def _is_better(self, candidate: Candidate, first: Candidate) -> bool:
@@ -245,14 +246,16 @@ def explain(
     names = differing([best, *others], steps) or differing(candidates, steps) or steps
     reason = f"{refusal.reason}; this is by {name_of(best.algorithms, names)}"
     if others:
-        errors = [told_apart(own.accuracy.bound, budget, digits=2)[0] for own in others]
-        texts = (
-            f"{name_of(own.algorithms, names)} (supports {error})"
-            for own, error in zip(others, errors, strict=True)
-        )
+        texts = (f"{name_of(own.algorithms, names)} ({_support(own, budget)})" for own in others)
         reason += f"; also tried: {'; '.join(texts)}"
     left = len(candidates) - 1 - len(others)
     if left:
         reason += f"; {left} more would not meet it by prediction"
     options = "".join(f"--algorithm {own}, " for own in remedy.split(", ") if own)
     return replace(refusal, reason=reason, remedy=refusal.remedy.replace("use ", f"use {options}", 1))
+
+
+def _support(candidate: Candidate, budget: float) -> str:
+    """Return the budget that a measured candidate supports."""
+    bound = candidate.accuracy.bound
+    return f"supports {told_apart(bound, budget, digits=2)[0]}" if math.isfinite(bound) else "overflows"

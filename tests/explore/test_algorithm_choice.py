@@ -159,10 +159,11 @@ def test_only_so_many_are_measured_before_a_budget_is_refused():
     assert len(bench.measured) == 1 + MOST_MEASURED
 
 
-def test_a_refusal_names_what_was_tried_and_what_may_help():
+@pytest.mark.parametrize(("bound", "told"), [(3e-3, "supports 0.003"), (math.inf, "overflows")])
+def test_a_refusal_names_what_was_tried_and_what_may_help(bound, told):
     block = Algorithms(inverse="block_pivots")
     facts = {
-        SOLVES: (900.0, {"fd": 3e-3}, 0),
+        SOLVES: (900.0, {"fd": bound}, 0),
         DENSE: (950.0, {"fd": 1.4e-3}, 0),
         block: (960.0, {"fd": 2e-3}, 0),  # too far from the budget to be measured
     }
@@ -172,7 +173,7 @@ def test_a_refusal_names_what_was_tried_and_what_may_help():
     assert own.where == "max-error"
     assert own.reason == (
         "no supported width meets 0.001; this is by products=dense; "
-        "also tried: products=solves (supports 0.003); 1 more would not meet it by prediction"
+        f"also tried: products=solves ({told}); 1 more would not meet it by prediction"
     )
     assert own.remedy == (
         "use --algorithm inverse=articulated, --algorithm forward=inverse, a larger --max-error"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rbdhw.domain.bounds import Domain, with_time_step
+from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.plan import Prepared
 from rbdhw.explore.search import BuildSearch
@@ -54,7 +55,10 @@ def _refusal(robot: Robot, rewritten: Robot, domain: Domain, functions: tuple[st
     if any(FUNCTIONS[function].takes_inverse for function in functions):
         domain = add_inverse_bounds(domain, robot, options)
     if any_takes(functions, "h"):
-        domain = with_time_step(domain, robot, None)
+        try:
+            domain = with_time_step(domain, robot, None)
+        except InputError:  # joints that cross their range within the least step: no matter of algorithms
+            return ""
     graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
     prepared = Prepared(model, domain, graph)
     widest = BuildSearch(prepared, options).formats(CORES[0], options.least_ii)

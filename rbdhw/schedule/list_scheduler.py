@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from graphlib import TopologicalSorter
 
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
@@ -69,25 +70,11 @@ def list_schedule(problem: Problem) -> Schedule:
 def _urgency(problem: Problem, users: list[list[int]]) -> list[float]:
     """Return the time (ns) from each group's start to the end of the longest path through it."""
     urgency = [0.0] * len(problem.groups)
-    for g in reversed(_topological(users)):
+    for g in TopologicalSorter(dict(enumerate(users))).static_order():  # users first
         step = problem.steps[problem.groups[g][0]]
         own = step.delay + step.latency * problem.period
         urgency[g] = own + max((urgency[user] for user in users[g]), default=0.0)
     return urgency
-
-
-def _topological(users: list[list[int]]) -> list[int]:
-    waiting = Counter(user for line in users for user in line)
-    ready = [i for i in range(len(users)) if waiting[i] == 0]
-    order: list[int] = []
-    while ready:
-        i = ready.pop()
-        order.append(i)
-        for user in users[i]:
-            waiting[user] -= 1
-            if waiting[user] == 0:
-                ready.append(user)
-    return order
 
 
 class _Placer:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import encode, merge, requests
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
 from rbdhw.runtime.cache import user_cache
 from rbdhw.sim import bulk
-from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.verilator import Disturbance
 
 MOST = 65_536

@@ -31,7 +31,7 @@ from rbdhw.frontend.algorithms import NEEDED_BY
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.functions import record
 from rbdhw.golden.error_norm import function_errors
-from rbdhw.interface import unflatten
+from rbdhw.model.interface import unflatten
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.protocol import flag_values
 from rbdhw.robot.model import Robot

@@ -37,7 +37,7 @@ from rbdhw.golden.pinocchio import Reference
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
-from rbdhw.interface import unflatten
+from rbdhw.model.interface import unflatten
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, flag_values
 from rbdhw.quantize.formats import choose_formats

@@ -22,7 +22,7 @@ from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import interpret
-from rbdhw.interface import unflatten
+from rbdhw.model.interface import unflatten
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary

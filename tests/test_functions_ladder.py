@@ -12,15 +12,15 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.cores.core import Core
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.frontend.base import load_mounted
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import CODES, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from tests.support.builds import random_words

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from rbdhw.cores.steps import StepsCore
 from rbdhw.estimate.edge import Port
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import CHAIN_CORE
 from rbdhw.rtl.serial_chain import SerialChain, serial_latency
 from rbdhw.rtl.serial_edge import serial_packet_latency

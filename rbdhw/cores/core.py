@@ -19,7 +19,7 @@ from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import BuildOptions
 from rbdhw.rtl.edge import CoreComponent
 from rbdhw.rtl.lane import waiting_places

@@ -35,10 +35,8 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.program_interface import program_interface
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
@@ -46,7 +44,9 @@ from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.serialize import program_from_json, program_to_json
-from rbdhw.interface import Interface
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import Interface
+from rbdhw.model.program_interface import program_interface
 from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
 from rbdhw.protocol import (
     BASE_HELD,

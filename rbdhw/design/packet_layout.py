@@ -7,7 +7,7 @@ from typing import Any
 from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, rollout_feedback
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import (
     COMMANDS,
     EXTENDED,

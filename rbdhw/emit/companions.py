@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rbdhw.design.folder import Design
-from rbdhw.sim.primitives import models_of
-from rbdhw.sim.selftest import selftest
+from rbdhw.emit.selftest import selftest
+from rbdhw.rtl.simulation_models import models_of
 from rbdhw.software.exact import model_files
 from rbdhw.target import Target
 

@@ -11,7 +11,7 @@ from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.estimate.preparation import preparation_cells
 from rbdhw.estimate.serial_edge import serial_cells, shared_numbers
 from rbdhw.fixed.rollout import RolloutShape, force_words, state_words
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import places, streams

@@ -10,7 +10,7 @@ from rbdhw.fixed.cost import WEIGHTED
 from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.normal import OCTAVE_BITS, PLACE_BITS, ROUNDS, SAMPLE, segments
 from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rollout_terms
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import COST, GAINS, SAMPLES
 from rbdhw.rtl.adder_tree import ADDENDS
 from rbdhw.rtl.normal import BLOCK_CYCLES, ROUNDS_A_CYCLE

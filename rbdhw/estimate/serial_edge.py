@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbdhw.estimate.fabric import Cells, Fabric
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import HEADER_BITS
 from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.serial_layout import Column, Packing, Reader, columns, distinct, packing

@@ -9,7 +9,6 @@ from typing import Any
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline import PipelineCore
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import Domain
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
@@ -20,7 +19,8 @@ from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
-from rbdhw.interface import Interface
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import Interface
 from rbdhw.quantize.formats import Formats
 from rbdhw.schedule.model import Bound
 from rbdhw.target import Target

@@ -11,7 +11,6 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core
 from rbdhw.cores.core import Core
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.design.traffic import Traffic, traffic
 from rbdhw.domain.bounds import Domain, input_domain, with_multipliers, with_time_step
 from rbdhw.domain.overrides import Overrides, ParameterBounds
@@ -30,6 +29,7 @@ from rbdhw.frontend.solvability import check_solvable
 from rbdhw.frontend.stage_loop import record_loop
 from rbdhw.graph.sweeps import unroll
 from rbdhw.graph.twins import no_twins
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.options.build import (
     ASKED_FOR,
     CHAIN_CORE,

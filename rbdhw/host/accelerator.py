@@ -18,12 +18,12 @@ from rbdhw.host.binding import Call, decline
 from rbdhw.host.engines import open_engine
 from rbdhw.host.methods import arguments_checked, method, results_type
 from rbdhw.host.tasks import as_batch, read_arrays
+from rbdhw.model.arrays import as_numbers, as_whole, check_parameters
+from rbdhw.model.packets import OVERFLOW, check_finite
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.robot.unit_length import off_unit
-from rbdhw.sim.arrays import as_numbers, as_whole, check_parameters
-from rbdhw.sim.packets import OVERFLOW, check_finite
 from rbdhw.sim.rollout import applied_forces, roll_out
 
 Array = NDArray[np.float64]

@@ -17,13 +17,13 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.host.binding import Call, bind, decline
 from rbdhw.host.methods import results_type
+from rbdhw.model.arrays import check_arrays, check_optional
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_values, nominal_parameters
 from rbdhw.runtime.files import is_folder
-from rbdhw.sim.arrays import check_arrays, check_optional
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from rbdhw.sim.run import rtl
 from rbdhw.software import folder as software_folder
 from rbdhw.software.arrays import Array

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.arrays import kind_of
 from rbdhw.errors import InputError
+from rbdhw.model.arrays import as_numbers, check_taken, task_shapes
 from rbdhw.robot.model import Robot
-from rbdhw.sim.arrays import as_numbers, check_taken, task_shapes
 
 Array = NDArray[np.float64]
 

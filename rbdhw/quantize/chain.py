@@ -25,12 +25,12 @@ from rbdhw.fixed.widths import Widths, plain_widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.sweeps import Given, Sweep, Sweeps, run
+from rbdhw.model.packets import quantise
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import COARSEST_STEP, NOISE_PASSES, Formats, accelerator_model, function_errors
 from rbdhw.quantize.magnitudes import NOISE_MARGIN, NOISY
 from rbdhw.quantize.observation import Draws, Trials, draw_trials, sample_inputs
-from rbdhw.sim.packets import quantise
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,6 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.model import AcceleratorModel
-from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.domain.strata import STRATA
@@ -29,6 +27,10 @@ from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
 from rbdhw.graph.twins import Group, Twins
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.program_interface import program_interface
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
@@ -37,8 +39,6 @@ from rbdhw.quantize.observation import Observed, Trials
 from rbdhw.quantize.reasons import node_reason
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.runtime.garbage_collector import seldom_collect
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from rbdhw.target import target
 
 Array = NDArray[np.float64]

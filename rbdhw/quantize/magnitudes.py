@@ -12,9 +12,9 @@ from rbdhw.fixed.gains import TINY
 from rbdhw.fixed.program import Program
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
+from rbdhw.model.packets import quantise
 from rbdhw.passes.specialise import reached_nodes
 from rbdhw.protocol import FUNCTIONS, flag_values
-from rbdhw.sim.packets import quantise
 
 Array = NDArray[np.float64]
 

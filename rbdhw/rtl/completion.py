@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.domain_check import CHECKED

@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import SINGLE_BITS, Interface
+from rbdhw.model.interface import SINGLE_BITS, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed

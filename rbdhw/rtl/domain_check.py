@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.arithmetic import split_sum
 
 CHECKED = 2

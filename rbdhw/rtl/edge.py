@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from amaranth.hdl import Cat, Module
 from amaranth.lib import wiring
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import LOAD_PARAMETERS
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion, places, streams

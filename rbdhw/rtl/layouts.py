@@ -9,7 +9,7 @@ from amaranth.hdl import Cat
 from amaranth.lib import data
 
 from rbdhw.fixed.program import Word
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import HEADER, HIGH_CODE
 
 REQUEST_HEADER = data.StructLayout({name: width for name, (_, width) in HEADER.items()})

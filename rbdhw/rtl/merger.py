@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.layouts import beat_layout
 
 PREFERENCE = 4

@@ -8,7 +8,7 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.arithmetic import split_sum
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.hdl import Module, ResetSignal
 from amaranth.lib import wiring
 
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
 
 

@@ -13,7 +13,7 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.normal import SAMPLE
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import force_words, rollout_feedback, rollout_terms
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import COST, GAINS, LOAD, LOAD_COST, LOAD_GAINS, SAMPLES
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.cost import StageCost, cost_latency

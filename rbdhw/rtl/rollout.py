@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import constant_words, force_words, rollout_feedback, state_words
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOAD_GAINS, LOADED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE

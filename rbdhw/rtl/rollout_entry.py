@@ -17,7 +17,7 @@ from rbdhw.fixed.rollout import (
     rollout_terms,
     state_words,
 )
-from rbdhw.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import COST, HEADER, SAMPLES
 from rbdhw.rtl.arithmetic import half
 

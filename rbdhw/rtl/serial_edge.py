@@ -11,7 +11,7 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.layouts import request_layout
 from rbdhw.rtl.packet_turns import Collector, Distributor
 from rbdhw.rtl.ports import connect_ports, conversion_latency

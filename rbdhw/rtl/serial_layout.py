@@ -12,7 +12,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.step_program import StepProgram
 from rbdhw.graph.sweeps import Given
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, header_fields
 from rbdhw.rtl.column_reader import NUMBER_LATENCY, WAITING, ColumnReader, numbers_layout
 from rbdhw.rtl.layouts import REQUEST_HEADER, code_in, request_layout

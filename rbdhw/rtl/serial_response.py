@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import Status
 from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.completion import QUEUE, SPARE, Credits

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import COST, EXTENDED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
@@ -75,7 +75,7 @@ class Accelerator(wiring.Component):
     -------
     s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast
         Requests. Of several pairs of streams, pair k has ``s_axis_k_tdata`` and so on
-        (:attr:`~rbdhw.interface.Interface.ports`).
+        (:attr:`~rbdhw.model.interface.Interface.ports`).
     m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast
         Responses, from registers.
 

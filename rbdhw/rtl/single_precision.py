@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.single_precision import EXPONENT_ALL_ONES, EXPONENT_BIAS, FRACTION_BITS
-from rbdhw.interface import SINGLE_BITS
+from rbdhw.model.interface import SINGLE_BITS
 
 SINGLE = data.StructLayout({"fraction": FRACTION_BITS, "exponent": 8, "sign": 1})
 MANTISSA_BITS = FRACTION_BITS + 1

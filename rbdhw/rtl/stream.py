@@ -8,7 +8,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER_BITS, header_fields
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.layouts import (

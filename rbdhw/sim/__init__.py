@@ -1,1 +1,1 @@
-"""Verification of the generated hardware: the bit-exact model, the simulation benches and diagnosis."""
+"""Verification of the generated hardware: the simulation benches and their reports."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.replacement import VERILOG
-from rbdhw.sim.packets import Beats
+from rbdhw.model.packets import Beats
 from rbdhw.sim.tools import clean_environment, failure
 from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
 

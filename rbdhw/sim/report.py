@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
+from rbdhw.model.diagnosis import Cause
 from rbdhw.protocol import ROLLOUT
-from rbdhw.sim.diagnosis import Cause
 from rbdhw.sim.rollout_check import RolloutReport
 from rbdhw.sim.verilator import Disturbance
 

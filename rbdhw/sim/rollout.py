@@ -1,132 +1,98 @@
-"""Rollouts in the arrays of the user's interface."""
+"""Rollouts in the arrays of the user's interface, by each engine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
-from rbdhw.errors import InputError
-from rbdhw.fixed.cost import COST_POINT
-from rbdhw.fixed.normal import normal_samples
 from rbdhw.fixed.rollout import force_words
-from rbdhw.golden.rollout import cost as golden_cost
-from rbdhw.golden.rollout import rollout as golden_rollout
-from rbdhw.protocol import NEXT_STATE
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.arrays import as_numbers
+from rbdhw.model.loads import load_packets, loads_of
+from rbdhw.model.packets import OVERFLOW, Beats, answers, merge
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.codec import (
+    check,
+    decode_answers,
+    golden_answers,
+    golden_forces,
+    prepare,
+    prepare_checked,
+)
+from rbdhw.model.rollouts.evaluate import Answered, Rollouts, compute, step_forces
+from rbdhw.model.rollouts.packets import (
+    asks_for_states,
+    read_responses,
+    rollout_requests,
+    row_requests,
+    sort_responses,
+)
+from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
 from rbdhw.robot.unit_length import off_unit
-from rbdhw.sim.arrays import as_numbers, check_arrays
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import OVERFLOW, decode, encode
-from rbdhw.sim.rollout_arrays import COSTS, FEEDBACK, check_costs, check_feedback, check_samples
-from rbdhw.sim.rollout_model import SEED, Answered, Rollouts, compute, sent_after, step_forces
-from rbdhw.sim.rollout_packets import simulate_rollouts
-from rbdhw.sim.rollout_rows import Given, cost_scale, repeated, rows_of
-from rbdhw.sim.rollout_signs import with_near_quaternions, with_signs
+from rbdhw.sim.tools import SimulationError
+from rbdhw.sim.verilator import Disturbance, build, exchange
 from rbdhw.software.exact_library import ExactLibrary
 
 Array = NDArray[np.float64]
 
-
-def prepare(
-    model: AcceleratorModel, arrays: Mapping[str, Array], every: int, states: bool = True
-) -> Rollouts:
-    """Return the rollouts that arrays of the user's interface describe.
-
-    Raises
-    ------
-    InputError
-        The build takes no rollouts, or not as many steps; or an array is not usable.
-    """
-    return prepare_checked(model, check(model, arrays, every), every, states)
+AT_ONCE = 4096
+"""The rollouts of one simulation."""
 
 
-def prepare_checked(model: AcceleratorModel, given: Given, every: int, states: bool = True) -> Rollouts:
-    """Return the rollouts of checked arrays."""
-    words = encode(model, "step", given.states | {"tau": np.zeros_like(given.states["v"])})
-    own = model.interface.words("step")
-    constant = {} if given.seed is None else {SEED: given.seed}
-    constant |= {word.name: words[word.name] for word in own.inputs if word not in force_words(own)}
-    return Rollouts(constant, rows_of(model, given), every, states)
-
-
-def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> Given:
-    """Return the checked arrays of rollouts.
+def simulate_rollouts(
+    directory: Path, model: AcceleratorModel, own: Rollouts, cache: Path | None = None
+) -> Answered:
+    """Return the answers of the Verilog in a folder.
 
     Raises
     ------
-    InputError
-        As :func:`prepare`.
+    SimulationError
+        If it cannot be built, or does not answer every rollout.
     """
-    shape = model.interface.rollout
-    if shape is None:
-        raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")
-    tau = as_numbers("array 'tau'", arrays["tau"])
-    if tau.ndim != 2 or not 1 <= len(tau) <= shape.horizon:
-        expected = f"(K, {model.robot.nv}) for K of 1 to {shape.horizon} steps"
-        longer = tau.ndim == 2 and len(tau) > shape.horizon
-        remedy = "generate with a larger --horizon" if longer else ""
-        raise InputError("array 'tau'", f"shape {tau.shape}", expected, remedy)
-    if not 0 <= every <= shape.horizon:
-        raise InputError("every", str(every), f"0 to {shape.horizon} steps")
-    loaded = ("tau", "std", SEED, *COSTS, *FEEDBACK)
-    own = {name: array for name, array in arrays.items() if name not in loaded}
-    checked = check_arrays(model.robot, model.fext, own)
-    if not len(checked["q"]):
-        raise InputError("array 'q'", "no row", "a first state for each rollout")
-    first = repeated({"q": own["q"]}, len(tau))
-    forces = check_arrays(model.robot, model.fext, first | {"tau": tau})["tau"]
-    samples = check_samples(model, arrays, len(checked["q"]), len(tau))
-    costs, feedback = check_costs(model, arrays, len(tau)), check_feedback(model, arrays, len(tau))
-    return with_near_quaternions(model.robot, Given(checked, forces, *samples, costs, feedback))
+    executable = build(directory, cache)
+    parts = []
+    for start in range(0, own.tasks, AT_ONCE):
+        words = {name: values[start : start + AT_ONCE] for name, values in own.words.items()}
+        part = replace(own, words=words)
+        asked = _packets(model, part)
+        surplus = part.tasks * (len(part.sent) - 1)
+        (outcome,) = exchange(executable, [asked], Disturbance(surplus=surplus))
+        found = answers(model, outcome.responses, asks_for_states(model, own.states))[ROLLOUT]
+        packets = sort_responses(found.packets)
+        if outcome.violations or len(packets) != part.tasks * len(part.sent) or not found.whole.all():
+            raise SimulationError(f"{directory}: the RTL did not answer every rollout of {part.tasks}")
+        parts.append(read_responses(model, part, packets))
+    return Answered(
+        np.concatenate([part.status for part in parts]),
+        np.concatenate([part.first_flagged for part in parts]),
+        {name: np.concatenate([part.states[name] for part in parts]) for name in parts[0].states},
+        np.concatenate([part.cost for part in parts]),
+    )
 
 
-def decode_answers(
-    model: AcceleratorModel, given: Given, answered: Answered
-) -> dict[str, NDArray[np.generic]]:
-    """Return ``states`` (N, M, nq + nv), ``first_flagged`` (N,) and ``status`` (N,) of N rollouts.
+def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
+    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers.
 
-    In a build with costs there is also the ``cost`` (N,) of all steps, and without the words of states they
-    are left out. The status counts all steps. States from step ``first_flagged`` on are not to be trusted,
-    and neither are costs of flagged rollouts.
+    Loads of parameters come in between.
     """
-    found: dict[str, NDArray[np.generic]] = {}
-    if answered.states:
-        flat = {name: words.ravel() for name, words in answered.states.items()}
-        size = model.robot.nq + model.robot.nv
-        states = decode(model, "step", flat)[NEXT_STATE].reshape(*answered.status.shape, size)
-        found["states"] = with_signs(states, given.signs)
-    if given.costs is not None:
-        found["cost"] = np.ldexp(answered.cost[:, -1] * cost_scale(model, given), -COST_POINT)
-    return found | {"first_flagged": answered.first_flagged[:, -1], "status": answered.status[:, -1]}
-
-
-def golden_answers(
-    model: AcceleratorModel, arrays: Mapping[str, Array], every: int, states: bool = True
-) -> dict[str, NDArray[np.generic]]:
-    """Return the same in double precision; nothing is flagged."""
-    given = check(model, arrays, every)
-    limits, wraps = np.asarray(model.domain.bounds["tau"]), np.asarray(model.domain.wraps)
-    own = given.states | {"tau": _golden_forces(given)}
-    after, forces = golden_rollout(model.robot, own, limits, given.feedback, wraps)
-    found: dict[str, NDArray[np.generic]] = {}
-    if states or given.costs is None:
-        found["states"] = with_signs(after[:, sent_after(len(given.tau), every) - 1], given.signs)
-    if given.costs is not None:
-        found["cost"] = golden_cost(after, forces, given.costs, wraps)
-    none = np.zeros(len(after), np.int64)
-    return found | {"first_flagged": none, "status": none}
-
-
-def _golden_forces(given: Given) -> Array:
-    """Return the forces (K, nv) of all rollouts, or with samples (N, K, nv), before they are limited."""
-    if given.seed is None:
-        return given.tau
-    steps, coordinates = given.tau.shape
-    return given.tau + given.std * normal_samples(given.seed, np.arange(steps), coordinates)
+    each = np.ones(own.tasks, np.int64)
+    tags = np.arange(own.tasks)
+    asked = {name: row_requests(model, own.rows, name) for name in model.interface.row_commands}
+    places, first = {}, 0
+    for name, packets in asked.items():
+        places[name] = first + np.arange(len(packets))
+        first += len(packets)
+    asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
+    loads = loads_of(model, "step", own.words)
+    places[ROLLOUT] = first + tags + loads.before
+    if len(loads.places):
+        asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places
+    return merge(places, asked)
 
 
 def applied_forces(model: AcceleratorModel, arrays: Mapping[str, Array], engine: str) -> Array:
@@ -136,7 +102,7 @@ def applied_forces(model: AcceleratorModel, arrays: Mapping[str, Array], engine:
     """
     if engine == "golden":
         given, limits = check(model, arrays, 0), np.asarray(model.domain.bounds["tau"])
-        found = np.clip(_golden_forces(given), limits[:, 0], limits[:, 1])
+        found = np.clip(golden_forces(given), limits[:, 0], limits[:, 1])
         return np.broadcast_to(found, (len(given.states["q"]), *given.tau.shape)).copy()
     own = prepare(model, arrays, 0)
     found = np.zeros((own.tasks, own.steps, model.robot.nv))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdhw.design.folder import Design
-from rbdhw.sim.diagnosis import Cause, merge_causes
-from rbdhw.sim.rollout_stream import draw_stream
+from rbdhw.model.diagnosis import Cause, merge_causes
+from rbdhw.model.rollouts.stream import draw_stream
 from rbdhw.sim.verilator import Disturbance, Exchange
 
 MOST = 256
@@ -37,7 +37,7 @@ def check_rollouts(
     traffic: Disturbance,
     exchange: Callable[..., list[Exchange]],
 ) -> tuple[RolloutReport, tuple[Cause, ...]]:
-    """Send rollouts of :mod:`rbdhw.sim.rollout_draw`, and compare every answer with the model's.
+    """Send rollouts of :mod:`rbdhw.model.rollouts.draw`, and compare every answer with the model's.
 
     Returns
     -------
@@ -49,5 +49,6 @@ def check_rollouts(
     stream = draw_stream(design, count, horizon, rng)
     disturbed = Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=stream.surplus)
     (outcome,) = exchange(requests=[stream.beats], traffic=disturbed)
-    report = RolloutReport(count, stream.steps, stream.count_mismatches(outcome), stream.flagged)
+    wrong = outcome.violations + stream.count_mismatches(outcome.responses)
+    report = RolloutReport(count, stream.steps, wrong, stream.flagged)
     return report, merge_causes(stream.causes)

@@ -14,16 +14,10 @@ from rbdhw import golden
 from rbdhw.design.folder import Design, read
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
-from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT
-from rbdhw.robot.unit_length import off_unit
-from rbdhw.runtime.files import check_file, replace_file
-from rbdhw.sim.archive import read_archive
-from rbdhw.sim.arrays import as_numbers, check_arrays, check_optional
-from rbdhw.sim.diagnosis import Cause, diagnose, explain_circles, order_causes
-from rbdhw.sim.loads import load_packets, loads_of
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import (
+from rbdhw.model.arrays import as_numbers, check_arrays, check_optional
+from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
+from rbdhw.model.loads import load_packets, loads_of
+from rbdhw.model.packets import (
     OVERFLOW,
     TAGS,
     answers,
@@ -35,11 +29,18 @@ from rbdhw.sim.packets import (
     requests,
     unpack,
 )
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.arrays import COSTS, FEEDBACK
+from rbdhw.model.rollouts.codec import check, prepare_checked
+from rbdhw.model.rollouts.diagnosis import explain_rollouts
+from rbdhw.model.rollouts.evaluate import SEED
+from rbdhw.progress import Progress, silent
+from rbdhw.protocol import BASE, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.robot.unit_length import off_unit
+from rbdhw.runtime.archive import read_archive
+from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
-from rbdhw.sim.rollout import check, prepare_checked, roll_out
-from rbdhw.sim.rollout_arrays import COSTS, FEEDBACK
-from rbdhw.sim.rollout_diagnosis import explain_rollouts
-from rbdhw.sim.rollout_model import SEED
+from rbdhw.sim.rollout import roll_out
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.units import suspicions
 from rbdhw.sim.verilator import Disturbance, build, exchange

@@ -24,15 +24,9 @@ from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
-from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
-from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
-from rbdhw.sim import bulk as bulk_bench
-from rbdhw.sim import verilator
-from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes, order_causes
-from rbdhw.sim.loads import Loads, draw_loads, load_packets
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import (
+from rbdhw.model.diagnosis import Cause, diagnose, merge_causes, order_causes
+from rbdhw.model.loads import Loads, draw_loads, load_packets
+from rbdhw.model.packets import (
     Answers,
     Beats,
     Bytes,
@@ -44,6 +38,12 @@ from rbdhw.sim.packets import (
     requests,
     responses,
 )
+from rbdhw.model.responses import respond
+from rbdhw.progress import Progress, silent
+from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
+from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
+from rbdhw.sim import bulk as bulk_bench
+from rbdhw.sim import verilator
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
 from rbdhw.sim.verilator import Disturbance, Exchange

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from rbdhw.design.digests import top_module
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
+from rbdhw.model.packets import Beats
+from rbdhw.rtl.simulation_models import models
 from rbdhw.runtime.build_folder import BUILD_PREFIX, make_build_folder
 from rbdhw.runtime.cache import is_whole, keep, process_folder, user_cache
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE
 from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
-from rbdhw.sim.packets import Beats
-from rbdhw.sim.primitives import models
 from rbdhw.sim.tools import Tools, clean_environment, failure, find_tools
 
 SINGLE_FILE = 2_000_000

@@ -16,11 +16,11 @@ from itertools import chain
 from typing import ClassVar
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.fixed.angles import TURN, TURN_REST
 from rbdhw.fixed.program import Word
-from rbdhw.interface import SINGLE_BITS, FunctionWords
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import SINGLE_BITS, FunctionWords
 from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.software.arrays import Array, Place, arrays_of, places_of
 from rbdhw.software.c_text import comment, fill, integer, table

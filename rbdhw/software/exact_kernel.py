@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rbdhw.fixed.format import align
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, exact_interval
-from rbdhw.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords
 from rbdhw.software.c_text import fill, integer
 from rbdhw.software.exact_units import Units
 from rbdhw.software.straight_line import Block, split_into_blocks

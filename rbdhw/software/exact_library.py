@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library
@@ -56,7 +56,7 @@ class ExactLibrary:
     def respond(
         self, function: str, words: Mapping[str, Integers], extended: bool = False
     ) -> tuple[Integers, dict[str, Integers]]:
-        """Return the status (N,) and the output words of N tasks, as :func:`rbdhw.sim.model.respond`."""
+        """Return the status (N,) and the output words (N,), as :func:`rbdhw.model.responses.respond`."""
         tasks = len(next(iter(words.values())))
         given = [words[word.name] for word in self._model.interface.inputs(function, extended)]
         names = [word.name for word in self._model.interface.outputs(function, extended)]

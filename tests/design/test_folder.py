@@ -16,11 +16,11 @@ from rbdhw.design.entries import Operations
 from rbdhw.design.entry import parse_manifest
 from rbdhw.design.folder import read, write
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.program_interface import program_interface
 from rbdhw.design.replacement import FILES, check_output
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Operand, Word
+from rbdhw.model.program_interface import program_interface
 from rbdhw.protocol import CODES
 from rbdhw.robot.model import JointKind
 from rbdhw.runtime.build_folder import make_build_folder

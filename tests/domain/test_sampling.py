@@ -15,12 +15,12 @@ from rbdhw.domain.forces import OVERSHOOT, Forces
 from rbdhw.domain.overrides import JointBounds, Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.domain.sampling import EXTREMES, sample
+from rbdhw.model.arrays import check_parameters
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.parameters import load_inertias, unphysical
 from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.arrays import check_parameters
 from tests.support.designs import rail
 from tests.support.strategies import robots
 

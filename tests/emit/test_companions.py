@@ -19,14 +19,14 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
+from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
 from rbdhw.frontend.functions import _Pipeline
 from rbdhw.golden import dynamics
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROW_COMMANDS
 from rbdhw.robots import path
-from rbdhw.sim.primitives import models, models_of
-from rbdhw.sim.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
+from rbdhw.rtl.simulation_models import models, models_of
 from rbdhw.sim.tools import find_verilator
 from rbdhw.target import target
 from tests.support.designs import rail_design

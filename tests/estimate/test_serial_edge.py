@@ -10,7 +10,7 @@ import pytest
 from rbdhw.cores.chain import ChainCore
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.target import target
 from tests.support.chains import chain, options_of, program_of
 

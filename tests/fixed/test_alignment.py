@@ -19,10 +19,10 @@ from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.model.packets import quantise
 from rbdhw.passes.twins import find_twins
 from rbdhw.scalar import Region
 from rbdhw.schedule.twins import shareable
-from rbdhw.sim.packets import quantise
 from rbdhw.target import target
 from tests.support.builds import of_the_box, torques
 from tests.support.limbs import limbed

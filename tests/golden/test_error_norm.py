@@ -10,14 +10,14 @@ from rbdhw.arrays import WordName, kind_of
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
 from rbdhw.golden.error_norm import function_errors, measure, parts_of, relative_errors
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from tests.support.mechanisms import mechanism
 from tests.support.references import references
 

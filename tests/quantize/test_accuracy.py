@@ -17,13 +17,13 @@ from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import Try
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import Formats
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from tests.support.builds import program_of
 
 TOY = load_urdf(path("toy"))

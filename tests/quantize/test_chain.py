@@ -13,12 +13,12 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import InputRange
 from rbdhw.frontend.chain import prepare_chain, record_chain
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize import chain as own
 from rbdhw.quantize.chain import choose_chain_formats, given_ranges
 from rbdhw.quantize.formats import Formats, accelerator_model
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from tests.support.chains import chain, domain_of, program_of
 
 

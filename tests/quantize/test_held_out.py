@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.strata import STRATA, draw
@@ -18,6 +17,9 @@ from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.graph.twins import no_twins
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.quantize.formats import Formats, accelerator_model, choose_formats
@@ -25,8 +27,6 @@ from rbdhw.quantize.observation import add_inverse_bounds, observe
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 from tests.support.example_robots import EXAMPLES
 from tests.support.mechanisms import mechanism, random_parents
 

@@ -13,12 +13,12 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import draw
 from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.model.diagnosis import diagnose
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.diagnosis import diagnose
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 
 TASKS = 1000
 

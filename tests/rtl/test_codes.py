@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl import test_shell_floating as floating

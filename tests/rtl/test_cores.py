@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import pytest
 
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.lane import WAITING, Lane
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.turns import Turns

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rbdhw.fixed.evaluate import outside_domain
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, words
 

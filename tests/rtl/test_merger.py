@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.merger import PREFERENCE, Merger, precedence, quotas
 from tests.support.edge import DFD, DIFD, ID, collect, words
 

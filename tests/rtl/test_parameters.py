@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import LOAD_PARAMETERS
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import (

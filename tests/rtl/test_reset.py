@@ -15,7 +15,7 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.program import Program
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import FUNCTIONS as ARRAYS
 from rbdhw.rtl.array import ArrayComponent
 from rbdhw.rtl.completion import streams

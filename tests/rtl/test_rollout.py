@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from rbdhw.design.program_interface import program_interface
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import RolloutShape
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.model.program_interface import program_interface
 from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.rtl.rollout import Rollout, flights
 from rbdhw.rtl.shell import Accelerator

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.completion import OVERHEAD, SPARE, places
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_function, response, words

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords
 from rbdhw.options.build import DATA_WIDTHS
 from rbdhw.rtl.completion import RECORDED, buffer_depth, streams
 from rbdhw.rtl.shell import packet_latency

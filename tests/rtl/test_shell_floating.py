@@ -16,7 +16,7 @@ import pytest
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import DATA_WIDTHS
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import CODES
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
@@ -27,7 +27,7 @@ from tests.support.edge import (
 from tests.support.edge_tasks import accelerator, core_of
 
 VERILOG = """
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from tests.support.edge import FUNCTIONS, LATENCIES, FakeCore

@@ -16,10 +16,10 @@ from rbdhw.fixed.steps import join_steps, lower_steps, unroll_program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.sweeps import Constant, Shared, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
+from rbdhw.model.packets import quantise
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.stage_loop import task_words
 from rbdhw.robot.model import BASE, JointKind, Robot
-from rbdhw.sim.packets import quantise
 from rbdhw.target import target
 from tests.support.mechanisms import mechanism
 from tests.support.rtl_cores import Request, expected, responses

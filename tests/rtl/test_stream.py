@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.stream import Assembler, Serialiser
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
 

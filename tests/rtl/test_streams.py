@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import LOAD_PARAMETERS
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.lane import waiting_places

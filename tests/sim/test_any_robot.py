@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from rbdhw.design.folder import Design, write
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import load_mounted
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import encode
 from rbdhw.sim.run import load
 from rbdhw.sim.simulate import simulate
 from tests.support.mechanisms import mechanism, with_mimic, with_random_drives

@@ -7,8 +7,8 @@ import pytest
 
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import Beats, answers, encode, merge, requests
 from rbdhw.sim import bulk, verilator
-from rbdhw.sim.packets import Beats, answers, encode, merge, requests
 from rbdhw.sim.tools import SimulationError
 from rbdhw.sim.verilator import Disturbance, Exchange
 from tests.support.designs import rail_design

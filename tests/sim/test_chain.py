@@ -10,9 +10,9 @@ import pytest
 
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.model.responses import respond
 from rbdhw.options.build import Pacing
 from rbdhw.pipeline import build_design
-from rbdhw.sim.model import respond
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.chains import MODERATE, chain, options_of, tree

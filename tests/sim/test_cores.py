@@ -11,11 +11,11 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
 from tests.sim.test_latency import measured

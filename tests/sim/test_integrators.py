@@ -12,12 +12,12 @@ from rbdhw import golden
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
+from rbdhw.model.packets import OUTSIDE, OVERFLOW, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import OUTSIDE, OVERFLOW, encode
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
 from tests.conftest import headings

@@ -18,13 +18,13 @@ import pytest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.golden.dynamics import evaluate
+from rbdhw.model.packets import decode, encode, responses
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim import bulk
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode, responses
 from rbdhw.sim.verilator import Disturbance
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"

@@ -11,11 +11,11 @@ import pytest
 
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import encode, merge, requests
 from rbdhw.options.build import DATA_WIDTHS, NUMBERS, BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.verilator import Harness, make_simulator
 
 HARNESS = Path(__file__).with_name("alone.cpp")

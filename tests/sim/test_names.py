@@ -15,12 +15,12 @@ import rbdhw
 from rbdhw.boards.tools import find_tool
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import Beats, encode, merge, requests, responses
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.sim import bulk
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Beats, encode, merge, requests, responses
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.tools import find_verilator
 from rbdhw.sim.verilator import Disturbance

@@ -11,12 +11,15 @@ import pytest
 import rbdhw
 from rbdhw import golden
 from rbdhw.design.folder import Design, read, write
-from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.rollout import RolloutShape, state_words
+from rbdhw.model.packets import MALFORMED, OUTSIDE
+from rbdhw.model.program_interface import program_interface
+from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.draw import LEAVING
 from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import DEFAULT_HORIZON, BuildOptions, CoreRequest, Mounting
 from rbdhw.options.checks import check_options
@@ -24,14 +27,6 @@ from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.sim.packets import (
-    MALFORMED,
-    OUTSIDE,
-)
-from rbdhw.sim.rollout import (
-    prepare,
-)
-from rbdhw.sim.rollout_draw import LEAVING
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

@@ -18,14 +18,14 @@ from rbdhw.estimate.fabric import FABRICS
 from rbdhw.estimate.preparation import preparation_cells, preparation_products
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
+from rbdhw.model.packets import MALFORMED, OUTSIDE
+from rbdhw.model.rollouts.arrays import tangent_of
+from rbdhw.model.rollouts.codec import prepare
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_GAINS, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.sim.packets import MALFORMED, OUTSIDE
-from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_arrays import tangent_of
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

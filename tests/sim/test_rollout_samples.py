@@ -12,14 +12,14 @@ import rbdhw
 from rbdhw import golden
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.model.packets import OUTSIDE
+from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.evaluate import SEED
 from rbdhw.options.build import BuildOptions
 from rbdhw.options.checks import check_options
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
-from rbdhw.sim.packets import OUTSIDE
-from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_model import SEED
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

@@ -12,13 +12,13 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.base import mount
+from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 from rbdhw.sim.run import rtl, run
 from rbdhw.sim.tools import SimulationError
 from rbdhw.software.exact_library import ExactLibrary
@@ -368,7 +368,7 @@ def test_hardware_that_hangs_is_told(faulty_folder, cache, tmp_path):
 
 
 def test_more_tasks_than_tags_stay_in_step(rail_folder, cache, states, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbdhw.sim.packets.TAGS", 16)
+    monkeypatch.setattr("rbdhw.model.packets.TAGS", 16)
     monkeypatch.setattr("rbdhw.sim.run.TAGS", 16)
     for engine in ("model", "rtl"):
         run(rail_folder, "id", states(), tmp_path / engine, engine, cache=cache)

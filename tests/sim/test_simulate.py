@@ -11,6 +11,7 @@ import pytest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
+from rbdhw.model.packets import Answers, field
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
@@ -18,7 +19,6 @@ from rbdhw.robots import path
 from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim import verilator
-from rbdhw.sim.packets import Answers, field
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
 from rbdhw.sim.tools import SimulationError

@@ -10,12 +10,12 @@ import pytest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import encode, merge, requests
 from rbdhw.options.build import LOOP, BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.sim import bulk
-from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.mechanisms import mechanism

@@ -9,12 +9,12 @@ import pytest
 
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import encode, merge, requests
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.sim.bulk import build, exchange
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import encode, merge, requests
 from rbdhw.sim.run import rtl
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

@@ -16,8 +16,8 @@ from cocotb_tools import config
 
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
+from rbdhw.model.packets import Beats
 from rbdhw.sim import bulk, tools, verilator
-from rbdhw.sim.packets import Beats
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.tools import SimulationError, Tools, clean_environment
 from rbdhw.sim.verilator import AS_ONE_FILE, Disturbance, build, exchange

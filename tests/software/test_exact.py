@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from rbdhw.domain.sampling import sample
 from rbdhw.frontend.base import mount
+from rbdhw.model.packets import decode, encode, requests, responses
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode, requests, responses
 from rbdhw.software.compiler import find_compiler
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
@@ -228,7 +228,7 @@ import numpy as np
 from tests.conftest import headings
 from tests.software.test_exact import built
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from rbdhw.sim.model import respond
+from rbdhw.model.responses import respond
 from rbdhw.software.exact_library import ExactLibrary
 flags, *builds = sys.argv[1:]
 for build in builds:

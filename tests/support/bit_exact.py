@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
+from rbdhw.model.accelerator import AcceleratorModel
 
 FAR = 0.05
 """The share of words that are drawn from their whole format instead of their domain."""

@@ -21,12 +21,12 @@ from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import node_values
+from rbdhw.model.packets import quantise
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import Bound
-from rbdhw.sim.packets import quantise
 from rbdhw.target import target
 
 SAMPLES = 2048

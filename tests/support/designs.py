@@ -13,7 +13,6 @@ import numpy as np
 
 from rbdhw.design.folder import Design
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.program_interface import program_interface
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
@@ -22,6 +21,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
+from rbdhw.model.program_interface import program_interface
 from rbdhw.protocol import CODE_BITS, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from tests.support.manifests import ERROR, MANIFEST, RESULT

@@ -1,6 +1,6 @@
 """Streams of valid and invalid packets for any design, with the expected response of each packet.
 
-Invalid packets are made from valid ones of :mod:`rbdhw.sim.packets`. The expected response follows from the
+Invalid packets are made from valid ones of :mod:`rbdhw.model.packets`. The expected response follows from the
 specification of the packet interface and, for a task that is computed, from the bit-exact model.
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import Beats, encode, requests, responses
+from rbdhw.model.responses import respond
 from rbdhw.protocol import FUNCTIONS, HEADER, HEADER_BITS, LOADED, Status
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Beats, encode, requests, responses
 
 KINDS = (
     "good",

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import HEADER
 from tests.support.simulation import Simulation
 

@@ -8,7 +8,7 @@ import random
 from functools import lru_cache
 from typing import Any
 
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import (
     EXTENDED,

@@ -15,7 +15,7 @@ from rbdhw.frontend.functions import trace
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.interpret import interpret
-from rbdhw.interface import unflatten
+from rbdhw.model.interface import unflatten
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FLAGS, FUNCTIONS, flag_values
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

@@ -9,18 +9,18 @@ import numpy as np
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import LOAD, ROLLOUT
-from rbdhw.sim import bulk
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import MALFORMED, answers, merge, requests, responses
-from rbdhw.sim.rollout_model import SEED, Answered, Rollouts, compute
-from rbdhw.sim.rollout_packets import (
+from rbdhw.model.packets import MALFORMED, answers, merge, requests, responses
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.evaluate import SEED, Answered, Rollouts, compute
+from rbdhw.model.rollouts.packets import (
     asks_for_states,
     rollout_requests,
     rollout_responses,
     row_words,
     sort_responses,
 )
+from rbdhw.protocol import LOAD, ROLLOUT
+from rbdhw.sim import bulk
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words
 

@@ -13,7 +13,7 @@ from amaranth.hdl import Module, Mux, Signal
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import CODES, HEADER_BITS
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.rtl.serial_core import SerialCore

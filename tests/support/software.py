@@ -13,7 +13,7 @@ from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.graph.interpret import interpret
-from rbdhw.interface import unflatten
+from rbdhw.model.interface import unflatten
 from rbdhw.options.build import Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf

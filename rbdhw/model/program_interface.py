@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from rbdhw.arrays import WordName
-from rbdhw.design.rollout_words import rollout_commands
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import bound_as_singles
-from rbdhw.interface import FIXED, FLOAT32, FunctionWords, Interface, stored_as
+from rbdhw.model.interface import FIXED, FLOAT32, FunctionWords, Interface, stored_as
+from rbdhw.model.rollouts.words import rollout_commands
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS
 
 

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import kind_of
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN, drop_turns
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
-from rbdhw.interface import SINGLE_BITS, unflatten
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import SINGLE_BITS, unflatten
 from rbdhw.protocol import (
     FUNCTIONS,
     HEADER,

@@ -6,27 +6,26 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
-from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
-from rbdhw.robot.parameters import nominal_parameters
-from rbdhw.sim.diagnosis import Cause
-from rbdhw.sim.loads import Loads, draw_loads, load_packets, no_loads
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Array, Beats, Bytes, answers, merge, responses
-from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_diagnosis import FirstFlags, diagnose_rollouts
-from rbdhw.sim.rollout_draw import NEAR, draw_plans
-from rbdhw.sim.rollout_model import Rollouts, compute
-from rbdhw.sim.rollout_packets import (
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.diagnosis import Cause
+from rbdhw.model.loads import Loads, draw_loads, load_packets, no_loads
+from rbdhw.model.packets import Array, Beats, Bytes, answers, merge, responses
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.diagnosis import FirstFlags, diagnose_rollouts
+from rbdhw.model.rollouts.draw import NEAR, draw_plans
+from rbdhw.model.rollouts.evaluate import Rollouts, compute
+from rbdhw.model.rollouts.packets import (
     asks_for_states,
     rollout_requests,
     rollout_responses,
     row_requests,
     sort_responses,
 )
-from rbdhw.sim.verilator import Exchange
+from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.robot.parameters import nominal_parameters
 
 GROUP = 8
 """Rollouts with the same number of steps."""
@@ -52,7 +51,7 @@ class RolloutStream:
         Of these flags.
     """
 
-    design: Design
+    model: AcceleratorModel
     loads: Loads
     places: list[Integers] = field(default_factory=list)
     packets: list[Bytes] = field(default_factory=list)
@@ -76,33 +75,33 @@ class RolloutStream:
     def add_rows(self, own: Rollouts, number: int) -> None:
         """Add the loads of all rows of some rollouts, of which the first has this number."""
         first_set = np.count_nonzero(self.loads.written[: self._loaded(number)] == 0)
-        for command in self.design.interface.row_commands:
-            asked = row_requests(self.design, own.rows, command)
+        for command in self.model.interface.row_commands:
+            asked = row_requests(self.model, own.rows, command)
             tags = np.arange(len(asked))
             self._add(asked, self._next + tags)
-            before = np.full(len(tags), first_set) if self.design.interface.held else None
-            answer = responses(self.design, command, tags, np.zeros_like(tags), {}, loads=before)
+            before = np.full(len(tags), first_set) if self.model.interface.held else None
+            answer = responses(self.model, command, tags, np.zeros_like(tags), {}, loads=before)
             self.rows.setdefault(command, []).append(answer)
 
     def add_rollouts(self, own: Rollouts, numbers: Integers) -> None:
         """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
-        flags = FirstFlags(lambda words: respond(self.design, "step", words), own.tasks)
-        answered = compute(self.design, own, flags)
+        flags = FirstFlags(lambda words: respond(self.model, "step", words), own.tasks)
+        answered = compute(self.model, own, flags)
         self.steps += own.steps * own.tasks
         self.flagged += int(np.count_nonzero(flags.steps))
-        self.causes += diagnose_rollouts(self.design, flags, numbers)
+        self.causes += diagnose_rollouts(self.model, flags, numbers)
         steps, every = np.full(own.tasks, own.steps), np.full(own.tasks, own.every)
         sets = self.loads.sets[numbers]
-        asked = rollout_requests(self.design, own.words, steps, every, numbers, own.states, sets)
-        before = self.loads.own[numbers] if self.design.interface.held else None
-        self.rollouts[own.states].append(rollout_responses(self.design, own, answered, numbers, before))
+        asked = rollout_requests(self.model, own.words, steps, every, numbers, own.states, sets)
+        before = self.loads.own[numbers] if self.model.interface.held else None
+        self.rollouts[own.states].append(rollout_responses(self.model, own, answered, numbers, before))
         loaded = self.loads.before[numbers] - self._loaded(numbers[0])
         places = self._next + np.arange(own.tasks) + loaded
         tasks = self.loads.places - np.arange(len(self.loads.places))
         first = np.flatnonzero(np.isin(tasks, numbers))
         self._add(asked, places)
         if len(first):
-            self._add(load_packets(self.design, self.loads)[0][first], places[tasks[first] - numbers[0]] - 1)
+            self._add(load_packets(self.model, self.loads)[0][first], places[tasks[first] - numbers[0]] - 1)
 
     def _loaded(self, number: int) -> int:
         """Return the loads of parameters that are not later than the rollout before this one."""
@@ -117,24 +116,24 @@ class RolloutStream:
         self.packets.append(packets)
         self.places.append(places)
 
-    def count_mismatches(self, outcome: Exchange) -> int:
-        """Return the number of answers that differ from the model's, with violations of the protocol."""
-        wrong = outcome.violations
+    def count_mismatches(self, received: Beats) -> int:
+        """Return the number of received answers that differ from the model's."""
+        wrong = 0
         for states, packets in self.rollouts.items():
             if packets:
-                asked = asks_for_states(self.design, states)
-                found = answers(self.design, outcome.responses, asked)[ROLLOUT].packets
+                asked = asks_for_states(self.model, states)
+                found = answers(self.model, received, asked)[ROLLOUT].packets
                 wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(found))
-        came = answers(self.design, outcome.responses)
+        came = answers(self.model, received)
         for command, packets in self.rows.items():
             wrong += _differing(np.concatenate(packets), came[command].packets)
         if len(self.loads.places):
-            wrong += _differing(load_packets(self.design, self.loads)[1], came[LOAD_PARAMETERS].packets)
+            wrong += _differing(load_packets(self.model, self.loads)[1], came[LOAD_PARAMETERS].packets)
         return wrong
 
 
 def draw_stream(
-    design: Design, tasks: int, rows: int, rng: np.random.Generator, loaded: bool = True
+    model: AcceleratorModel, tasks: int, rows: int, rng: np.random.Generator, loaded: bool = True
 ) -> RolloutStream:
     """Return a stream of rollouts of up to ``rows`` steps, whose numbers are their tags.
 
@@ -143,36 +142,38 @@ def draw_stream(
     loaded
         Whether parameters are loaded among them, if the build loads parameters.
     """
-    arrays = draw_tasks(design, tasks, rng)
-    if design.interface.held and not loaded:
+    arrays = draw_tasks(model, tasks, rng)
+    if model.interface.held and not loaded:
         del arrays[PARAMETERS]
-    stream = RolloutStream(design, draw_loads(design, arrays, rng) if loaded else no_loads(tasks))
+    stream = RolloutStream(model, draw_loads(model, arrays, rng) if loaded else no_loads(tasks))
     steps = rng.integers(1, rows + 1, -(-tasks // GROUP))
-    for plan in draw_plans(design, arrays, np.repeat(steps, GROUP)[:tasks], rows, rng):
-        own = prepare(design, plan.arrays, 0)
+    for plan in draw_plans(model, arrays, np.repeat(steps, GROUP)[:tasks], rows, rng):
+        own = prepare(model, plan.arrays, 0)
         stream.add_rows(own, int(plan.numbers[0]))
         for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
             if len(group):
                 k, every = int(group[0]) // GROUP, int(rng.integers(0, rows + 1))
                 chosen = group - plan.numbers[0]
-                stream.add_rollouts(_group(design, own, chosen, int(steps[k]), k % 2 == 0, every), group)
+                stream.add_rollouts(_group(model, own, chosen, int(steps[k]), k % 2 == 0, every), group)
     return stream
 
 
-def draw_tasks(design: Design, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
+def draw_tasks(model: AcceleratorModel, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
     """Return random tasks. Their inertial parameters are near to those with which plans hold a robot."""
-    arrays = sample(design.robot, design.domain, tasks, rng, design.fext)
+    arrays = sample(model.robot, model.domain, tasks, rng, model.fext)
     if PARAMETERS in arrays:
-        nominal = nominal_parameters(design.robot)
+        nominal = nominal_parameters(model.robot)
         arrays[PARAMETERS] = nominal + NEAR * (arrays[PARAMETERS] - nominal)
     return arrays
 
 
-def _group(design: Design, own: Rollouts, chosen: Integers, steps: int, states: bool, every: int) -> Rollouts:
+def _group(
+    model: AcceleratorModel, own: Rollouts, chosen: Integers, steps: int, states: bool, every: int
+) -> Rollouts:
     """Return the ``chosen`` rollouts of a plan, with fewer steps."""
     rows = {name: row[:steps] for name, row in own.rows.items()}
     words = {name: values[chosen] for name, values in own.words.items()}
-    return Rollouts(words, rows, every, states or not design.interface.words(ROLLOUT).extensible)
+    return Rollouts(words, rows, every, states or not model.interface.words(ROLLOUT).extensible)
 
 
 def _differing(expected: Bytes, came: Bytes) -> int:

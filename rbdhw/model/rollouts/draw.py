@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.sampling import quaternions, sample
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.rollout import RolloutShape
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.rollouts.arrays import MOST_SEED_OF_SINGLES, tangent_of
+from rbdhw.model.rollouts.codec import golden_answers
+from rbdhw.model.rollouts.evaluate import SEED
+from rbdhw.model.rollouts.rows import largest_gains, repeated
 from rbdhw.protocol import BASE_HELD, COST, FUNCTIONS, GAINS, PARAMETERS, SAMPLES
 from rbdhw.robot.parameters import nominal_parameters
-from rbdhw.sim.rollout import golden_answers
-from rbdhw.sim.rollout_arrays import MOST_SEED_OF_SINGLES, tangent_of
-from rbdhw.sim.rollout_model import SEED
-from rbdhw.sim.rollout_rows import largest_gains, repeated
 
 PLANS = 4
 """The plans of a simulation."""

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from rbdhw.sim.archive import read_archive
+from rbdhw.runtime.archive import read_archive
 
 Q = np.arange(6.0).reshape(3, 2)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.cost import stage_cost
 from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.normal import SAMPLE, normal_integers
 from rbdhw.fixed.rollout import force_words, rollout_feedback, rollout_terms, state_words
 from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.protocol import COST, GAINS
 
 Words = Mapping[str, Integers]

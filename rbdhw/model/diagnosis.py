@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import MULTIPLIERS, WordName
-from rbdhw.design.folder import Design
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import quaternions
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import encode
 from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS, flag_values
 from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.parameters import held_bounds
 from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.robot.unit_length import unit_vectors
-from rbdhw.sim.packets import encode
 
 Array = NDArray[np.float64]
 Tasks = Mapping[str, Array]
@@ -131,7 +131,11 @@ class Cause:
 
 
 def diagnose(
-    design: Design, function: str, arrays: Tasks, extended: bool = False, rows: Integers | None = None
+    model: AcceleratorModel,
+    function: str,
+    arrays: Tasks,
+    extended: bool = False,
+    rows: Integers | None = None,
 ) -> tuple[Cause, ...]:
     """Return the causes for which the model flags these tasks, the most frequent first.
 
@@ -151,8 +155,8 @@ def diagnose(
     if not tasks:
         return ()
     numbers = np.arange(tasks) if rows is None else rows
-    words = encode(design, function, arrays, extended)
-    found = explain(design, function, words, graph_inputs(design.robot, arrays), extended)
+    words = encode(model, function, arrays, extended)
+    found = explain(model, function, words, graph_inputs(model.robot, arrays), extended)
     return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in found)
 
 
@@ -169,7 +173,7 @@ def explain_circles(robot: Robot, function: str, q: Array) -> list[Cause]:
 
 
 def explain(
-    design: Design,
+    model: AcceleratorModel,
     function: str,
     words: Mapping[str, Integers],
     reals: Mapping[str, Array],
@@ -180,10 +184,10 @@ def explain(
     ``reals`` are the numbers (N,) for which words stand, before they were limited, by name and in the units
     of words.
     """
-    inputs = design.interface.inputs(function, extended)
+    inputs = model.interface.inputs(function, extended)
     values = {word.name: _value(word, words, reals) for word in inputs}
-    outside = _outside(design, function, words, values, extended)
-    return [*outside, *_overflows(design, function, words, values, extended)]
+    outside = _outside(model, function, words, values, extended)
+    return [*outside, *_overflows(model, function, words, values, extended)]
 
 
 def _value(word: Word, words: Mapping[str, Integers], reals: Mapping[str, Array]) -> Array:
@@ -215,21 +219,21 @@ def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
 
 
 def _outside(
-    design: Design,
+    model: AcceleratorModel,
     function: str,
     words: Mapping[str, Integers],
     values: Mapping[str, Array],
     extended: bool,
 ) -> Iterator[Cause]:
-    for word in design.interface.inputs(function, extended):
+    for word in model.interface.inputs(function, extended):
         if word.lowest is None or word.highest is None:
             continue
         out = (words[word.name] < word.lowest) | (words[word.name] > word.highest)
         if not np.any(out):
             continue
         array, index = _element(word.name)
-        signal, unit = f"{word.name}{_owner(design, array, index)}", {"turn": "rad"}.get(word.unit, word.unit)
-        bounds, remedy = _bounds(design, array, index), _remedy(design, array, index)
+        signal, unit = f"{word.name}{_owner(model, array, index)}", {"turn": "rad"}.get(word.unit, word.unit)
+        bounds, remedy = _bounds(model, array, index), _remedy(model, array, index)
         yield _cause(function, OUTSIDE, signal, out, values[word.name], bounds, unit, remedy)
 
 
@@ -239,35 +243,35 @@ def _element(name: str) -> tuple[str, tuple[int, ...]]:
     return element.array, element.index
 
 
-def _bounds(design: Design, array: str, index: tuple[int, ...]) -> tuple[float, float]:
+def _bounds(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> tuple[float, float]:
     """Return the domain of an input in the user's unit."""
     if array == PARAMETERS:
-        low, high = held_bounds(design.robot)[index[0]].tolist()
+        low, high = held_bounds(model.robot)[index[0]].tolist()
         return low, high
-    row = index[0] * design.robot.nv + index[1] if array == "Minv" else (0, *index)[-1]
-    lower, upper = design.domain.bounds[array][row].tolist()
+    row = index[0] * model.robot.nv + index[1] if array == "Minv" else (0, *index)[-1]
+    lower, upper = model.domain.bounds[array][row].tolist()
     return lower, upper
 
 
-def _coordinate(design: Design, array: str, index: tuple[int, ...]) -> Coordinate | None:
+def _coordinate(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> Coordinate | None:
     """Return the coordinate of an element of q, v, a, tau or of multipliers; None for other arrays."""
     if array == "q":
-        return configuration_coordinates(design.robot)[index[0]]
-    return velocity_coordinates(design.robot)[index[0]] if array in _JOINT_ENTRIES else None
+        return configuration_coordinates(model.robot)[index[0]]
+    return velocity_coordinates(model.robot)[index[0]] if array in _JOINT_ENTRIES else None
 
 
-def _owner(design: Design, array: str, index: tuple[int, ...]) -> str:
+def _owner(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> str:
     if array == "fext":
-        return f" (link '{design.robot.bodies[index[0]].name}')"
-    if array == PARAMETERS and design.robot.loaded is not None:
-        return f" ({design.robot.loaded.names[index[0]]})"
-    coordinate = _coordinate(design, array, index)
+        return f" (link '{model.robot.bodies[index[0]].name}')"
+    if array == PARAMETERS and model.robot.loaded is not None:
+        return f" ({model.robot.loaded.names[index[0]]})"
+    coordinate = _coordinate(model, array, index)
     return f" (joint '{coordinate.joint}'{coordinate.part and ', ' + coordinate.part})" if coordinate else ""
 
 
-def _remedy(design: Design, array: str, index: tuple[int, ...]) -> str:
+def _remedy(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> str:
     """Return how to widen the bounds of an input in a domain file, or what else to change."""
-    coordinate = _coordinate(design, array, index)
+    coordinate = _coordinate(model, array, index)
     if coordinate is not None:
         return _joint_remedy(coordinate, array, index)
     if array in _BASE_ENTRIES:
@@ -313,7 +317,7 @@ class _Overflow:
 
 
 def _overflows(
-    design: Design,
+    model: AcceleratorModel,
     function: str,
     words: Mapping[str, Integers],
     values: Mapping[str, Array],
@@ -324,19 +328,19 @@ def _overflows(
     A quaternion that is too far from unit length explains the overflows of its task. For the other tasks the
     cause is the value that overflowed first.
     """
-    first = _first_overflows(design, function, words, extended)
+    first = _first_overflows(model, function, words, extended)
     if not first:
         return
     overflowed = np.any([found.tasks for found in first], axis=0)
     explained = np.zeros_like(overflowed)
-    for joint, length in _quaternion_lengths(design, values).items():
+    for joint, length in _quaternion_lengths(model, values).items():
         off = overflowed & (np.abs(length - 1.0) > UNIT_SLACK)
         if off.any():
             explained |= off
             bounds = 1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK
             signal = f"quaternion length of joint '{joint}'"
             yield _cause(function, OVERFLOW, signal, off, length, bounds, "1", _UNIT_LENGTH)
-    program = design.program_of(function)
+    program = model.program_of(function)
     results = {word.value: word.name for word in program.outputs[function]}
     for found in first:
         over = found.tasks & ~explained
@@ -351,7 +355,7 @@ def _overflows(
                 np.asarray(found.full * format_.step, np.float64),
                 (format_.lowest * format_.step, format_.highest * format_.step),
                 "",
-                _WIDER if design.domain.any_forces or not _takes_force(function) else _FASTER,
+                _WIDER if model.domain.any_forces or not _takes_force(function) else _FASTER,
             )
 
 
@@ -361,9 +365,9 @@ def _takes_force(function: str) -> bool:
 
 
 def _first_overflows(
-    design: Design, function: str, words: Mapping[str, Integers], extended: bool
+    model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool
 ) -> list[_Overflow]:
-    program, tasks = design.program_of(function), len(next(iter(words.values())))
+    program, tasks = model.program_of(function), len(next(iter(words.values())))
     seen = np.zeros(tasks, np.bool_)
     first: list[_Overflow] = []
 
@@ -376,7 +380,7 @@ def _first_overflows(
 
     idle = {word.name: np.array(0) for word in program.inputs}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
-    brought = design.interface.inputs(function, extended)
+    brought = model.interface.inputs(function, extended)
     taken = {word.name: wrap(words[word.name], word.format.width) for word in brought}
     evaluate(program, {**idle, **flags, **taken}, (function,), watch)
     return first
@@ -399,10 +403,10 @@ def _cause(
     return Cause(function, status, signal, count, task, float(values[task]), lower, upper, unit, remedy)
 
 
-def _quaternion_lengths(design: Design, values: Mapping[str, Array]) -> dict[str, Array]:
+def _quaternion_lengths(model: AcceleratorModel, values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the lengths (N,) of the quaternions by joint, of those that the function reads."""
-    coordinates, lengths = configuration_coordinates(design.robot), {}
-    for place in quaternions(design.robot):
+    coordinates, lengths = configuration_coordinates(model.robot), {}
+    for place in quaternions(model.robot):
         elements = [f"q[{k}]" for k in range(place.start, place.stop)]
         if values.keys() >= set(elements):
             length = np.linalg.norm([values[name] for name in elements], axis=0)

@@ -16,11 +16,11 @@ from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
+from rbdhw.model.packets import Bytes, encode, merge, requests, responses, unpack
+from rbdhw.model.packets import field as header_field
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.stream import draw_stream
 from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, PARAMETERS, ROLLOUT
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import Bytes, encode, merge, requests, responses, unpack
-from rbdhw.sim.packets import field as header_field
-from rbdhw.sim.rollout_stream import draw_stream
 
 TASKS = 24
 """Tasks of each function."""
@@ -112,7 +112,7 @@ def _text(design: Design, packets: _Packets) -> str:
     lines = [f"first[{key}] = {place};" for key, place in enumerate(_firsts(answers))]
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
-    bench = files("rbdhw").joinpath("sim", "selftest.v.template").read_text(encoding="utf-8")
+    bench = files("rbdhw").joinpath("emit", "selftest.v.template").read_text(encoding="utf-8")
     rolled = design.interface.rollout is not None
     functions = ", ".join([*design.functions, *([ROLLOUT] if rolled else [])])
     return Template(bench).substitute(

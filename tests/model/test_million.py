@@ -10,12 +10,12 @@ from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import error_floors
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.golden.error_norm import function_errors
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import decode, encode
 
 AT_ONCE = 16384
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rbdhw.domain.bounds import Domain
 from rbdhw.fixed.program import Program
-from rbdhw.interface import Interface
+from rbdhw.model.interface import Interface
 from rbdhw.robot.model import Robot
 
 

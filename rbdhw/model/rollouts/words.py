@@ -12,7 +12,7 @@ from rbdhw.fixed.feedback import GAIN
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rollout_terms
-from rbdhw.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import COMMANDS, COST, GAINS, LOAD, LOAD_COST, LOAD_GAINS, ROLLOUT, SAMPLES
 
 SEED = Format(32, 0)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.evaluate import outside_domain
 from rbdhw.fixed.format import Integers
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import OUTSIDE, convert, quantise, requests, responses
 from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS
 from rbdhw.robot.parameters import nominal_parameters
-from rbdhw.sim.packets import OUTSIDE, convert, quantise, requests, responses
 
 LOADED_SHARE = 1 / 16
 """The share of random tasks before which parameters are loaded."""

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.model.rollouts.rows import Given
 from rbdhw.robot.model import Robot
-from rbdhw.sim.rollout_rows import Given
 
 Array = NDArray[np.float64]
 

@@ -11,11 +11,11 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operation, Word
+from rbdhw.model import packets
+from rbdhw.model.responses import respond
 from rbdhw.protocol import FLAGS
 from rbdhw.robot.model import JointKind
 from rbdhw.scalar import Region
-from rbdhw.sim import packets
-from rbdhw.sim.model import respond
 from tests.support.designs import rail_design, with_program
 
 

@@ -11,17 +11,17 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.frontend.base import mount
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.draw import LEAVING, draw_plans
+from rbdhw.model.rollouts.evaluate import compute
+from rbdhw.model.rollouts.stream import draw_tasks
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.model import BASE, Inertia, JointKind
 from rbdhw.robot.parameters import load_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.model import respond
-from rbdhw.sim.rollout import prepare
-from rbdhw.sim.rollout_draw import LEAVING, draw_plans
-from rbdhw.sim.rollout_model import compute
-from rbdhw.sim.rollout_stream import draw_tasks
 from tests.support.mechanisms import mechanism
 
 pytestmark = pytest.mark.usefixtures("without_verilog")

@@ -9,13 +9,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.folder import Design
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Integers
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.diagnosis import Cause, explain, order_causes
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.evaluate import Respond, Rollouts, Words, compute
 from rbdhw.protocol import ROLLOUT
-from rbdhw.sim.diagnosis import Cause, explain, order_causes
-from rbdhw.sim.model import respond
-from rbdhw.sim.rollout_model import Respond, Rollouts, Words, compute
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,10 @@ class FirstFlags:
 
 
 def diagnose_rollouts(
-    design: Design, flags: FirstFlags, numbers: Integers, first: Mapping[str, Array] = MappingProxyType({})
+    model: AcceleratorModel,
+    flags: FirstFlags,
+    numbers: Integers,
+    first: Mapping[str, Array] = MappingProxyType({}),
 ) -> tuple[Cause, ...]:
     """Return the causes of flagged rollouts with these ``numbers`` (N,), the most frequent first.
 
@@ -61,10 +64,10 @@ def diagnose_rollouts(
     words, steps = {name: values[flagged] for name, values in flags.words.items()}, flags.steps[flagged]
     reals = {
         word.name: np.where(steps == 1, first[word.name][flagged], word.format.real(words[word.name]))
-        for word in design.interface.inputs("step")
+        for word in model.interface.inputs("step")
         if word.name in first
     }
-    causes = explain(design, "step", words, reals)
+    causes = explain(model, "step", words, reals)
     return order_causes(
         replace(each, function=ROLLOUT, task=int(numbers[flagged[each.task]]), step=int(steps[each.task]))
         for each in causes
@@ -72,7 +75,7 @@ def diagnose_rollouts(
 
 
 def explain_rollouts(
-    design: Design, own: Rollouts, first_flagged: Integers, states: Mapping[str, Array]
+    model: AcceleratorModel, own: Rollouts, first_flagged: Integers, states: Mapping[str, Array]
 ) -> tuple[Cause, ...]:
     """Return the causes of flagged rollouts.
 
@@ -88,7 +91,7 @@ def explain_rollouts(
         return ()
     words = {name: values[numbers] for name, values in own.words.items()}
     rows = {name: row[: int(first_flagged.max())] for name, row in own.rows.items()}
-    flags = FirstFlags(lambda step: respond(design, "step", step), len(numbers))
-    compute(design, replace(own, words=words, rows=rows, every=0), flags)
-    first = graph_inputs(design.robot, {name: array[numbers] for name, array in states.items()})
-    return diagnose_rollouts(design, flags, numbers, first)
+    flags = FirstFlags(lambda step: respond(model, "step", step), len(numbers))
+    compute(model, replace(own, words=words, rows=rows, every=0), flags)
+    first = graph_inputs(model.robot, {name: array[numbers] for name, array in states.items()})
+    return diagnose_rollouts(model, flags, numbers, first)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm
@@ -17,9 +16,10 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import rollout_feedback, rollout_terms
 from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import convert, encode, quantise
+from rbdhw.model.rollouts.evaluate import Words
 from rbdhw.protocol import LOAD, LOAD_COST, LOAD_GAINS
-from rbdhw.sim.packets import convert, encode, quantise
-from rbdhw.sim.rollout_model import Words
 
 Array = NDArray[np.float64]
 

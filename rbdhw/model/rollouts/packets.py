@@ -1,31 +1,22 @@
-"""The packets of rollouts, and rollouts in the simulated Verilog."""
+"""The packets of rollouts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.rollout import rollout_feedback
-from rbdhw.protocol import LOAD, LOAD_GAINS, LOAD_PARAMETERS, ROLLOUT
-from rbdhw.sim.loads import load_packets, loads_of
-from rbdhw.sim.packets import (
-    Beats,
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import (
     Bytes,
-    answers,
     contents,
     field,
-    merge,
     requests,
     responses,
     unpack,
 )
-from rbdhw.sim.rollout_model import Answered, Rollouts, Words
-from rbdhw.sim.tools import SimulationError
-from rbdhw.sim.verilator import Disturbance, build, exchange
+from rbdhw.model.rollouts.evaluate import Answered, Rollouts, Words
+from rbdhw.protocol import LOAD, LOAD_GAINS, ROLLOUT
 
 
 def row_words(model: AcceleratorModel, rows: Words, command: str) -> dict[str, Integers]:
@@ -103,61 +94,6 @@ def read_responses(model: AcceleratorModel, own: Rollouts, packets: Bytes) -> An
     states = {name: words[other].reshape(shape) for name, other in names.items()}
     cost = words.get(f"{ROLLOUT}.cost", np.zeros_like(status)).reshape(shape)
     return Answered(status.reshape(shape), words[f"{ROLLOUT}.first_flagged"].reshape(shape), states, cost)
-
-
-AT_ONCE = 4096
-"""The rollouts of one simulation."""
-
-
-def simulate_rollouts(
-    directory: Path, model: AcceleratorModel, own: Rollouts, cache: Path | None = None
-) -> Answered:
-    """Return the answers of the Verilog in a folder.
-
-    Raises
-    ------
-    SimulationError
-        If it cannot be built, or does not answer every rollout.
-    """
-    executable = build(directory, cache)
-    parts = []
-    for start in range(0, own.tasks, AT_ONCE):
-        words = {name: values[start : start + AT_ONCE] for name, values in own.words.items()}
-        part = replace(own, words=words)
-        asked = _packets(model, part)
-        surplus = part.tasks * (len(part.sent) - 1)
-        (outcome,) = exchange(executable, [asked], Disturbance(surplus=surplus))
-        found = answers(model, outcome.responses, asks_for_states(model, own.states))[ROLLOUT]
-        packets = sort_responses(found.packets)
-        if outcome.violations or len(packets) != part.tasks * len(part.sent) or not found.whole.all():
-            raise SimulationError(f"{directory}: the RTL did not answer every rollout of {part.tasks}")
-        parts.append(read_responses(model, part, packets))
-    return Answered(
-        np.concatenate([part.status for part in parts]),
-        np.concatenate([part.first_flagged for part in parts]),
-        {name: np.concatenate([part.states[name] for part in parts]) for name in parts[0].states},
-        np.concatenate([part.cost for part in parts]),
-    )
-
-
-def _packets(model: AcceleratorModel, own: Rollouts) -> Beats:
-    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers.
-
-    Loads of parameters come in between.
-    """
-    each = np.ones(own.tasks, np.int64)
-    tags = np.arange(own.tasks)
-    asked = {name: row_requests(model, own.rows, name) for name in model.interface.row_commands}
-    places, first = {}, 0
-    for name, packets in asked.items():
-        places[name] = first + np.arange(len(packets))
-        first += len(packets)
-    asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
-    loads = loads_of(model, "step", own.words)
-    places[ROLLOUT] = first + tags + loads.before
-    if len(loads.places):
-        asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places
-    return merge(places, asked)
 
 
 def sort_responses(packets: Bytes) -> Bytes:

@@ -8,7 +8,7 @@ import pytest
 
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.rtl.add_subtract import INIT
-from rbdhw.sim.primitives import models
+from rbdhw.rtl.simulation_models import models
 
 YOSYS_MODELS = "+/lattice/common_sim.vh +/lattice/ccu2c_sim.vh"
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import motion_of
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.arrays import as_numbers
+from rbdhw.model.packets import check_finite
+from rbdhw.model.rollouts.evaluate import SEED
+from rbdhw.model.rollouts.signs import continuous
 from rbdhw.protocol import COST, GAINS, SAMPLES
 from rbdhw.robot.model import Robot
-from rbdhw.sim.arrays import as_numbers
-from rbdhw.sim.packets import check_finite
-from rbdhw.sim.rollout_model import SEED
-from rbdhw.sim.rollout_signs import continuous
 
 Array = NDArray[np.float64]
 

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.errors import InputError, unknown
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import check_finite
 from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
 from rbdhw.robot.unit_length import check_directions
+from rbdhw.runtime.archive import check_real
 from rbdhw.runtime.number_bounds import TASK_NUMBER
-from rbdhw.sim.archive import check_real
-from rbdhw.sim.packets import check_finite
 
 Array = NDArray[np.float64]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdhw.design.model import AcceleratorModel
 from rbdhw.fixed.evaluate import evaluate, outside_domain
 from rbdhw.fixed.format import Integers, wrap
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.protocol import flag_values
-from rbdhw.sim.packets import OUTSIDE, OVERFLOW
 
 _CHUNK = 4096
 """Tasks evaluated at once, few enough that their values stay in the processor's cache."""

@@ -11,15 +11,15 @@ from rbdhw.arrays import WordName
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import load_mounted, mount
+from rbdhw.model.diagnosis import Cause, diagnose, merge_causes
+from rbdhw.model.packets import encode
+from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, Inertia, JointKind
 from rbdhw.robot.parameters import held_bounds, held_values, load_inertias, nominal_parameters
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.diagnosis import Cause, diagnose, merge_causes
-from rbdhw.sim.model import respond
-from rbdhw.sim.packets import encode
 from tests.support.mechanisms import mechanism
 
 WHEN_OUTSIDE = "in generate's --domain file"

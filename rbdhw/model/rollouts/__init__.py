@@ -1,0 +1,1 @@
+"""Rollouts in the bit-exact model: arrays, words, packets and answers, and random ones."""

@@ -76,14 +76,16 @@ def articulated_inverse(robot: Robot, q: Sequence[Coordinate]) -> list[list[Scal
     for i in reversed(range(n)):
         body = robot.bodies[i]
         with region("articulated_backward", i):
-            own = eliminate(body.joint, inertias[i])
-            joints.insert(0, own)
-            rows[i] = {j: -1.0 * (own.factor * along(body.joint, f)[0]) for j, f in wrenches[i].items()}
-            rows[i][i] = own.factor
+            eliminated = eliminate(body.joint, inertias[i])
+            joints.insert(0, eliminated)
+            rows[i] = {
+                j: -1.0 * (eliminated.factor * along(body.joint, f)[0]) for j, f in wrenches[i].items()
+            }
+            rows[i][i] = eliminated.factor
             if body.parent != BASE:
-                inertia = project(body.joint, inertias[i], own)
+                inertia = project(body.joint, inertias[i], eliminated)
                 inertias[body.parent] += inertia_in_parent(body.joint, q[i], inertia)
-                _gather(wrenches, body.parent, body.joint, q[i], wrenches[i], own, rows[i])
+                _gather(wrenches, body.parent, body.joint, q[i], wrenches[i], eliminated, rows[i])
     _release(robot, q, joints, rows)
     return [[rows[j].get(i, 0.0) for j in range(i + 1)] for i in range(n)]
 
@@ -94,12 +96,12 @@ def _gather(
     joint: Joint,
     q: Coordinate,
     own_wrenches: dict[int, Wrench],
-    own: Eliminated,
+    eliminated: Eliminated,
     row: dict[int, Scalar],
 ) -> None:
     """Carry the wrench columns of a body to its parent."""
     for j, entry in row.items():
-        caused = scale_wrench(entry, own.column)
+        caused = scale_wrench(entry, eliminated.column)
         if j in own_wrenches:
             caused = add_twist(own_wrenches[j], caused)
         caused = in_parent(joint, q, caused)
@@ -118,11 +120,14 @@ def _release(
             reached = {j: in_child(body.joint, q[i], twist) for j, twist in above.items() if j >= i}
             for j, twist in reached.items():
                 column = joints[i].column
-                given = joints[i].factor * (dot(column[0], twist[0]) + dot(column[1], twist[1]))
-                rows[i][j] = rows[i].get(j, 0.0) - given
-            own = {j: axis(body.joint, entry) for j, entry in rows[i].items()}
+                share = joints[i].factor * (dot(column[0], twist[0]) + dot(column[1], twist[1]))
+                rows[i][j] = rows[i].get(j, 0.0) - share
+            joint_twists = {j: axis(body.joint, entry) for j, entry in rows[i].items()}
             accelerations.append(
-                {j: add_twist(reached[j], twist) if j in reached else twist for j, twist in own.items()}
+                {
+                    j: add_twist(reached[j], twist) if j in reached else twist
+                    for j, twist in joint_twists.items()
+                }
             )
 
 
@@ -147,10 +152,10 @@ def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
     return Eliminated(column, reciprocal(inertia.linear[2][2] + rotor))
 
 
-def project(joint: Joint, inertia: Articulated, own: Eliminated) -> Articulated:
+def project(joint: Joint, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint, which without a rotor is zero about (or along) its axis."""
-    moment, force = own.column
-    share = scale_wrench(-1.0 * own.factor, own.column)
+    moment, force = eliminated.column
+    share = scale_wrench(-1.0 * eliminated.factor, eliminated.column)
     rotational = sum_of(inertia.rotational, outer(share[0], moment))
     coupling = sum_of(inertia.coupling, outer(share[0], force))
     linear = sum_of(inertia.linear, outer(share[1], force))

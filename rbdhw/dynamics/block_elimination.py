@@ -35,14 +35,14 @@ class Pivot:
 
     def solve(self, known: Mapping[int, Sequence[Scalar]]) -> list[Scalar]:
         """Return the node's unknowns from those of its neighbours."""
-        found = list(self.right)
+        unknowns = list(self.right)
         for neighbour, block in self.blocks.items():
-            found = [x - _dot(row, known[neighbour]) for x, row in zip(found, block, strict=True)]
-        found = [x * factor for x, factor in zip(found, self.factors, strict=True)]
-        for i in reversed(range(len(found))):
-            for j in range(i + 1, len(found)):
-                found[i] = found[i] - self.lower[j][i] * found[j]
-        return found
+            unknowns = [x - _dot(row, known[neighbour]) for x, row in zip(unknowns, block, strict=True)]
+        unknowns = [x * factor for x, factor in zip(unknowns, self.factors, strict=True)]
+        for i in reversed(range(len(unknowns))):
+            for j in range(i + 1, len(unknowns)):
+                unknowns[i] = unknowns[i] - self.lower[j][i] * unknowns[j]
+        return unknowns
 
 
 Eliminated = tuple[int, Pivot]
@@ -203,11 +203,11 @@ def _factorize(block: Rows) -> tuple[Rows, list[Scalar]]:
 
 def _forward(lower: Rows, right: list[Scalar]) -> list[Scalar]:
     """Return ``L^-1 b``."""
-    found = list(right)
-    for i in range(len(found)):
+    solution = list(right)
+    for i in range(len(solution)):
         for j in range(i):
-            found[i] = found[i] - lower[i][j] * found[j]
-    return found
+            solution[i] = solution[i] - lower[i][j] * solution[j]
+    return solution
 
 
 def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:

@@ -138,14 +138,14 @@ def gather(
     """
     inertia = rigid(link.inertia) + beyond[0]  # type: ignore[arg-type]
     total = add_twist(wrench, beyond[1])
-    own = _eliminate(link, inertia)
+    eliminated = _eliminate(link, inertia)
     left = force - link.along(total)
-    caused = add_twist(total, scale_wrench(own.factor * left, own.column))
-    seen = _project(link, inertia, own)
+    caused = add_twist(total, scale_wrench(eliminated.factor * left, eliminated.column))
+    seen = _project(link, inertia, eliminated)
     return Gathered(
         inertia_in_parent(link.joint, q, seen),
         backward(link.joint, q, caused),
-        own,
+        eliminated,
         left,
     )
 
@@ -155,9 +155,9 @@ def release(
 ) -> tuple[Scalar, Twist]:
     """Return a joint's acceleration, and what it and those before it add to the link's acceleration."""
     reached = in_child(link.joint, q, above)
-    given = dot(column[0], reached[0]) + dot(column[1], reached[1])
-    found = factor * (left - given)
-    return found, add_twist(reached, link.axis(found))
+    share = dot(column[0], reached[0]) + dot(column[1], reached[1])
+    acceleration = factor * (left - share)
+    return acceleration, add_twist(reached, link.axis(acceleration))
 
 
 def _eliminate(link: Link, inertia: Articulated) -> Eliminated:
@@ -173,10 +173,10 @@ def _choose(link: Link, turning: Vector, sliding: Vector) -> Vector:
     return x, y, z
 
 
-def _project(link: Link, inertia: Articulated, own: Eliminated) -> Articulated:
+def _project(link: Link, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint: zero about (or along) its axis, unless it has a rotor."""
-    share = scale_wrench(-1.0 * own.factor, own.column)
-    moment, force = own.column
+    share = scale_wrench(-1.0 * eliminated.factor, eliminated.column)
+    moment, force = eliminated.column
     seen = Articulated(
         sum_of(inertia.rotational, outer(share[0], moment)),
         sum_of(inertia.coupling, outer(share[0], force)),

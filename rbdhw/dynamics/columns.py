@@ -70,13 +70,13 @@ def column_derivatives(
             if fext is not None and i in fext:
                 wrench = without_external(wrench, fext[i], body.link_frame)
             wrenches.append(wrench)
-            for each in passes:
-                each.forward(i, carried, velocity, momentum)
+            for differentiated in passes:
+                differentiated.forward(i, carried, velocity, momentum)
     result: list[Matrix] = [[[0.0] * n for _ in range(n)] for _ in passes]
     for i in reversed(range(n)):
         with region("columns_backward", i):
-            for each, matrix in zip(passes, result, strict=True):
-                each.backward(i, wrenches[i], matrix)
+            for differentiated, matrix in zip(passes, result, strict=True):
+                differentiated.backward(i, wrenches[i], matrix)
             parent = robot.bodies[i].parent
             if parent != BASE:
                 carried_wrench = in_parent(robot.bodies[i].joint, q[i], wrenches[i])

@@ -91,21 +91,21 @@ def composites(
     robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> list[Composite]:
     """Return for each body the composite of all bodies from its joint to the leaves, in the body's frame."""
-    found: list[Composite] = []
-    places = dofs(robot)
+    bodies: list[Composite] = []
+    spans = dofs(robot)
     for i, body in enumerate(robot.bodies):
         with region("composite", i):
-            found.append(composite_in_motion(body.inertia, trip.motions[i]))
+            bodies.append(composite_in_motion(body.inertia, trip.motions[i]))
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
         if parent != BASE:
             with region("composite", i):
-                boost = origin_velocity(robot.bodies[i].joint, q[i], v[places[i]], trip.motions[parent])
-                found[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], found[i])
-                label("first_moment", found[parent].first)
-                label("second_moment", found[parent].second)
-                label("momentum", found[parent].momentum)
-    return found
+                boost = origin_velocity(robot.bodies[i].joint, q[i], v[spans[i]], trip.motions[parent])
+                bodies[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], bodies[i])
+                label("first_moment", bodies[parent].first)
+                label("second_moment", bodies[parent].second)
+                label("momentum", bodies[parent].momentum)
+    return bodies
 
 
 def composites_at_rest(robot: Robot, q: Sequence[Coordinate]) -> list[Composite]:

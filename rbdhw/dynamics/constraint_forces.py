@@ -108,14 +108,14 @@ class _Constraints:
 
     def solve(self, eliminated: bool) -> list[Scalar]:
         """Return the acceleration of each joint."""
-        own = [self._own_wrench(i) for i in range(len(self._robot.bodies))]
-        right = self._right(self._net_wrenches(own))
+        wrenches = [self._own_wrench(i) for i in range(len(self._robot.bodies))]
+        right = self._right(self._net_wrenches(wrenches))
         system = BlockSystem(*self._blocks(), right)
-        found = system.eliminate() if eliminated else system.reduce()
-        for i, (kept, values) in enumerate(zip(self._kept, found, strict=True)):
-            for place, value in zip(kept, values, strict=True):
-                own[i][place] = value
-        net = self._net_wrenches(own)
+        solution = system.eliminate() if eliminated else system.reduce()
+        for i, (kept, values) in enumerate(zip(self._kept, solution, strict=True)):
+            for component, value in zip(kept, values, strict=True):
+                wrenches[i][component] = value
+        net = self._net_wrenches(wrenches)
         return [self._acceleration(i, net) for i in range(len(net))]
 
     def _own_wrench(self, i: int) -> list[Scalar]:
@@ -126,13 +126,13 @@ class _Constraints:
             wrench[_axis(joint)] = self._forces[i]
         return wrench
 
-    def _net_wrenches(self, own: Sequence[list[Scalar]]) -> list[list[Scalar]]:
+    def _net_wrenches(self, wrenches: Sequence[list[Scalar]]) -> list[list[Scalar]]:
         """Return the wrench that accelerates each body, from the wrenches of the joints."""
-        net = [add_twist(_pair(wrench), left) for wrench, left in zip(own, self._resisting, strict=True)]
+        net = [add_twist(_pair(wrench), left) for wrench, left in zip(wrenches, self._resisting, strict=True)]
         for i, body in enumerate(self._robot.bodies):
             if body.parent != BASE:
                 with region("net_wrench", body.parent):
-                    taken = in_parent(body.joint, self._q[i], _pair([-1.0 * x for x in own[i]]))
+                    taken = in_parent(body.joint, self._q[i], _pair([-1.0 * x for x in wrenches[i]]))
                     net[body.parent] = add_twist(net[body.parent], taken)
         return [[*moment, *force] for moment, force in net]
 
@@ -140,26 +140,28 @@ class _Constraints:
         """Return the acceleration that a joint has, given the net wrenches on the bodies."""
         body = self._robot.bodies[i]
         with region("relative_acceleration", i):
-            own = _times(self._mobilities[i], net[i])
+            acceleration = _times(self._mobilities[i], net[i])
             if body.parent == BASE:
                 above: list[Scalar] = [*ZERO, *subtract(ZERO, self._robot.gravity)]
             else:
                 above = _times(self._mobilities[body.parent], net[body.parent])
             reached = in_child(body.joint, self._q[i], _pair(above))
             moved = add_twist(reached, self._coriolis[i])
-            return [x - y for x, y in zip(own, (*moved[0], *moved[1]), strict=True)]
+            return [x - y for x, y in zip(acceleration, (*moved[0], *moved[1]), strict=True)]
 
     def _acceleration(self, i: int, net: Sequence[list[Scalar]]) -> Scalar:
         """Return that acceleration along or about the joint's axis, to which its coordinate adds nothing."""
         body = self._robot.bodies[i]
         k = _axis(body.joint)
         with region("relative_acceleration", i):
-            own = _dot(self._mobilities[i][k], net[i]) - [*self._coriolis[i][0], *self._coriolis[i][1]][k]
+            acceleration = (
+                _dot(self._mobilities[i][k], net[i]) - [*self._coriolis[i][0], *self._coriolis[i][1]][k]
+            )
             into = self._into[i][k]
             if body.parent == BASE:
                 falling = np.array([*ZERO, *self._robot.gravity])
-                return own + float(into @ falling)
-            return own - _dot(into @ self._mobilities[body.parent], net[body.parent])
+                return acceleration + float(into @ falling)
+            return acceleration - _dot(into @ self._mobilities[body.parent], net[body.parent])
 
     def _right(self, net: Sequence[list[Scalar]]) -> list[list[Scalar]]:
         """Return the right side of each joint's equations."""
@@ -168,8 +170,8 @@ class _Constraints:
             relative = self._relative(i, net)
             rows = [-1.0 * relative[k] for k in self._kept[i]]
             if body.joint.armature:
-                place = self._kept[i].index(_axis(body.joint))
-                rows[place] = rows[place] + self._forces[i] * (1.0 / body.joint.armature[0])
+                row = self._kept[i].index(_axis(body.joint))
+                rows[row] = rows[row] + self._forces[i] * (1.0 / body.joint.armature[0])
             right.append(rows)
         return right
 

@@ -62,9 +62,9 @@ def contracted_derivatives(
     multipliers
         ``mu``, one for each degree of freedom.
     """
-    places = dofs(robot)
-    n = places[-1].stop
-    found = composites(robot, q, v, trip)
+    spans = dofs(robot)
+    n = spans[-1].stop
+    bodies = composites(robot, q, v, trip)
     frames = joint_frames(robot, q, v, trip)
     motions = virtual_motions(robot, q, multipliers)
     virtual = virtual_composites(robot, q, motions)
@@ -74,11 +74,11 @@ def contracted_derivatives(
     ]
     result = empty_derivatives(n, virtual[0].momentum)
     for i in range(len(robot.bodies)):
-        for place, axis, tilted in zip(range(n)[places[i]], frames[i].axes, tilts[i], strict=True):
+        for dof, axis, tilted in zip(range(n)[spans[i]], frames[i].axes, tilts[i], strict=True):
             with region("second", i):
-                first = first_columns(axis, found[i], trip.wrenches[i])
-                columns = own_second_columns(axis, tilted, found[i], virtual[i], first, moments[i])
-            climb(result, robot, frames, tilts, i, place, columns)
+                first = first_columns(axis, bodies[i], trip.wrenches[i])
+                columns = own_second_columns(axis, tilted, bodies[i], virtual[i], first, moments[i])
+            climb(result, robot, frames, tilts, i, dof, columns)
     return result
 
 
@@ -86,16 +86,16 @@ def virtual_motions(
     robot: Robot, q: Sequence[Coordinate], multipliers: Sequence[Scalar]
 ) -> list[VirtualMotion]:
     """Return the motion of each body if the joints move with the multipliers as velocities."""
-    places = dofs(robot)
+    spans = dofs(robot)
     motions: list[VirtualMotion] = []
     for i, body in enumerate(robot.bodies):
         with region("virtual_forward", i):
-            rate = rates(body.joint, multipliers[places[i]])
+            rate = rates(body.joint, multipliers[spans[i]])
             carried = ZERO_TWIST
             if body.parent != BASE:
-                carried = in_child(body.joint, q[i], motions[body.parent].own)
-            own = add(carried[0], rate[0]), add(carried[1], rate[1])
-            motions.append(VirtualMotion(own, carried))
+                carried = in_child(body.joint, q[i], motions[body.parent].twist)
+            twist = add(carried[0], rate[0]), add(carried[1], rate[1])
+            motions.append(VirtualMotion(twist, carried))
     return motions
 
 
@@ -109,7 +109,7 @@ def virtual_composites(
     virtual: list[Composite] = []
     for i, (body, motion) in enumerate(zip(robot.bodies, motions, strict=True)):
         with region("virtual_composite", i):
-            angular, linear = motion.own
+            angular, linear = motion.twist
             turning = composite_in_motion(body.inertia, replace(STILL, velocity=angular))
             virtual.append(
                 replace(
@@ -137,8 +137,8 @@ def virtual_moments(
     moments: list[Vector] = []
     for i, (body, motion) in enumerate(zip(robot.bodies, motions, strict=True)):
         with region("virtual_moment", i):
-            own = composite_in_motion(body.inertia, trip.motions[i])
-            moments.append(transposed_coriolis(own, motion.own))
+            composite = composite_in_motion(body.inertia, trip.motions[i])
+            moments.append(transposed_coriolis(composite, motion.twist))
     for i in reversed(range(len(robot.bodies))):
         parent = robot.bodies[i].parent
         if parent != BASE:

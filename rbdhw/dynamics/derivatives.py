@@ -84,17 +84,17 @@ class Columns:
 
 def mass_matrix(robot: Robot, q: Sequence[Coordinate]) -> Matrix:
     """Return the mass matrix over all degrees of freedom, both triangles (kg m^2, kg m, kg)."""
-    places = dofs(robot)
-    n = places[-1].stop
-    found = composites_at_rest(robot, q)
+    spans = dofs(robot)
+    n = spans[-1].stop
+    bodies = composites_at_rest(robot, q)
     matrix: Matrix = [[0.0] * n for _ in range(n)]
     for i, body in enumerate(robot.bodies):
-        for place, direction in zip(range(n)[places[i]], directions(body.joint), strict=True):
-            column, at = momentum_column(direction, found[i]), i
+        for dof, direction in zip(range(n)[spans[i]], directions(body.joint), strict=True):
+            column, at = momentum_column(direction, bodies[i]), i
             while True:
                 with region("mass_matrix", at):
                     joint = robot.bodies[at].joint
-                    _enter_column(matrix, places[at], place, along(joint, column), mirrored=True)
+                    _enter_column(matrix, spans[at], dof, along(joint, column), mirrored=True)
                     if robot.bodies[at].parent == BASE:
                         break
                     column = in_parent_wrench(joint, q[at], column)
@@ -121,23 +121,23 @@ def inverse_dynamics_derivatives(
     Derivatives
         Entry ``[i][j]`` of ``by_position`` is the derivative of ``tau[i]`` by ``q[j]`` (Nm/rad and so on).
     """
-    places = dofs(robot)
-    n = places[-1].stop
-    found = composites(robot, q, v, trip)
+    spans = dofs(robot)
+    n = spans[-1].stop
+    bodies = composites(robot, q, v, trip)
     frames = joint_frames(robot, q, v, trip)
     result = Derivatives(*([[0.0] * n for _ in range(n)] for _ in range(3)))
     for i in range(len(robot.bodies)):
-        for place, axis in zip(range(n)[places[i]], frames[i].axes, strict=True):
+        for dof, axis in zip(range(n)[spans[i]], frames[i].axes, strict=True):
             with region("derivatives", i):
-                columns = own_columns(axis, found[i])
+                columns = own_columns(axis, bodies[i])
             at = i
             while True:
                 with region("derivatives", at):
-                    _enter(result, frames[at], places[at], columns, place)
+                    _enter(result, frames[at], spans[at], columns, dof)
                     if at == i:
                         columns = with_turned_wrench(columns, axis.direction, trip.wrenches[i])
                     else:
-                        _enter_mirrored(result, frames[at].axes, places[at], columns, place)
+                        _enter_mirrored(result, frames[at].axes, spans[at], columns, dof)
                     if robot.bodies[at].parent == BASE:
                         break
                     columns = in_parent(frames[at], columns)
@@ -160,16 +160,16 @@ def joint_frames(
     robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
 ) -> list[JointFrame]:
     """Return the frame of each body's joint, at the state of a round trip."""
-    places = dofs(robot)
+    spans = dofs(robot)
     frames: list[JointFrame] = []
     for i, body in enumerate(robot.bodies):
         with region("derivatives", i):
-            own = v[places[i]]
+            velocity = v[spans[i]]
             boost = ZERO
             if body.parent != BASE:
-                boost = origin_velocity(body.joint, q[i], own, trip.above(robot, i))
+                boost = origin_velocity(body.joint, q[i], velocity, trip.above(robot, i))
             frames.append(
-                JointFrame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, own, trip, i))
+                JointFrame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, velocity, trip, i))
             )
     return frames
 
@@ -216,8 +216,8 @@ def joint_axis(direction: Direction, carried: Motion, motion: Motion, slide: Vec
 def floating_axis(direction: Direction, motion: Motion) -> Axis:
     """Return an axis of a floating body, whose linear velocity and attitude have no effect."""
     turns, k = direction
-    own = cross(motion.velocity, UNIT[k]) if turns else ZERO
-    return Axis(direction, ZERO_TWIST, (own, ZERO), ZERO_TWIST)
+    rate = cross(motion.velocity, UNIT[k]) if turns else ZERO
+    return Axis(direction, ZERO_TWIST, (rate, ZERO), ZERO_TWIST)
 
 
 def field_column(motion: Motion, k: int) -> Vector:
@@ -244,18 +244,18 @@ def momentum_of(body: Composite, twist: Twist) -> Wrench:
     return moment, add(cross(angular, body.first), scale(body.mass, linear))
 
 
-def own_columns(own: Axis, body: Composite) -> Columns:
+def own_columns(axis: Axis, body: Composite) -> Columns:
     """Return the columns of a degree of freedom in its own frame, without the term ``S x* f``."""
-    turns, k = own.direction
+    turns, k = axis.direction
     unit = UNIT[k]
-    accelerated, both = momentum_of(body, own.second), momentum_of(body, own.both)
-    by_position = _plus(coriolis_of(body, own.rate[0]), accelerated)
+    accelerated, both = momentum_of(body, axis.second), momentum_of(body, axis.both)
+    by_position = _plus(coriolis_of(body, axis.rate[0]), accelerated)
     if turns:
         by_velocity = _plus(coriolis_of(body, unit), both)
         moment = scale(2.0, about_axis(_mirror(body.gyration), unit))
     else:
         by_velocity, moment = both, scale(2.0, cross(body.momentum, unit))
-    return Columns(momentum_column(own.direction, body), by_position, by_velocity, moment)
+    return Columns(momentum_column(axis.direction, body), by_position, by_velocity, moment)
 
 
 def coriolis_of(body: Composite, angular: Vector) -> Wrench:
@@ -325,31 +325,31 @@ def moment_in_parent(frame: JointFrame, force: Vector, moment: Vector) -> Vector
     return add(moment, scale(2.0, cross(boost, force)))
 
 
-def _enter(result: Derivatives, frame: JointFrame, rows: slice, columns: Columns, place: int) -> None:
+def _enter(result: Derivatives, frame: JointFrame, rows: slice, columns: Columns, dof: int) -> None:
     """Fill in column ``place`` at the rows of the joint in whose frame ``columns`` are given."""
-    _enter_column(result.mass_matrix, rows, place, along(frame.joint, columns.mass), mirrored=True)
-    _enter_column(result.by_position, rows, place, along(frame.joint, columns.by_position))
-    _enter_column(result.by_velocity, rows, place, along(frame.joint, columns.by_velocity))
+    _enter_column(result.mass_matrix, rows, dof, along(frame.joint, columns.mass), mirrored=True)
+    _enter_column(result.by_position, rows, dof, along(frame.joint, columns.by_position))
+    _enter_column(result.by_velocity, rows, dof, along(frame.joint, columns.by_velocity))
 
 
 def _enter_column(
-    matrix: Matrix, rows: slice, place: int, entries: Sequence[Scalar], mirrored: bool = False
+    matrix: Matrix, rows: slice, dof: int, entries: Sequence[Scalar], mirrored: bool = False
 ) -> None:
     for row, entry in zip(range(len(matrix))[rows], entries, strict=True):
-        matrix[row][place] = entry
+        matrix[row][dof] = entry
         if mirrored:
-            matrix[place][row] = entry
+            matrix[dof][row] = entry
 
 
 def _enter_mirrored(
-    result: Derivatives, above: Sequence[Axis], columns_at: slice, columns: Columns, place: int
+    result: Derivatives, above: Sequence[Axis], columns_at: slice, columns: Columns, dof: int
 ) -> None:
     """Fill in row ``place`` at the columns of an ancestor's axes ``above``, in whose frame it is given."""
     moment, force = columns.mass
     for column, axis in zip(range(len(result.mass_matrix))[columns_at], above, strict=True):
         turns, k = axis.direction
-        own = columns.moment[k] if turns else 0.0
-        result.by_position[place][column] = (
+        turning = columns.moment[k] if turns else 0.0
+        result.by_position[dof][column] = (
             dot(columns.moment, axis.rate[0]) + dot(moment, axis.second[0]) + dot(force, axis.second[1])
         )
-        result.by_velocity[place][column] = own + (dot(moment, axis.both[0]) + dot(force, axis.both[1]))
+        result.by_velocity[dof][column] = turning + (dot(moment, axis.both[0]) + dot(force, axis.both[1]))

@@ -22,12 +22,12 @@ def with_drive_forces(
     robot: Robot, forces: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]
 ) -> list[Scalar]:
     """Return joint forces of all degrees of freedom with the forces that rotors and friction need."""
-    found = list(forces)
-    for i, place in enumerate(dofs(robot)):
+    driven = list(forces)
+    for i, span in enumerate(dofs(robot)):
         with region("drives", i):
-            for k in range(len(found))[place]:
-                found[k] = found[k] + robot.armature[k] * a[k] + robot.damping[k] * v[k]
-    return found
+            for k in range(len(driven))[span]:
+                driven[k] = driven[k] + robot.armature[k] * a[k] + robot.damping[k] * v[k]
+    return driven
 
 
 def with_armature(robot: Robot, matrix: Matrix) -> Matrix:
@@ -41,9 +41,9 @@ def with_damping(robot: Robot, matrix: Matrix) -> Matrix:
 
 
 def _add_diagonal(robot: Robot, matrix: Matrix, diagonal: Sequence[float]) -> Matrix:
-    found = [list(row) for row in matrix]
-    for i, place in enumerate(dofs(robot)):
+    result = [list(row) for row in matrix]
+    for i, span in enumerate(dofs(robot)):
         with region("drives", i):
-            for k in range(len(found))[place]:
-                found[k][k] = found[k][k] + diagonal[k]
-    return found
+            for k in range(len(result))[span]:
+                result[k][k] = result[k][k] + diagonal[k]
+    return result

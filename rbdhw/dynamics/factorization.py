@@ -121,15 +121,15 @@ def inverse(factors: Factors) -> Rows:
             below[ancestor] += block.members
         for i in rows:
             with region("inverse", i):
-                for place, member in enumerate(block.members):
+                for k, member in enumerate(block.members):
                     for column, ancestor in enumerate(block.above):
-                        known = accumulated[i][member] * block.rows[place][column]
+                        known = accumulated[i][member] * block.rows[k][column]
                         accumulated[i][ancestor] = accumulated[i][ancestor] - known
         few = len(rows) <= FEW and not block.above
         for i in rows:
             with region("inverse", i):
-                own = [accumulated[i][member] for member in block.members]
-                shares = block.solve_late(own) if few else block.solve(own)
+                right = [accumulated[i][member] for member in block.members]
+                shares = block.solve_late(right) if few else block.solve(right)
                 for j in (j for j in rows if j <= i):
                     for share, member in zip(shares, block.members, strict=True):
                         result[i][j] = result[i][j] + share * accumulated[j][member]
@@ -150,8 +150,8 @@ def solve(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved)
                     x[ancestor] = x[ancestor] - entry * x[member]
     for block in reversed(factors.blocks):
         with region("solve", block.members[-1]):
-            own = block.solve([x[member] for member in block.members])
-            for value, row, member in zip(own, block.rows, block.members, strict=True):
+            solved = block.solve([x[member] for member in block.members])
+            for value, row, member in zip(solved, block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     value = value - entry * x[ancestor]
                 x[member] = settle(member, value)
@@ -210,11 +210,8 @@ class _Elimination:
             pivot = _pivot(self._within(first))
             early = {i: _product(coupling[i], pivot.adjugate) for i in last}
             rest = [
-                [
-                    self._entry(i, j) * pivot.determinant - _dot(early[i], coupling[j])
-                    for j in last[: place + 1]
-                ]
-                for place, i in enumerate(last)
+                [self._entry(i, j) * pivot.determinant - _dot(early[i], coupling[j]) for j in last[: k + 1]]
+                for k, i in enumerate(last)
             ]
             scaled = _pivot(rest)
             factor = reciprocal(pivot.determinant)
@@ -272,7 +269,7 @@ def _product(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
 
 def _by_member(members: Group, rows: Mapping[int, list[Scalar]]) -> Rows:
     """Transpose rows of L by ancestor to rows by member."""
-    return [[row[place] for row in rows.values()] for place in range(len(members))]
+    return [[row[k] for row in rows.values()] for k in range(len(members))]
 
 
 def _scale(matrix: Rows, factor: Scalar) -> Rows:

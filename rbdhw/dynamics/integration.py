@@ -39,7 +39,7 @@ def turn(quaternion: Sequence[Scalar], phi: Vector) -> list[Scalar]:
     along = scale(0.5 - square * (1.0 / 48.0 - square * (1.0 / 3840.0)), phi)
     less = square * (0.125 - square * (1.0 / 384.0))  # one minus the cosine of half the angle
     vector = add(scale(w, along), cross((x, y, z), along))
-    changed = [part - less * own for part, own in zip(vector, (x, y, z), strict=True)]
+    changed = [part - less * imaginary for part, imaginary in zip(vector, (x, y, z), strict=True)]
     return [*changed, -dot((x, y, z), along) - less * w]
 
 

@@ -82,18 +82,18 @@ def directions(joint: Joint) -> tuple[Direction, ...]:
 
 def dofs(robot: Robot) -> list[slice]:
     """Return for each body the slice of its joint among all degrees of freedom."""
-    places, start = [], 0
+    spans, start = [], 0
     for body in robot.bodies:
         stop = start + body.joint.kind.nv
-        places.append(slice(start, stop))
+        spans.append(slice(start, stop))
         start = stop
-    return places
+    return spans
 
 
-def rates(joint: Joint, own: Sequence[Scalar]) -> tuple[Vector, Vector]:
+def rates(joint: Joint, velocities: Sequence[Scalar]) -> tuple[Vector, Vector]:
     """Return the angular and linear part, in the body's axes, of the motion at the joint's velocities."""
     parts: tuple[list[Scalar], list[Scalar]] = ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    for (turns, k), rate in zip(directions(joint), own, strict=True):
+    for (turns, k), rate in zip(directions(joint), velocities, strict=True):
         parts[0 if turns else 1][k] = rate
     (x, y, z), (u, v, w) = parts
     return (x, y, z), (u, v, w)
@@ -113,16 +113,16 @@ def attitude(quaternion: Sequence[Scalar], shrink: Scalar) -> Tensor:
     return a, b, c
 
 
-def coordinate(joint: Joint, own: Sequence[Scalar]) -> Coordinate:
+def coordinate(joint: Joint, q: Sequence[Scalar]) -> Coordinate:
     """Return the coordinate of a joint from its own ``q`` (rad, m, quaternion) in floats or arrays."""
     if joint.kind.quaternion is not None:
-        quaternion = own[joint.kind.quaternion]
+        quaternion = q[joint.kind.quaternion]
         shrink = 1.0 / sum(part * part for part in quaternion)
         return Coordinate(attitude=attitude(quaternion, shrink))
     if joint.kind is JointKind.PLANAR:
-        return Coordinate(np.cos(own[2]), np.sin(own[2]), (own[0], own[1], 0.0))
+        return Coordinate(np.cos(q[2]), np.sin(q[2]), (q[0], q[1], 0.0))
     factor, offset = (joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
-    position = factor * own[0] + (offset + joint.offset)
+    position = factor * q[0] + (offset + joint.offset)
     if joint.kind.rotates:
         return Coordinate(cos=np.cos(position), sin=np.sin(position))
     return Coordinate(shift=(0.0, 0.0, position))
@@ -130,7 +130,9 @@ def coordinate(joint: Joint, own: Sequence[Scalar]) -> Coordinate:
 
 def coordinates(robot: Robot, q: Sequence[Scalar]) -> list[Coordinate]:
     """Return the coordinates of all joints for numeric ``q`` (nq), in the order of the bodies."""
-    return [coordinate(body.joint, q[place]) for body, place in zip(robot.bodies, robot.q_of, strict=True)]
+    return [
+        coordinate(body.joint, q[columns]) for body, columns in zip(robot.bodies, robot.q_of, strict=True)
+    ]
 
 
 def turns(angle: float) -> float:

@@ -70,13 +70,13 @@ class _Axes:
 
 @dataclass(frozen=True)
 class _Link:
-    """A body on the way to the frame: its place among the degrees of freedom, and its motion.
+    """A body on the way to the frame: its degrees of freedom among all, and its motion.
 
     Parameters
     ----------
     offset
         From the parent's origin to the body's.
-    own, rates
+    axes, rates
         The axes ``S`` of the joint, and ``dS``.
     above
         Velocity and acceleration of the parent, at the body's origin.
@@ -84,9 +84,9 @@ class _Link:
         What the joint adds to them.
     """
 
-    place: slice
+    dofs: slice
     offset: Vector
-    own: list[Twist]
+    axes: list[Twist]
     rates: list[Twist]
     above: tuple[Twist, Twist]
     share: tuple[Twist, Twist]
@@ -135,26 +135,26 @@ def _frame_axes(
     robot: Robot, way: Sequence[int], placement: Placement, q: Sequence[Coordinate]
 ) -> dict[int, _Axes]:
     """Return the frame's axes in the coordinates of each body on the way, and of the base."""
-    found = {}
+    axes = {}
     rows: Tensor = transpose(placement.rotation)
     for i in reversed(way):
         with region("frame", i):
             joint = _each(rows, q[i].out_of)
-            found[i] = _Axes(rows, joint)
+            axes[i] = _Axes(rows, joint)
             rows = _turned(joint, robot.bodies[i].joint.placement.rotation)
-    return found | {BASE: _Axes(rows, rows)}
+    return axes | {BASE: _Axes(rows, rows)}
 
 
 def _world_axes(robot: Robot, way: Sequence[int], q: Sequence[Coordinate]) -> dict[int, _Axes]:
     """Return the world's axes in the coordinates of each body on the way, and of the base."""
     rows: Tensor = UNIT
-    found = {BASE: _Axes(rows, rows)}
+    axes = {BASE: _Axes(rows, rows)}
     for i in way:
         with region("frame", i):
             joint = _turned(rows, transpose(robot.bodies[i].joint.placement.rotation))
             rows = _each(joint, q[i].into)
-            found[i] = _Axes(rows, joint)
-    return found
+            axes[i] = _Axes(rows, joint)
+    return axes
 
 
 def _offset(robot: Robot, i: int, q: Coordinate, axes: Mapping[int, _Axes]) -> Vector:
@@ -174,11 +174,11 @@ def _reaches(
 ) -> dict[int, Vector]:
     """Return the vectors from the origin of each body on the way, and from the base's, to the frame's."""
     with region("frame", frame.body):
-        found = {frame.body: apply(axes[frame.body].body, frame.placement.translation)}
+        reaches = {frame.body: apply(axes[frame.body].body, frame.placement.translation)}
     for i in reversed(way):
         with region("frame", i):
-            found[robot.bodies[i].parent] = add(found[i], offsets[i])
-    return found
+            reaches[robot.bodies[i].parent] = add(reaches[i], offsets[i])
+    return reaches
 
 
 def _links(
@@ -190,21 +190,24 @@ def _links(
     base: tuple[Twist, Twist],
 ) -> dict[int, _Link]:
     """Return the bodies on the way, in its order; ``rates`` are velocities and accelerations."""
-    places = dofs(robot)
-    found: dict[int, _Link] = {}
+    spans = dofs(robot)
+    links: dict[int, _Link] = {}
     with region("base"):
         root = axes[BASE].body
         velocity, acceleration = ((apply(root, angular), apply(root, linear)) for angular, linear in base)
     for i in way:
         with region("frame", i):
-            v, a = (own[places[i]] for own in rates)
+            v, a = (quantity[spans[i]] for quantity in rates)
             above = _moved(velocity, offsets[i]), _moved(acceleration, offsets[i])
-            own = [_axis(axes[i].body, direction) for direction in directions(robot.bodies[i].joint)]
-            turned = [_cross(above[0], axis) for axis in own]
-            share = _sum(*map(_scaled, v, own)), _sum(*map(_scaled, a, own), *map(_scaled, v, turned))
-            found[i] = _Link(places[i], offsets[i], own, turned, above, share)
-            velocity, acceleration = found[i].motion
-    return found
+            joint_axes = [_axis(axes[i].body, direction) for direction in directions(robot.bodies[i].joint)]
+            turned = [_cross(above[0], axis) for axis in joint_axes]
+            share = (
+                _sum(*map(_scaled, v, joint_axes)),
+                _sum(*map(_scaled, a, joint_axes), *map(_scaled, v, turned)),
+            )
+            links[i] = _Link(spans[i], offsets[i], joint_axes, turned, above, share)
+            velocity, acceleration = links[i].motion
+    return links
 
 
 def _columns(
@@ -222,7 +225,7 @@ def _columns(
         with region("frame", i):
             link = links[i]
             past = _sum(beyond[0], link.share[0]), _sum(beyond[1], link.share[1])
-            for k, axis, rate in zip(range(n)[link.place], link.own, link.rates, strict=True):
+            for k, axis, rate in zip(range(n)[link.dofs], link.axes, link.rates, strict=True):
                 if in_world:
                     moved = _cross(axis, past[0])
                     bent = _sum(_cross(axis, past[1]), _cross(rate, past[0]))
@@ -256,8 +259,8 @@ def _pose(
     first = robot.bodies[way[0]].joint
     if first.kind is not JointKind.FLOATING:
         return _homogeneous(rotation, apply(rotation, reaches[BASE]))
-    own = apply(transpose_tensor(axes[way[0]].body), reaches[way[0]])
-    point = multiply(first.placement.rotation, add(q[way[0]].out_of(own), q[way[0]].shift))
+    offset = apply(transpose_tensor(axes[way[0]].body), reaches[way[0]])
+    point = multiply(first.placement.rotation, add(q[way[0]].out_of(offset), q[way[0]].shift))
     return _homogeneous(rotation, add(point, first.placement.translation))
 
 

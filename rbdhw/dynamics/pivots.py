@@ -85,13 +85,13 @@ def groups(
         The degrees of freedom that are in no group with others than these, and go after all below them.
     """
     search = _OrderSearch(parents, done, largest, frozenset(steady), frozenset(apart))
-    found = []
+    steps = []
     waiting = [(root, search.longest) for root in search.children[ROOT]]
     while waiting:
         i, allowed = waiting.pop()
-        found.append(search.step(i, allowed))
-        waiting += [(x, allowed - 1) for x in search.children_of(found[-1])]
-    return found[::-1]
+        steps.append(search.step(i, allowed))
+        waiting += [(x, allowed - 1) for x in search.children_of(steps[-1])]
+    return steps[::-1]
 
 
 def awaited_bodies(parents: Sequence[int], order: Sequence[Step]) -> list[Group]:
@@ -111,12 +111,12 @@ def awaited_bodies(parents: Sequence[int], order: Sequence[Step]) -> list[Group]
             down[k] = down[following] + 1
     urgent = [a + b == max(up) for a, b in zip(up, down, strict=True)]
     limbs = Counter(following for following, on_chain in zip(after, urgent, strict=True) if on_chain)
-    found: list[Group] = []
+    awaited: list[Group] = []
     for following, on_chain in zip(after, urgent, strict=True):
         members = () if following is None else tuple(i for group in order[following] for i in group)
         entries = len(members) * (len(members) + 1) // 2
-        found.append(members if on_chain and limbs[following] * entries <= CHAIN_WEIGHT else ())
-    return found
+        awaited.append(members if on_chain and limbs[following] * entries <= CHAIN_WEIGHT else ())
+    return awaited
 
 
 class _OrderSearch:
@@ -161,8 +161,8 @@ class _OrderSearch:
 
     def children_of(self, step: Step) -> list[int]:
         """Return the children of a step's members that are not members."""
-        own = [i for group in step for i in group]
-        return [child for i in own for child in self.children[i] if child not in own]
+        members = [i for group in step for i in group]
+        return [child for i in members for child in self.children[i] if child not in members]
 
     def _least(self, top: int, allowed: int) -> tuple[int, Step]:
         """Return the fewest extra products of a subtree, against single eliminations, and its last step."""
@@ -200,7 +200,7 @@ class _OrderSearch:
     def _lines(self, top: int) -> list[Group]:
         """Return the groups in which ``top`` is nearest the root."""
         last: list[Group] = [(top,)]
-        found = last
+        lines = last
         for _ in range(self._largest - 1):
             last = [
                 (child, *group)
@@ -208,8 +208,8 @@ class _OrderSearch:
                 for child in self.children[group[0]]
                 if self._alike((child,), group)
             ]
-            found = found + last
-        return found
+            lines = lines + last
+        return lines
 
     def _alike(self, one: Group, other: Group) -> bool:
         """Return whether two groups are both of those that stay apart, or both of the others."""

@@ -53,16 +53,16 @@ def _gather(
     left: list[Scalar] = []
     for i, body in reversed(list(enumerate(robot.bodies))):
         with region("propagated_backward", i):
-            own, force = eliminate(body.joint, inertias[i]), forces[i]
+            eliminated, force = eliminate(body.joint, inertias[i]), forces[i]
             if i in wrenches:
                 force = force - along(body.joint, wrenches[i])[0]
-            joints.insert(0, own)
+            joints.insert(0, eliminated)
             left.insert(0, force)
             if body.parent == BASE:
                 continue
-            inertia = project(body.joint, inertias[i], own)
+            inertia = project(body.joint, inertias[i], eliminated)
             inertias[body.parent] += inertia_in_parent(body.joint, q[i], inertia)
-            caused = scale_wrench(own.factor * force, own.column)
+            caused = scale_wrench(eliminated.factor * force, eliminated.column)
             if i in wrenches:
                 caused = add_twist(wrenches[i], caused)
             caused = in_parent(body.joint, q[i], caused)
@@ -75,16 +75,16 @@ def _release(
     robot: Robot, q: Sequence[Coordinate], joints: Sequence[Eliminated], left: Sequence[Scalar]
 ) -> list[Scalar]:
     """Forward pass: return the acceleration of each joint, from that of its parent's body."""
-    found: list[Scalar] = []
+    accelerations: list[Scalar] = []
     twists: list[Twist] = []
-    for i, (body, own) in enumerate(zip(robot.bodies, joints, strict=True)):
+    for i, (body, eliminated) in enumerate(zip(robot.bodies, joints, strict=True)):
         with region("propagated_forward", i):
             if body.parent == BASE:
-                found.append(own.factor * left[i])
-                twists.append(axis(body.joint, found[i]))
+                accelerations.append(eliminated.factor * left[i])
+                twists.append(axis(body.joint, accelerations[i]))
                 continue
             reached = in_child(body.joint, q[i], twists[body.parent])
-            given = dot(own.column[0], reached[0]) + dot(own.column[1], reached[1])
-            found.append(own.factor * (left[i] - given))
-            twists.append(add_twist(reached, axis(body.joint, found[i])))
-    return found
+            share = dot(eliminated.column[0], reached[0]) + dot(eliminated.column[1], reached[1])
+            accelerations.append(eliminated.factor * (left[i] - share))
+            twists.append(add_twist(reached, axis(body.joint, accelerations[i])))
+    return accelerations

@@ -119,11 +119,11 @@ def newton_euler(
     fext
         External wrench by body index: moment (Nm) and force (N) about and along its link frame.
     """
-    places = dofs(robot)
+    spans = dofs(robot)
     trip = RoundTrip(base, [], {}, [])
     for i, body in enumerate(robot.bodies):
         with region("rnea_forward", i):
-            motion = motion_of(robot, i, q[i], v[places[i]], a[places[i]], trip)
+            motion = motion_of(robot, i, q[i], v[spans[i]], a[spans[i]], trip)
             label("omega", motion.velocity)
             label("alpha", motion.angular)
             label("acceleration", motion.linear)

@@ -84,7 +84,7 @@ class SecondDerivatives:
 class VirtualMotion:
     """The twist of a body in the virtual motion, and that of its parent at the body's origin, in its axes."""
 
-    own: Twist
+    twist: Twist
     carried: Twist
 
 
@@ -149,7 +149,7 @@ def climb(
     frames: Sequence[JointFrame],
     tilts: Sequence[Sequence[Twist]],
     i: int,
-    place: int,
+    dof: int,
     columns: SecondColumns,
 ) -> None:
     """Fill in the derivatives by degree of freedom ``place`` of body ``i`` and by those of its ancestors.
@@ -161,21 +161,19 @@ def climb(
     columns
         The columns of the degree of freedom in its own frame.
     """
-    places = dofs(robot)
-    n = places[-1].stop
+    spans = dofs(robot)
+    n = spans[-1].stop
     at = i
     while True:
-        own = list(zip(range(n)[places[at]], frames[at].axes, tilts[at], strict=True))
+        axes = list(zip(range(n)[spans[at]], frames[at].axes, tilts[at], strict=True))
         with region("second", at):
-            for k, axis, tilted in own:
-                _enter(result, columns, place, k, axis, tilted)
+            for k, axis, tilted in axes:
+                _enter(result, columns, dof, k, axis, tilted)
                 if at == i:
                     floats = frames[i].joint.kind is JointKind.FLOATING
-                    _enter_own(
-                        result, columns, place, k, frames[i].axes[place - places[i].start], axis, floats
-                    )
+                    _enter_own(result, columns, dof, k, frames[i].axes[dof - spans[i].start], axis, floats)
                 else:
-                    _enter_ancestor(result, columns, place, k, axis)
+                    _enter_ancestor(result, columns, dof, k, axis)
             if robot.bodies[at].parent == BASE:
                 return
             columns = _in_parent(frames[at], columns)
@@ -235,44 +233,42 @@ def _in_parent(frame: JointFrame, columns: SecondColumns) -> SecondColumns:
 
 
 def _enter(
-    result: SecondDerivatives, columns: SecondColumns, place: int, k: int, axis: Axis, tilted: Twist
+    result: SecondDerivatives, columns: SecondColumns, dof: int, k: int, axis: Axis, tilted: Twist
 ) -> None:
     """Fill in what the columns of ``place`` give with axis ``k`` of its own joint or of an ancestor's."""
     entry = power(columns.first.by_position, tilted) + dot(columns.turned, axis.rate[0])
-    result.by_position[place][k] = entry + power(columns.bent, axis.second)
+    result.by_position[dof][k] = entry + power(columns.bent, axis.second)
     entry = power(columns.first.by_velocity, tilted)
-    result.mixed[k][place] = entry + dot(columns.moved, axis.rate[0])
-    result.momentum[place][k] = power(columns.first.mass, tilted)
+    result.mixed[k][dof] = entry + dot(columns.moved, axis.rate[0])
+    result.momentum[dof][k] = power(columns.first.mass, tilted)
 
 
 def _enter_own(
     result: SecondDerivatives,
     columns: SecondColumns,
-    place: int,
+    dof: int,
     k: int,
-    own: Axis,
+    dof_axis: Axis,
     axis: Axis,
     floats: bool,
 ) -> None:
     """Fill in the derivative by two velocities of one joint; the linear ones of a floating body have none."""
     turns, component = axis.direction
-    if floats and not (turns and own.direction[0]):
+    if floats and not (turns and dof_axis.direction[0]):
         return
     still = columns.still[0 if turns else 1][component]
-    result.by_velocity[place][k] = (columns.moved[component] if turns else 0.0) - still
+    result.by_velocity[dof][k] = (columns.moved[component] if turns else 0.0) - still
 
 
-def _enter_ancestor(
-    result: SecondDerivatives, columns: SecondColumns, place: int, k: int, axis: Axis
-) -> None:
+def _enter_ancestor(result: SecondDerivatives, columns: SecondColumns, dof: int, k: int, axis: Axis) -> None:
     """Fill in what the columns of ``place`` give with axis ``k`` of an ancestor's joint alone."""
     turns, component = axis.direction
-    result.by_position[k][place] = result.by_position[place][k]
+    result.by_position[k][dof] = result.by_position[dof][k]
     turned = columns.turned[component] if turns else 0.0
-    result.mixed[place][k] = turned + power(columns.bent, axis.both)
+    result.mixed[dof][k] = turned + power(columns.bent, axis.both)
     moved = columns.moved[component] if turns else 0.0
-    result.by_velocity[place][k] = result.by_velocity[k][place] = moved
-    result.momentum[k][place] = columns.bent[0 if turns else 1][component]
+    result.by_velocity[dof][k] = result.by_velocity[k][dof] = moved
+    result.momentum[k][dof] = columns.bent[0 if turns else 1][component]
 
 
 def power(wrench: Wrench, twist: Twist) -> Scalar:

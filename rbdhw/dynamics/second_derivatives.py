@@ -76,26 +76,26 @@ def second_derivatives(
         The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
         external wrenches, which are constant in their links' frames.
     """
-    places = dofs(robot)
-    n = places[-1].stop
+    spans = dofs(robot)
+    n = spans[-1].stop
     state = _State(robot, q, v, trip)
-    found = [
+    forces = [
         _derivatives_of_force(state, i, axis) for i, frame in enumerate(state.frames) for axis in frame.axes
     ]
-    owners = [body for body, place in zip(robot.bodies, places, strict=True) for _ in range(n)[place]]
-    mirror_momenta(found)
+    owners = [body for body, span in zip(robot.bodies, spans, strict=True) for _ in range(n)[span]]
+    mirror_momenta(forces)
     with region("christoffel"):
-        for i, own in enumerate(owners):
-            if own.joint.kind.nv == 1:
-                enter_symbols(found, i, [body.joint.kind is not JointKind.FLOATING for body in owners])
-    return found
+        for i, owner in enumerate(owners):
+            if owner.joint.kind.nv == 1:
+                enter_symbols(forces, i, [body.joint.kind is not JointKind.FLOATING for body in owners])
+    return forces
 
 
-def mirror_momenta(found: Sequence[SecondDerivatives]) -> None:
+def mirror_momenta(forces: Sequence[SecondDerivatives]) -> None:
     """Take the derivatives of the mass matrix's upper triangle from the lower, which are the same numbers."""
-    for i, own in enumerate(found):
+    for i, force in enumerate(forces):
         for j in range(i):
-            found[j].momentum[i][:] = own.momentum[j]
+            forces[j].momentum[i][:] = force.momentum[j]
 
 
 class _State:
@@ -103,7 +103,7 @@ class _State:
 
     def __init__(self, robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip) -> None:
         self.robot, self.q = robot, q
-        self.places = dofs(robot)
+        self.spans = dofs(robot)
         self.composites = composites(robot, q, v, trip)
         self.frames = joint_frames(robot, q, v, trip)
         self.first: list[list[Columns]] = []
@@ -127,15 +127,15 @@ def _derivatives_of_force(state: _State, i: int, axis: Axis) -> SecondDerivative
     """Return the second derivatives of the force along one axis of body ``i``'s joint."""
     motions = _virtual_motions(state, i, axis.direction)
     tilts = [
-        [tilt(own.direction, motions[b].carried if b in motions else ZERO_TWIST) for own in frame.axes]
+        [tilt(other.direction, motions[b].carried if b in motions else ZERO_TWIST) for other in frame.axes]
         for b, frame in enumerate(state.frames)
     ]
     columns, root_momentum = _columns_above(state, i, axis)
-    columns |= {b: _columns_below(state, b, motion.own) for b, motion in motions.items() if b != i}
-    result = empty_derivatives(state.places[-1].stop, root_momentum)
+    columns |= {b: _columns_below(state, b, motion.twist) for b, motion in motions.items() if b != i}
+    result = empty_derivatives(state.spans[-1].stop, root_momentum)
     for b in sorted(columns):
-        for place, own in zip(range(len(result.mixed))[state.places[b]], columns[b], strict=True):
-            climb(result, state.robot, state.frames, tilts, b, place, own)
+        for dof, column in zip(range(len(result.mixed))[state.spans[b]], columns[b], strict=True):
+            climb(result, state.robot, state.frames, tilts, b, dof, column)
     return result
 
 
@@ -146,7 +146,7 @@ def _virtual_motions(state: _State, i: int, direction: Direction) -> dict[int, V
     for b, body in enumerate(state.robot.bodies):
         if body.parent in motions:
             with region("virtual_forward", b):
-                twist = in_child(body.joint, state.q[b], motions[body.parent].own)
+                twist = in_child(body.joint, state.q[b], motions[body.parent].twist)
                 motions[b] = VirtualMotion(twist, twist)
     return motions
 
@@ -158,18 +158,18 @@ def _columns_above(state: _State, i: int, axis: Axis) -> tuple[dict[int, list[Se
     """
     virtual = moved_along(axis.direction, state.composites[i])
     moment = own_columns(axis, state.composites[i]).moment
-    found: dict[int, list[SecondColumns]] = {}
+    columns: dict[int, list[SecondColumns]] = {}
     at = i
     while True:
         frame = state.frames[at]
         with region("second", at):
             pairs = zip(frame.axes, state.first[at], strict=True)
             body = state.composites[at]
-            found[at] = [
-                own_second_columns(own, ZERO_TWIST, body, virtual, first, moment) for own, first in pairs
+            columns[at] = [
+                own_second_columns(other, ZERO_TWIST, body, virtual, first, moment) for other, first in pairs
             ]
             if state.robot.bodies[at].parent == BASE:
-                return found, virtual.momentum
+                return columns, virtual.momentum
             moment = moment_in_parent(frame, virtual.momentum, moment)
             virtual = _virtual_in_parent(frame.joint, frame.q, virtual)
         at = state.robot.bodies[at].parent
@@ -250,10 +250,10 @@ def _virtual_in_parent(joint: Joint, q: Coordinate, virtual: Composite) -> Compo
     return Composite(0.0, ZERO, (ZERO, ZERO, ZERO), momentum, gyration)
 
 
-def enter_symbols(found: Sequence[SecondDerivatives], i: int, usable: Sequence[bool]) -> None:
+def enter_symbols(forces: Sequence[SecondDerivatives], i: int, usable: Sequence[bool]) -> None:
     """Replace the derivatives of force ``i`` by two velocities with sums of mass matrix derivatives."""
-    for j in range(len(found)):
-        for k in range(len(found)):
+    for j in range(len(forces)):
+        for k in range(len(forces)):
             if usable[j] and usable[k]:
-                entry = found[j].momentum[i][k] + found[k].momentum[i][j]
-                found[i].by_velocity[j][k] = entry - found[j].momentum[k][i]
+                entry = forces[j].momentum[i][k] + forces[k].momentum[i][j]
+                forces[i].by_velocity[j][k] = entry - forces[j].momentum[k][i]

@@ -34,11 +34,11 @@ class Description:
 
 def can_share_axes(robot: Robot) -> tuple[bool, ...]:
     """Return for each body whether its joint and all joints on it are revolute and parallel."""
-    found = [_revolute(body.joint) for body in robot.bodies]
+    sharing = [_revolute(body.joint) for body in robot.bodies]
     for body in robot.bodies:
         if body.parent >= 0 and not (_revolute(body.joint) and _parallel(body.joint.placement)):
-            found[body.parent] = False
-    return tuple(found)
+            sharing[body.parent] = False
+    return tuple(sharing)
 
 
 def share_axes(description: Description) -> Description:

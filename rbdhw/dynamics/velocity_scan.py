@@ -63,7 +63,10 @@ def segment_velocities(robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar
     parents = [body.parent for body in robot.bodies]
     if max(_depths(parents)) < SERIAL:
         return {}
-    steps = [_joint_step(body.joint, own, rate) for body, own, rate in zip(robot.bodies, q, v, strict=True)]
+    steps = [
+        _joint_step(body.joint, coordinate, rate)
+        for body, coordinate, rate in zip(robot.bodies, q, v, strict=True)
+    ]
     return _of_heads(parents, steps)
 
 
@@ -75,15 +78,17 @@ def _joint_step(joint: Joint, q: Coordinate, rate: Scalar) -> _Step:
 def _velocities(parents: Sequence[int], steps: Sequence[_Step]) -> list[Vector]:
     """Return the angular velocity of every body."""
     known = _of_heads(parents, steps)
-    found: list[Vector] = []
+    velocities: list[Vector] = []
     for i, (parent, step) in enumerate(zip(parents, steps, strict=True)):
-        found.append(known[i] if i in known else step.rate if parent == BASE else step.of(found[parent]))
-    return found
+        velocities.append(
+            known[i] if i in known else step.rate if parent == BASE else step.of(velocities[parent])
+        )
+    return velocities
 
 
 def _of_heads(parents: Sequence[int], steps: Sequence[_Step]) -> dict[int, Vector]:
     """Return the angular velocities of the first bodies of all segments but those at the base."""
-    heads = {i: k for k, i in enumerate(i for i, own in enumerate(_depths(parents)) if _begins(own))}
+    heads = {i: k for k, i in enumerate(i for i, depth in enumerate(_depths(parents)) if _begins(depth))}
     if not heads:
         return {}
     joined: list[_Step] = []
@@ -111,7 +116,7 @@ def _join(first: _Step, second: _Step, i: int) -> _Step:
 
 def _depths(parents: Sequence[int]) -> list[int]:
     """Return the number of ancestors of each body."""
-    found: list[int] = []
+    depths: list[int] = []
     for parent in parents:
-        found.append(0 if parent == BASE else found[parent] + 1)
-    return found
+        depths.append(0 if parent == BASE else depths[parent] + 1)
+    return depths

@@ -39,7 +39,7 @@ def solve(model: System, q: Array, forces: Array) -> Array:
     columns: list[Array] = [np.zeros(0)] * len(X)
     inverses: list[Array] = [np.zeros(0)] * len(X)
     left: list[Array] = [np.zeros(0)] * len(X)
-    own = forces @ np.linalg.inv(model.G)
+    link_forces = forces @ np.linalg.inv(model.G)
     for i in reversed(range(len(model.links))):
         link = model.links[i]
         U = inertias[i] @ link.S
@@ -48,7 +48,7 @@ def solve(model: System, q: Array, forces: Array) -> Array:
             expected = "every motion of its joints to move mass or inertia"
             raise InputError(f"robot '{model.name}'", "singular mass matrix", expected)
         columns[i], inverses[i] = U, np.linalg.inv(D)
-        left[i] = own[:, link.v, np.newaxis] - link.S.T @ wrenches[i]
+        left[i] = link_forces[:, link.v, np.newaxis] - link.S.T @ wrenches[i]
         if link.parent != BASE:
             share = U @ inverses[i]
             seen, caused = inertias[i] - share @ transpose(U), wrenches[i] + share @ left[i]
@@ -58,7 +58,7 @@ def solve(model: System, q: Array, forces: Array) -> Array:
     twists: list[Array] = []
     for i, link in enumerate(model.links):
         reached = np.zeros((len(q), 6, 1), q.dtype) if link.parent == BASE else X[i] @ twists[link.parent]
-        found = inverses[i] @ (left[i] - transpose(columns[i]) @ reached)
-        accelerations[:, link.v] = found[..., 0]
-        twists.append(reached + link.S @ found)
+        acceleration = inverses[i] @ (left[i] - transpose(columns[i]) @ reached)
+        accelerations[:, link.v] = acceleration[..., 0]
+        twists.append(reached + link.S @ acceleration)
     return np.asarray(accelerations @ np.linalg.inv(model.G).T)

@@ -45,10 +45,10 @@ def displaced(robot: Robot, q: Array, k: int) -> Array:
     """Return ``q`` (N, nq) after an imaginary step along velocity coordinate ``k``."""
     moved = q.astype(np.complex128)
     step = STEP * 1j
-    for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
         if body.joint.mimic is not None or not rates.start <= k < rates.stop:
             continue
-        kind, axis, part = body.joint.kind, k - rates.start, moved[:, own]
+        kind, axis, part = body.joint.kind, k - rates.start, moved[:, columns]
         if kind is JointKind.PLANAR and axis < 2:
             part[:, :2] += step * _turned(part[:, 2], np.eye(2)[axis])
         elif kind.quaternion is None:
@@ -64,8 +64,8 @@ def displaced(robot: Robot, q: Array, k: int) -> Array:
 
 def _differentiate(results: Results, steps: list[Arrays]) -> dict[str, Array]:
     """Return the imaginary parts of results after each step, over its length, along a last axis."""
-    found = [results({name: array.astype(np.complex128) for name, array in tasks.items()}) for tasks in steps]
-    return {name: np.stack([own[name].imag / STEP for own in found], axis=-1) for name in found[0]}
+    moved = [results({name: array.astype(np.complex128) for name, array in tasks.items()}) for tasks in steps]
+    return {name: np.stack([arrays[name].imag / STEP for arrays in moved], axis=-1) for name in moved[0]}
 
 
 def _turned(angle: Array, vector: Array) -> Array:

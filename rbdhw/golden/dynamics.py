@@ -67,9 +67,9 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
-    given = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
-    given |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False}
-    return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and given.get(name, True))
+    required = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
+    required |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False}
+    return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and required.get(name, True))
 
 
 def evaluate(
@@ -124,12 +124,12 @@ def evaluate(
         _compute(robot, model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
         for k in range(0, max(len(tasks["q"]), 1), CHUNK)
     ]
-    found = {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
-    own = FUNCTIONS[function]
-    results = {name: found[name] for name in own.outputs}
-    for name in own.optional_outputs if extended else ():
+    computed = {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
+    entry = FUNCTIONS[function]
+    results = {name: computed[name] for name in entry.outputs}
+    for name in entry.optional_outputs if extended else ():
         other = function_giving(name, function)
-        results |= {name: found[name] if other == function else evaluate(robot, other, arrays)[name]}
+        results |= {name: computed[name] if other == function else evaluate(robot, other, arrays)[name]}
     return results
 
 
@@ -161,10 +161,10 @@ def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array
 def with_unit_quaternions(robot: Robot, q: Array) -> Array:
     """Return ``q`` (N, nq) with normalized quaternions; InputError if one is (nearly) zero."""
     q = q.copy()
-    for body, own in zip(robot.bodies, robot.q_of, strict=True):
+    for body, columns in zip(robot.bodies, robot.q_of, strict=True):
         if (part := body.joint.kind.quaternion) is None:
             continue
-        quaternion = q[:, own][:, part]  # a view
+        quaternion = q[:, columns][:, part]  # a view
         length = np.linalg.norm(quaternion, axis=1, keepdims=True)
         if np.any(length < MIN_QUATERNION):
             row = int(np.argmax(length[:, 0] < MIN_QUATERNION))
@@ -397,20 +397,22 @@ def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks
     forward = function == "sfd"
     x, matrix = ("a", "Minv") if forward else ("tau", "M")
 
-    def results(own: Tasks) -> dict[str, Array]:
-        first = _first_derivatives(model, "dfd" if forward else "did", own)
-        inertia = _mass_matrix_inverse(model, own["q"], held) if forward else _mass_matrix(model, own["q"])
+    def results(states: Tasks) -> dict[str, Array]:
+        first = _first_derivatives(model, "dfd" if forward else "did", states)
+        inertia = (
+            _mass_matrix_inverse(model, states["q"], held) if forward else _mass_matrix(model, states["q"])
+        )
         return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": inertia}
 
     held = is_held(tasks)
     moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
-    found = {
+    second = {
         f"d2{x}_dqdq": moved["q"],
         f"d2{x}_dqdv": pushed["q"],
         f"d2{x}_dvdv": pushed["v"],
         f"d{matrix}_dq": moved["m"],
     }
-    return clear_base_motion(found, held) if forward else found
+    return clear_base_motion(second, held) if forward else second
 
 
 def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
@@ -418,17 +420,19 @@ def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: T
     forward = function == "hfd"
     x, driven, multiplier = ("a", "tau", "lambda_a") if forward else ("tau", "a", "lambda_tau")
 
-    def gradient(own: Tasks) -> dict[str, Array]:
-        first = _first_derivatives(model, "dfd" if forward else "did", own)
-        matrix = _mass_matrix_inverse(model, own["q"], held) if forward else _mass_matrix(model, own["q"])
+    def gradient(states: Tasks) -> dict[str, Array]:
+        first = _first_derivatives(model, "dfd" if forward else "did", states)
+        matrix = (
+            _mass_matrix_inverse(model, states["q"], held) if forward else _mass_matrix(model, states["q"])
+        )
         parts = {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": matrix}
-        weights = own[multiplier][:, np.newaxis]
+        weights = states[multiplier][:, np.newaxis]
         return {name: (weights @ part)[:, 0] for name, part in parts.items()}
 
     held = is_held(tasks)
     moved, pushed = by_position(robot, gradient, tasks), by_velocity(robot, gradient, tasks)
-    found = {"qq": moved["q"], "qv": pushed["q"], "vv": pushed["v"], "m": moved["m"]}
-    qq, qv, vv, matrix = (clear_base_motion(found, held) if forward else found).values()
+    second = {"qq": moved["q"], "qv": pushed["q"], "vv": pushed["v"], "m": moved["m"]}
+    qq, qv, vv, matrix = (clear_base_motion(second, held) if forward else second).values()
     return {"H_qq": qq, "H_qv": qv, "H_vv": vv, f"H_q{driven}": matrix.swapaxes(1, 2)}
 
 
@@ -436,11 +440,11 @@ def _step(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str,
     """Return the state after a step and, for a function with derivatives, those of the state."""
     scheme = euler if function in ("step", "dstep") else runge_kutta
 
-    def step(own: Tasks) -> Array:
-        return scheme(robot, lambda stage: _forward_dynamics(model, stage), own)
+    def step(states: Tasks) -> Array:
+        return scheme(robot, lambda stage: _forward_dynamics(model, stage), states)
 
-    found = {"x_next": step(tasks)}
+    results = {"x_next": step(tasks)}
     if function not in ("dstep", "drk4"):
-        return found
+        return results
     by_state = derivatives(robot, step, tasks)
-    return found | by_state | {"A": without_base_changes(by_state["A"], is_held(tasks))}
+    return results | by_state | {"A": without_base_changes(by_state["A"], is_held(tasks))}

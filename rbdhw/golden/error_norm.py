@@ -66,21 +66,21 @@ class Part:
         return f"{self.function}.{self.result}"
 
     def __contains__(self, word: WordName) -> bool:
-        inside = (k in own for k, own in zip(word.index, self.region, strict=True))
+        inside = (k in span for k, span in zip(word.index, self.region, strict=True))
         return (word.function, word.array) == (self.function, self.array) and all(inside)
 
     def of(self, values: Array) -> Array:
         """Return the part's elements of an array (N, ...) or (...) that ends with the axes of one task."""
-        index: tuple[Any, ...] = (..., *(slice(own.start, own.stop) for own in self.region))
+        index: tuple[Any, ...] = (..., *(slice(span.start, span.stop) for span in self.region))
         taken: Array = values[index]
         return taken
 
 
 def parts_of(robot: Robot, function: str) -> tuple[Part, ...]:
     """Return the parts of a function's results, of the optional ones as well, in the order of the arrays."""
-    own = FUNCTIONS[function]
+    entry = FUNCTIONS[function]
     return tuple(
-        part for array in own.outputs + own.optional_outputs for part in _split(robot, function, array)
+        part for array in entry.outputs + entry.optional_outputs for part in _split(robot, function, array)
     )
 
 
@@ -163,11 +163,11 @@ def function_errors(
     errors = {}
     for part in parts_of(robot, function):
         if part.array in reference:
-            own, expected = (
+            actual, expected = (
                 {part.array: measure(robot, part, tasks, arrays[part.array])}
                 for arrays in (results, reference)
             )
-            errors[part.result] = relative_errors(own, expected, floors[str(part)])
+            errors[part.result] = relative_errors(actual, expected, floors[str(part)])
     return errors
 
 
@@ -193,5 +193,5 @@ def relative_errors(
 def norms(arrays: Mapping[str, Array]) -> Array:
     """Return for each task (N,) the Frobenius norm of all arrays together."""
     rows = [array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays.values()]
-    found: Array = np.linalg.norm(np.hstack(rows), axis=1)
-    return found
+    lengths: Array = np.linalg.norm(np.hstack(rows), axis=1)
+    return lengths

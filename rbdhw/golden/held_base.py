@@ -59,9 +59,9 @@ def without_base_changes(A: Array, held: Array) -> Array:
     return cleared
 
 
-def clear_base_motion(found: Mapping[str, Array], held: Array) -> dict[str, Array]:
+def clear_base_motion(derivatives: Mapping[str, Array], held: Array) -> dict[str, Array]:
     """Return second derivatives (N, ..., nv) of which those by the motion of a held base are zero."""
-    cleared = {name: own.copy() for name, own in found.items()}
-    for own in cleared.values():
-        own[held, ..., BASE_PART] = 0.0
+    cleared = {name: array.copy() for name, array in derivatives.items()}
+    for array in cleared.values():
+        array[held, ..., BASE_PART] = 0.0
     return cleared

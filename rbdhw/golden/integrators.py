@@ -41,8 +41,8 @@ def runge_kutta(robot: Robot, accelerations: ForwardDynamics, tasks: Tasks) -> A
     rates = [(v, accelerations(tasks))]
     for share in (0.5, 0.5, 1.0):
         before, change = rates[-1]
-        own = {**tasks, "q": integrate(robot, q, share * h * before), "v": v + share * h * change}
-        rates.append((own["v"], accelerations(own)))
+        stage = {**tasks, "q": integrate(robot, q, share * h * before), "v": v + share * h * change}
+        rates.append((stage["v"], accelerations(stage)))
     velocity, acceleration = (
         (first + 2.0 * second + 2.0 * third + fourth) / 6.0
         for first, second, third, fourth in zip(*rates, strict=True)
@@ -57,8 +57,8 @@ def derivatives(robot: Robot, step: Callable[[Tasks], Array], tasks: Tasks) -> d
     pushed = [{**tasks, "v": tasks["v"] + unit} for unit in units]
     driven = [{**tasks, "tau": tasks["tau"] + unit} for unit in units]
     columns = [
-        _tangent(robot, after, step({name: array.astype(np.complex128) for name, array in own.items()}))
-        for own in (*moved, *pushed, *driven)
+        _tangent(robot, after, step({name: array.astype(np.complex128) for name, array in arrays.items()}))
+        for arrays in (*moved, *pushed, *driven)
     ]
     both = np.stack(columns, axis=-1)
     return {"A": both[..., : 2 * robot.nv], "B": both[..., 2 * robot.nv :]}
@@ -67,9 +67,9 @@ def derivatives(robot: Robot, step: Callable[[Tasks], Array], tasks: Tasks) -> d
 def integrate(robot: Robot, q: Array, displacement: Array) -> Array:
     """Return ``q (+) d`` for configurations (N, nq) and displacements (N, nv)."""
     moved = q + np.zeros_like(displacement[:, :1])
-    for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
         if body.joint.mimic is None:
-            moved[:, own] = _moved(body.joint.kind, moved[:, own], displacement[:, rates])
+            moved[:, columns] = _moved(body.joint.kind, moved[:, columns], displacement[:, rates])
     return moved
 
 
@@ -82,8 +82,8 @@ def _moved(kind: JointKind, q: Array, d: Array) -> Array:
             return _turn(q, d)
         case JointKind.PLANAR:
             along, across = _arc(d[:, 2:])
-            own = np.stack([-d[:, 1], d[:, 0]], axis=1)
-            shift = along * d[:, :2] + across * own
+            normal = np.stack([-d[:, 1], d[:, 0]], axis=1)
+            shift = along * d[:, :2] + across * normal
             cos, sin = np.cos(q[:, 2]), np.sin(q[:, 2])
             level = np.stack([cos * shift[:, 0] - sin * shift[:, 1], sin * shift[:, 0] + cos * shift[:, 1]])
             return np.hstack([q[:, :2] + level.T, q[:, 2:] + d[:, 2:]])
@@ -147,9 +147,9 @@ def motion_of(robot: Robot, state: Array, change: Array) -> Array:
     """Return the motion (N, 2 nv) in the tangent space of states (N, nq + nv) that change at a rate."""
     motion = np.empty((len(state), 2 * robot.nv))
     motion[:, robot.nv :] = change[:, robot.nq :]
-    for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
         if body.joint.mimic is None:
-            motion[:, rates] = _rates(body.joint.kind, state[:, own], change[:, own])
+            motion[:, rates] = _rates(body.joint.kind, state[:, columns], change[:, columns])
     return motion
 
 

@@ -42,8 +42,8 @@ def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str,
     X, jacobian, v, a = _motion(model, robot, frame, tasks)
     level = _level(X) if in_world else np.eye(6)
 
-    def twists(own: Tasks) -> dict[str, Array]:
-        moved, _, velocity, acceleration = _motion(model, robot, frame, own)
+    def twists(states: Tasks) -> dict[str, Array]:
+        moved, _, velocity, acceleration = _motion(model, robot, frame, states)
         back = np.linalg.inv(moved) if in_world else np.eye(6)
         return {"v": back @ velocity, "a": back @ acceleration}
 
@@ -75,9 +75,9 @@ def _motion(model: System, robot: Robot, frame: Frame, tasks: Tasks) -> tuple[Ar
         step = link.X(tasks["q"])
         X, jacobian = step @ X, step @ jacobian
         jacobian[:, :, link.v] += link.S
-        own = link.S @ rates[:, link.v]
-        v = step @ v + own
-        a = step @ a + link.S @ accelerations[:, link.v] + motion_cross(v) @ own
+        joint_velocity = link.S @ rates[:, link.v]
+        v = step @ v + joint_velocity
+        a = step @ a + link.S @ accelerations[:, link.v] + motion_cross(v) @ joint_velocity
     placement = frame.placement
     last = transform(np.array(placement.rotation).T, np.array(placement.translation)) @ end.X_link
     return last @ X, last @ jacobian, last @ v, last @ a

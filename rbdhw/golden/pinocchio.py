@@ -63,8 +63,8 @@ class Reference:
             Pinocchio is not installed, refuses the file, or finds other joints than the robot has.
         """
         model = _build_model(path, robot, mimic=False)
-        own = {body.joint.name for body in robot.bodies}
-        differing = own.symmetric_difference(list(model.names)[1:])
+        joints = {body.joint.name for body in robot.bodies}
+        differing = joints.symmetric_difference(list(model.names)[1:])
         if differing:
             reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
             raise InputError(os.fspath(path), reason, f"those of robot '{robot.name}'")
@@ -84,8 +84,8 @@ class Reference:
         See :func:`rbdhw.golden.dynamics.evaluate`.
         """
         drive = "tau" if FUNCTIONS[function].takes_force else "a"
-        given = (arrays["q"], arrays["v"], arrays[drive])
-        tasks = [self._task(function, q, v, u) for q, v, u in zip(*given, strict=True)]
+        motion = (arrays["q"], arrays["v"], arrays[drive])
+        tasks = [self._task(function, q, v, u) for q, v, u in zip(*motion, strict=True)]
         return {name: np.stack([task[name] for task in tasks]) for name in tasks[0]}
 
     def _task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
@@ -126,15 +126,15 @@ class _Model:
     def __init__(self, model: Any, robot: Robot, bodies: Sequence[Body]) -> None:
         self.model = model
         self._data = model.createData()
-        self._places: list[tuple[Body, slice, slice]] = []
+        self._spans: list[tuple[Body, slice, slice]] = []
         self._G = np.zeros((model.nv, robot.nv))
         model.armature[:] = 0.0
         model.damping[:] = 0.0  # Pinocchio reads it from the file
         rows = {body.joint.name: i for i, body in enumerate(robot.bodies)}
         for body in bodies:
             joint = model.joints[model.getJointId(body.joint.name)]
-            own = slice(joint.idx_q, joint.idx_q + joint.nq)
-            self._places.append((body, own, robot.q_of[rows[body.joint.name]]))
+            columns = slice(joint.idx_q, joint.idx_q + joint.nq)
+            self._spans.append((body, columns, robot.q_of[rows[body.joint.name]]))
             ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.multiplier
             taken = robot.v_of[rows[body.joint.name]]
             driven = slice(joint.idx_v, joint.idx_v + joint.nv)
@@ -160,8 +160,8 @@ class _Model:
 
     def _configuration(self, q: Array) -> Array:
         full = np.zeros(self.model.nq)
-        for body, own, taken in self._places:
-            full[own] = _coordinates(body, q[taken], own.stop - own.start)
+        for body, columns, taken in self._spans:
+            full[columns] = _coordinates(body, q[taken], columns.stop - columns.start)
         return full
 
 

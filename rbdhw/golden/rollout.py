@@ -33,17 +33,17 @@ def rollout(
     wraps
         As those of :func:`errors_of`.
     """
-    own = {name: array for name, array in arrays.items() if name != "tau"}
-    given = np.broadcast_to(arrays["tau"], (len(own["v"]), *arrays["tau"].shape[-2:]))
+    state = {name: array for name, array in arrays.items() if name != "tau"}
+    commands = np.broadcast_to(arrays["tau"], (len(state["v"]), *arrays["tau"].shape[-2:]))
     states, forces = [], []
-    for k in range(given.shape[1]):
+    for k in range(commands.shape[1]):
         added = 0.0
         if feedback is not None:
             nominal, gains = feedback
-            added = errors_of(np.hstack([own["q"], own["v"]]), nominal[k], wraps) @ gains[k].T
-        limited = np.clip(given[:, k] + added, efforts[:, 0], efforts[:, 1])
-        after = evaluate(robot, "step", own | {"tau": limited})["x_next"]
-        own |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
+            added = errors_of(np.hstack([state["q"], state["v"]]), nominal[k], wraps) @ gains[k].T
+        limited = np.clip(commands[:, k] + added, efforts[:, 0], efforts[:, 1])
+        after = evaluate(robot, "step", state | {"tau": limited})["x_next"]
+        state |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)
         forces.append(limited)
     return np.stack(states, axis=1), np.stack(forces, axis=1)

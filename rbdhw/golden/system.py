@@ -67,10 +67,10 @@ class System:
 def system(robot: Robot) -> System:
     """Return the system model of ``robot``."""
     links: list[Link] = []
-    places = {BASE: BASE}
+    index_of = {BASE: BASE}
     for i, body in enumerate(robot.bodies):
-        links.extend(_links(robot, i, places[body.parent], len(links), links[-1].v.stop if links else 0))
-        places[i] = len(links) - 1
+        links.extend(_links(robot, i, index_of[body.parent], len(links), links[-1].v.stop if links else 0))
+        index_of[i] = len(links) - 1
     G = np.zeros((links[-1].v.stop if links else 0, robot.nv))
     for link in links:
         G[link.v, link.driver] = link.ratio * np.eye(link.v.stop - link.v.start)
@@ -87,12 +87,14 @@ def loaded_system(model: System, robot: Robot, parameters: Array) -> System:
         ``(xx, xy, xz, yy, yz, zz)`` about that centre, in the link's frame.
     """
     assert robot.loaded is not None
-    places = {robot.bodies[link.body].name: i for i, link in enumerate(model.links) if link.body is not None}
+    index_of = {
+        robot.bodies[link.body].name: i for i, link in enumerate(model.links) if link.body is not None
+    }
     links = list(model.links)
     for k, name in enumerate(robot.loaded.links):
-        own = links[places[name]]
-        inertia = own.X_link.T @ _inertia_about(parameters[:, k]) @ own.X_link
-        links[places[name]] = replace(own, inertia=inertia)
+        link = links[index_of[name]]
+        inertia = link.X_link.T @ _inertia_about(parameters[:, k]) @ link.X_link
+        links[index_of[name]] = replace(link, inertia=inertia)
     return replace(model, links=tuple(links))
 
 
@@ -101,13 +103,13 @@ def _inertia_about(parameters: Array) -> Array:
     mass = parameters[:, :1, np.newaxis]
     xx, xy, xz, yy, yz, zz = parameters[:, 4:].T
     central = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), -1, 0)
-    found = np.zeros((len(parameters), 6, 6), parameters.dtype)
+    inertias = np.zeros((len(parameters), 6, 6), parameters.dtype)
     across = np.cross(np.eye(3), parameters[:, np.newaxis, 1:4])  # the matrix of c x
-    found[:, :3, :3] = central - mass * across @ across
-    found[:, :3, 3:] = mass * across
-    found[:, 3:, :3] = -mass * across
-    found[:, 3:, 3:] = mass * np.eye(3)
-    return found
+    inertias[:, :3, :3] = central - mass * across @ across
+    inertias[:, :3, 3:] = mass * across
+    inertias[:, 3:, :3] = -mass * across
+    inertias[:, 3:, 3:] = mass * np.eye(3)
+    return inertias
 
 
 def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:

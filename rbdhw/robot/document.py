@@ -71,17 +71,17 @@ class Document:
 
     def child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element | None:
         """Return the child ``<tag>`` of ``parent``, or None; of several the first, with a remark."""
-        found = parent.findall(tag)
-        if len(found) > 1:
-            self.bear(owner, f"{len(found)} <{tag}> elements", "at most one", "the first")
-        return found[0] if found else None
+        children = parent.findall(tag)
+        if len(children) > 1:
+            self.bear(owner, f"{len(children)} <{tag}> elements", "at most one", "the first")
+        return children[0] if children else None
 
     def required_child(self, parent: ET.Element, tag: str, owner: str) -> ET.Element:
         """Return the child ``<tag>`` of ``parent``, as :meth:`child` does; InputError if it is missing."""
-        found = self.child(parent, tag, owner)
-        if found is None:
+        child = self.child(parent, tag, owner)
+        if child is None:
             raise self.error(owner, f"no <{tag}>", f"<{tag}> in <{parent.tag}>")
-        return found
+        return child
 
     def text(self, element: ET.Element, attribute: str, owner: str) -> str:
         """Return a non-empty attribute; InputError if it is missing, empty or too long."""
@@ -95,13 +95,13 @@ class Document:
 
     def elements(self, tag: str) -> list[tuple[str, ET.Element]]:
         """Return the children ``<tag>`` of the root element by name; InputError if a name repeats."""
-        found: dict[str, ET.Element] = {}
+        named: dict[str, ET.Element] = {}
         for element in self.root.findall(tag):
             name = self.text(element, "name", f"<{tag}>")
-            if name in found:
+            if name in named:
                 raise self.error(f"{tag} {name!r}", "given twice", f"unique {tag} names")
-            found[name] = element
-        return list(found.items())
+            named[name] = element
+        return list(named.items())
 
     def number(
         self,
@@ -200,9 +200,9 @@ def _check_doctype(file: str, text: str) -> None:
 
     A DOCTYPE can only come before the first element, after white space and processing instructions.
     """
-    found = _DOCTYPE.match(text)
-    if found is not None and found[2] is None:
-        raise InputError(file, f"a DOCTYPE declaration ({found[1]})", "plain XML without one")
+    doctype = _DOCTYPE.match(text)
+    if doctype is not None and doctype[2] is None:
+        raise InputError(file, f"a DOCTYPE declaration ({doctype[1]})", "plain XML without one")
 
 
 def _decode(document: Document, data: bytes) -> str:
@@ -217,8 +217,8 @@ def _decode(document: Document, data: bytes) -> str:
 def _plain(text: str) -> str:
     """Return ``text`` without comments or blank lines before its declaration; line numbers stay the same."""
     text = _without_comments(text)
-    found = _DECLARATION.match(text)
-    return _blank(found[0]) + text[found.end() :] if found else text
+    declaration = _DECLARATION.match(text)
+    return _blank(declaration[0]) + text[declaration.end() :] if declaration else text
 
 
 def _without_comments(text: str) -> str:

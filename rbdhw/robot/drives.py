@@ -92,18 +92,18 @@ def with_drives(robot: Robot, drives: Drives) -> Robot:
     return robot.with_bodies(bodies)
 
 
-def _checked(robot: Robot, option: str, given: Given, bound: Bound) -> Mapping[str, Numbers]:
+def _checked(robot: Robot, option: str, entries: Given, bound: Bound) -> Mapping[str, Numbers]:
     joints = {body.joint.name: body.joint for body in robot.bodies}
-    found = {}
-    for name, numbers in given:
+    checked = {}
+    for name, numbers in entries:
         if name not in joints:
             raise InputError(option, f"joint '{name}' is unknown", f"some of {', '.join(joints)}")
         if not bound.holds(*numbers) or min(numbers) < 0.0:
             text = ":".join(f"{number:g}" for number in numbers)
             raise InputError(option, f"joint '{name}' has {text}", f"0, or {bound.positive}")
         whole = _each_freedom(option, joints[name], numbers)
-        found[name] = whole if any(whole) else ()
-    return found
+        checked[name] = whole if any(whole) else ()
+    return checked
 
 
 def _each_freedom(option: str, joint: Joint, numbers: Numbers) -> Numbers:

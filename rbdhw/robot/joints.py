@@ -128,16 +128,16 @@ def _read_axis(document: Document, element: Element, owner: str, kind: JointKind
             return _Z
         document.bear(owner, "no <axis>", "<axis> in <joint>", "as 1 0 0, as URDF says")
         return _X
-    given = document.vector(axis, "xyz", owner)
-    size = max(abs(value) for value in given)
+    direction = document.vector(axis, "xyz", owner)
+    size = max(abs(value) for value in direction)
     if size == 0.0:
         raise document.error(owner, "<axis> is zero", "a direction such as 0 0 1")
-    shrunk = scale(1.0 / size, given)
+    shrunk = scale(1.0 / size, direction)
     x, y, z = (0.0 if abs(value) < SNAP else value for value in scale(1.0 / norm(shrunk), shrunk))
     if [x, y, z].count(0.0) == 2:
         x, y, z = (float(round(value)) for value in (x, y, z))
     if kind is JointKind.PLANAR and (x, y, z) != _Z:
-        listed = " ".join(f"{value:g}" for value in given)
+        listed = " ".join(f"{value:g}" for value in direction)
         document.note(
             f"{owner}: planar across {listed}; Pinocchio takes the plane across 0 0 1 whatever <axis> says, "
             "and its coordinates differ"

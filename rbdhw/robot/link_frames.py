@@ -49,8 +49,8 @@ def choose_frames(robot: Robot, links: Sequence[str], axes: str) -> Robot:
 
 def chosen_frames(robot: Robot) -> list[BodyFrame]:
     """Return the chosen frames as they are fixed to the robot's bodies."""
-    places = {body.name: i for i, body in enumerate(robot.bodies)}
-    bodies = [places[frame.body] for frame in robot.frames]
+    index_of = {body.name: i for i, body in enumerate(robot.bodies)}
+    bodies = [index_of[frame.body] for frame in robot.frames]
     return [
         BodyFrame(i, compose(robot.bodies[i].link_frame, frame.placement))
         for i, frame in zip(bodies, robot.frames, strict=True)

@@ -346,26 +346,28 @@ class Robot:
         return self._spans([body.joint.kind.nv for body in self.bodies])
 
     def _spans(self, sizes: Sequence[int]) -> tuple[slice, ...]:
-        places: dict[str, slice] = {}
+        spans: dict[str, slice] = {}
         start = 0
         for body, size in zip(self.bodies, sizes, strict=True):
             if body.joint.mimic is None:
-                places[body.joint.name] = slice(start, start + size)
+                spans[body.joint.name] = slice(start, start + size)
                 start += size
         followed = (body.joint.mimic.joint if body.joint.mimic else body.joint.name for body in self.bodies)
-        return tuple(places[name] for name in followed)
+        return tuple(spans[name] for name in followed)
 
     @cached_property
     def armature(self) -> tuple[float, ...]:
         """The rotor inertias of all degrees of freedom, including those of mimics."""
         joints = (body.joint for body in self.bodies)
-        return tuple(own for joint in joints for own in joint.armature or (0.0,) * joint.kind.nv)
+        return tuple(inertia for joint in joints for inertia in joint.armature or (0.0,) * joint.kind.nv)
 
     @cached_property
     def damping(self) -> tuple[float, ...]:
         """The coefficients of viscous friction of all degrees of freedom, including those of mimics."""
         joints = (body.joint for body in self.bodies)
-        return tuple(own for joint in joints for own in joint.damping or (0.0,) * joint.kind.nv)
+        return tuple(
+            coefficient for joint in joints for coefficient in joint.damping or (0.0,) * joint.kind.nv
+        )
 
     @cached_property
     def links(self) -> tuple[int, ...]:
@@ -380,11 +382,11 @@ class Robot:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """For each body, the indices of its children."""
-        found: list[list[int]] = [[] for _ in self.bodies]
+        children: list[list[int]] = [[] for _ in self.bodies]
         for i, body in enumerate(self.bodies):
             if body.parent != BASE:
-                found[body.parent].append(i)
-        return tuple(map(tuple, found))
+                children[body.parent].append(i)
+        return tuple(map(tuple, children))
 
     @cached_property
     def depth(self) -> int:

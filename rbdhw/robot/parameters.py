@@ -135,10 +135,10 @@ def nominal_parameters(robot: Robot) -> Array:
     assert robot.loaded is not None
     rows = []
     for name in robot.loaded.links:
-        own = move_inertia(bodies[name].inertia, inverse(bodies[name].link_frame))
-        x, y, z = np.array(own.first_moment) / own.mass if own.mass else np.zeros(3)
-        shift = own.mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
-        rows.append([own.mass, x, y, z, *(np.array(own.rotational) - shift)])
+        inertia = move_inertia(bodies[name].inertia, inverse(bodies[name].link_frame))
+        x, y, z = np.array(inertia.first_moment) / inertia.mass if inertia.mass else np.zeros(3)
+        shift = inertia.mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
+        rows.append([inertia.mass, x, y, z, *(np.array(inertia.rotational) - shift)])
     return np.array(rows).reshape(-1, len(NUMBERS))
 
 
@@ -184,7 +184,7 @@ def unphysical(parameters: Array) -> str:
 
 def held_numbers(robot: Robot) -> list[Held]:
     """Return the numbers that are held of a rewritten robot, which vary with the parameters of its links."""
-    return [place for place, row in _coefficients(robot) if row.any()]
+    return [number for number, row in _coefficients(robot) if row.any()]
 
 
 def with_held_map(source: Robot, robot: Robot) -> Robot:
@@ -198,9 +198,9 @@ def with_held_map(source: Robot, robot: Robot) -> Robot:
     assert source.loaded is not None
     nominal = linear_parameters(nominal_parameters(source)).ravel()
     whole = _flat(regroup_inertias(robot))
-    rows = [(place, row) for place, row in _coefficients(robot) if row.any()]
+    rows = [(number, row) for number, row in _coefficients(robot) if row.any()]
     matrix = tuple(tuple(map(float, row)) for _, row in rows)
-    constants = tuple(float(whole[place] - row @ nominal) for place, row in rows)
+    constants = tuple(float(whole[number] - row @ nominal) for number, row in rows)
     units = tuple(UNITS[entry] for (_, entry), _ in rows)
     names = tuple(f"{_SYMBOLS[entry]} of {robot.bodies[body].name}" for (body, entry), _ in rows)
     loaded = replace(source.loaded, names=names, units=units, matrix=matrix, constants=constants)
@@ -226,7 +226,7 @@ def held_bounds(robot: Robot) -> Array:
     loaded = robot.loaded
     assert loaded is not None
     matrix, constants = np.array(loaded.matrix), np.array(loaded.constants)
-    lower, upper = np.concatenate([linear_bounds(own) for own in bounds_by_link(robot)]).T
+    lower, upper = np.concatenate([linear_bounds(bounds) for bounds in bounds_by_link(robot)]).T
     least = np.minimum(matrix * lower, matrix * upper).sum(axis=1)
     most = np.maximum(matrix * lower, matrix * upper).sum(axis=1)
     return np.stack([constants + least, constants + most], axis=1)
@@ -235,10 +235,10 @@ def held_bounds(robot: Robot) -> Array:
 def linear_bounds(bounds: Array) -> Array:
     """Return bounds (10, 2) of :func:`linear_parameters` from bounds (10, 2) of the parameters of a link."""
     mass, (x, y, z), about = bounds[0], bounds[1:4], bounds[4:]
-    xx, yy, zz = (_square(own) for own in (x, y, z))
+    xx, yy, zz = (_square(coordinate) for coordinate in (x, y, z))
     shifts = [yy + zz, _minus(_times(x, y)), _minus(_times(x, z)), xx + zz, _minus(_times(y, z)), xx + yy]
-    moved = [own + _times(mass, shift) for own, shift in zip(about, shifts, strict=True)]
-    return np.array([mass, *(_times(mass, own) for own in (x, y, z)), *moved])
+    moved = [moment + _times(mass, shift) for moment, shift in zip(about, shifts, strict=True)]
+    return np.array([mass, *(_times(mass, coordinate) for coordinate in (x, y, z)), *moved])
 
 
 def _square(one: Array) -> Array:
@@ -264,12 +264,12 @@ def _coefficients(robot: Robot) -> Iterator[tuple[Held, Array]]:
     They are zero for what the bounds leave constant.
     """
     assert robot.loaded is not None
-    places = {body.name: i for i, body in enumerate(robot.bodies)}
+    index_of = {body.name: i for i, body in enumerate(robot.bodies)}
     columns: list[dict[Held, float]] = []
     for link, bounds in zip(robot.loaded.links, bounds_by_link(robot), strict=True):
         for k, (lower, upper) in enumerate(linear_bounds(bounds)):
-            varies = link in places and lower < upper
-            columns.append(_effect(robot, places[link], k) if varies else {})
+            varies = link in index_of and lower < upper
+            columns.append(_effect(robot, index_of[link], k) if varies else {})
     for body in range(len(robot.bodies)):
         for entry in range(len(NUMBERS)):
             yield (body, entry), np.array([column.get((body, entry), 0.0) for column in columns])
@@ -277,23 +277,27 @@ def _coefficients(robot: Robot) -> Iterator[tuple[Held, Array]]:
 
 def _effect(robot: Robot, link: int, number: int) -> dict[Held, float]:
     """Return the numbers of all bodies that one of mass, first moment and inertia of a link brings."""
-    own = [1.0 if k == number else 0.0 for k in range(len(NUMBERS))]
-    unit = Inertia(own[0], (own[1], own[2], own[3]), (own[4], own[5], own[6], own[7], own[8], own[9]))
+    numbers = [1.0 if k == number else 0.0 for k in range(len(NUMBERS))]
+    unit = Inertia(
+        numbers[0],
+        (numbers[1], numbers[2], numbers[3]),
+        (numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], numbers[9]),
+    )
     moved = move_inertia(unit, robot.bodies[link].link_frame)
     bodies = [replace(body, inertia=Inertia()) for body in robot.bodies]
     bodies[link] = replace(bodies[link], inertia=moved)
-    found = _flat(regroup_inertias(robot.with_bodies(bodies)))
-    largest = max(map(abs, found.values()), default=0.0)
-    return {place: value for place, value in found.items() if abs(value) > LEAST_SHARE * largest}
+    shares = _flat(regroup_inertias(robot.with_bodies(bodies)))
+    largest = max(map(abs, shares.values()), default=0.0)
+    return {held: value for held, value in shares.items() if abs(value) > LEAST_SHARE * largest}
 
 
 def _flat(robot: Robot) -> dict[Held, float]:
     """Return mass, first moment and second moments of each body."""
-    found: dict[Held, float] = {}
+    flat: dict[Held, float] = {}
     for i, body in enumerate(robot.bodies):
         xx, xy, xz, yy, yz, zz = body.inertia.rotational
         half = 0.5 * (xx + yy + zz)
         second = (half - xx, -xy, -xz, half - yy, -yz, half - zz)
         numbers = (body.inertia.mass, *body.inertia.first_moment, *second)
-        found |= {(i, k): float(number) for k, number in enumerate(numbers)}
-    return found
+        flat |= {(i, k): float(number) for k, number in enumerate(numbers)}
+    return flat

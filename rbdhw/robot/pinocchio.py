@@ -61,16 +61,16 @@ class PinocchioLayout:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        own = sorted(body.joint.name for body in self.robot.bodies)
-        if self.names is not None and sorted(self.names) != own:
+        joints = sorted(body.joint.name for body in self.robot.bodies)
+        if self.names is not None and sorted(self.names) != joints:
             reason = f"{', '.join(self.names)} are not the joints of robot '{self.robot.name}'"
-            raise InputError("names", reason, f"{', '.join(own)} in the model's order")
+            raise InputError("names", reason, f"{', '.join(joints)} in the model's order")
 
     @cached_property
     def _bodies(self) -> tuple[int, ...]:
         """The bodies whose joints have coordinates in Pinocchio, in its order."""
-        places = {body.joint.name: i for i, body in enumerate(self.robot.bodies)}
-        order = range(len(self.robot.bodies)) if self.names is None else [places[n] for n in self.names]
+        index_of = {body.joint.name: i for i, body in enumerate(self.robot.bodies)}
+        order = range(len(self.robot.bodies)) if self.names is None else [index_of[n] for n in self.names]
         return tuple(i for i in order if not (self.mimic and self.robot.bodies[i].joint.mimic))
 
     @cached_property
@@ -119,22 +119,22 @@ class PinocchioLayout:
         """
         theirs = np.asarray(q, np.float64)
         ours = np.zeros((*theirs.shape[:-1], self.robot.nq))
-        for i, place in self.q_of.items():
+        for i, columns in self.q_of.items():
             body = self.robot.bodies[i]
-            _check_circle(body, theirs[..., place], slack)
+            _check_circle(body, theirs[..., columns], slack)
             if body.joint.mimic is None:
-                ours[..., self.robot.q_of[i]] = _without_circle(body, theirs[..., place])
-        for i, place in self.q_of.items():
-            self._check_follower(i, theirs[..., place], ours)
+                ours[..., self.robot.q_of[i]] = _without_circle(body, theirs[..., columns])
+        for i, columns in self.q_of.items():
+            self._check_follower(i, theirs[..., columns], ours)
         return ours
 
     def pinocchio_configuration(self, q: npt.ArrayLike) -> Array:
         """Convert the robot's ``q`` (..., robot.nq) to Pinocchio's (..., nq)."""
         ours = np.asarray(q, np.float64)
         theirs = np.zeros((*ours.shape[:-1], self.nq))
-        for i, place in self.q_of.items():
+        for i, columns in self.q_of.items():
             body = self.robot.bodies[i]
-            theirs[..., place] = _with_circle(body, _follow(body, ours[..., self.robot.q_of[i]]))
+            theirs[..., columns] = _with_circle(body, _follow(body, ours[..., self.robot.q_of[i]]))
         return theirs
 
     def velocity(self, v: npt.ArrayLike) -> Array:

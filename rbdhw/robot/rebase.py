@@ -71,9 +71,9 @@ class Rebase:
         v = np.asarray(v, dtype=np.float64)
         velocity, drift = v[:, :6], np.zeros((len(v), 6))
         for step in self._steps(q):
-            own = v[:, step.driver] @ step.S.T
-            velocity = _times(step.X, velocity) + own
-            drift = _times(step.X, drift) + _times(_motion_cross(velocity), own)
+            joint_velocity = v[:, step.driver] @ step.S.T
+            velocity = _times(step.X, velocity) + joint_velocity
+            drift = _times(step.X, drift) + _times(_motion_cross(velocity), joint_velocity)
         moved = _times(self.jacobian(q), np.asarray(a, dtype=np.float64))
         moved[:, :6] += drift
         return moved
@@ -127,7 +127,7 @@ class _Step:
 
 def _gather(source: Robot, target: Robot, spans: Sequence[slice]) -> list[int]:
     """Return the indices of the target's joint coordinates among the source's; ``spans`` are by body."""
-    span = {body.joint.name: own for body, own in zip(source.bodies, spans, strict=True)}
+    span = {body.joint.name: columns for body, columns in zip(source.bodies, spans, strict=True)}
     return [k for name in target.joints for k in range(span[name].start, span[name].stop)]
 
 
@@ -177,11 +177,11 @@ def _pose(placement: Placement, tasks: int = 1) -> Pose:
 
 def _compose(outer: Pose, inner: Pose) -> Pose:
     """Return the pose of ``inner``'s frame in the frame in which ``outer`` is given."""
-    (place, attitude), (shift, turn) = outer, inner
+    (position, attitude), (shift, turn) = outer, inner
     x, w, y, u = attitude[:, :3], attitude[:, 3:], turn[:, :3], turn[:, 3:]
     vector = w * y + u * x + np.cross(x, y)
     scalar = w * u - np.sum(x * y, axis=1, keepdims=True)
-    return place + _times(_rotation(attitude), shift), np.hstack([vector, scalar])
+    return position + _times(_rotation(attitude), shift), np.hstack([vector, scalar])
 
 
 def _rotation(attitude: Array) -> Array:

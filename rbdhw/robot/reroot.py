@@ -90,8 +90,8 @@ def reroot(robot: Robot, link: str) -> Robot:
             raise InputError("root", f"{reason}, which cannot be reversed", f"{kinds} joints there")
     turned = _turn(robot, way)
     order = _depth_first([body.parent for body in turned], root)
-    place = {BASE: BASE} | {old: new for new, old in enumerate(order)}
-    bodies = tuple(replace(turned[old], parent=place[turned[old].parent]) for old in order)
+    index_of = {BASE: BASE} | {old: new for new, old in enumerate(order)}
+    bodies = tuple(replace(turned[old], parent=index_of[turned[old].parent]) for old in order)
     named = robot.base == robot.bodies[0].name
     joint_order = robot.joint_order if root == 0 else "rerooted"
     return replace(
@@ -133,10 +133,10 @@ def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
     nearer = [(link, depth) for link, depth in candidate_roots(robot) if depth < robot.depth]
     best, tried = robot, [RootTrial(robot.bodies[0].name, robot.depth, cost(robot))]
     least = work = tried[0].cost
-    wanted = nearer[: max(evaluations - 1, 0)]
-    for number, (link, depth) in enumerate(wanted):
+    candidates = nearer[: max(evaluations - 1, 0)]
+    for number, (link, depth) in enumerate(candidates):
         if number and work + tried[-1].cost > MOST_WORK:
-            return Rooting(best, tried, tuple(link for link, _ in wanted[number:]))
+            return Rooting(best, tried, tuple(link for link, _ in candidates[number:]))
         candidate = reroot(robot, link)
         tried.append(RootTrial(link, depth, cost(candidate)))
         work += tried[-1].cost

@@ -104,14 +104,14 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
         young = [child for body in young for child in robot.children[body]]
         kept.update(young)
     order = sorted(kept)
-    place = {body: k for k, body in enumerate(order)}
+    index_of = {body: k for k, body in enumerate(order)}
     joints = {robot.bodies[body].joint.name for body in order}
     bodies = []
     for body in (robot.bodies[k] for k in order):
         joint = body.joint
         if joint.mimic is not None and joint.mimic.joint not in joints:
             joint = replace(joint, mimic=None)
-        bodies.append(replace(body, parent=place.get(body.parent, BASE), joint=joint))
+        bodies.append(replace(body, parent=index_of.get(body.parent, BASE), joint=joint))
     cut = len(path) > REACH + 1
     names = {body.name for body in bodies}
     frames = tuple(frame for frame in robot.frames if frame.body in names)

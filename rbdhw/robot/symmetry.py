@@ -81,6 +81,6 @@ def _numbers(entry: object) -> Iterator[float]:
 
 def _followers(robot: Robot, limb: Limb) -> tuple[object, ...]:
     """Return the joints that the joints of a limb mimic: by position inside the limb, by name outside."""
-    places = {robot.bodies[i].joint.name: place for place, i in enumerate(limb)}
+    position_of = {robot.bodies[i].joint.name: position for position, i in enumerate(limb)}
     mimics = (robot.bodies[i].joint.mimic for i in limb)
-    return tuple(mimic and places.get(mimic.joint, mimic.joint) for mimic in mimics)
+    return tuple(mimic and position_of.get(mimic.joint, mimic.joint) for mimic in mimics)

@@ -26,7 +26,7 @@ class UnitVector:
     """A quaternion, or a cosine and a sine, among the columns of ``q``."""
 
     joint: str
-    place: slice
+    columns: slice
     circle: bool
 
     @property
@@ -41,7 +41,7 @@ class UnitVector:
 
     def lengths(self, q: Array) -> Array:
         """Return its lengths (N,)."""
-        return np.asarray(np.linalg.norm(q[:, self.place], axis=1))
+        return np.asarray(np.linalg.norm(q[:, self.columns], axis=1))
 
     def off(self, q: Array) -> npt.NDArray[np.bool_]:
         """Return in which tasks (N,) its length differs from one by more than :data:`UNIT_SLACK`."""
@@ -51,15 +51,15 @@ class UnitVector:
 def unit_vectors(robot: Robot, columns: int) -> list[UnitVector]:
     """Return the unit vectors of configurations with these columns, in the robot's or Pinocchio's layout."""
     layout, vectors = layout_of(robot, columns), []
-    places = dict(enumerate(robot.q_of)) if layout is None else layout.q_of
-    for i, place in places.items():
+    spans = dict(enumerate(robot.q_of)) if layout is None else layout.q_of
+    for i, span in spans.items():
         joint = robot.bodies[i].joint
         part = joint.kind.quaternion
         if layout is not None and joint.kind in CIRCULAR:
-            vectors.append(UnitVector(joint.name, slice(place.stop - 2, place.stop), circle=True))
+            vectors.append(UnitVector(joint.name, slice(span.stop - 2, span.stop), circle=True))
         elif part is not None and joint.mimic is None:
-            own = slice(place.start + part.start, place.start + part.stop)
-            vectors.append(UnitVector(joint.name, own, circle=False))
+            quaternion = slice(span.start + part.start, span.start + part.stop)
+            vectors.append(UnitVector(joint.name, quaternion, circle=False))
     return vectors
 
 

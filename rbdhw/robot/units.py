@@ -119,7 +119,7 @@ class Units:
             return self._positions[index[0]] if row < 0 else self.of("v", (row,))
         if array in ("A", "B"):
             return self._of_step(array, index)
-        shifts = [self._shifts[place] for place in index]
+        shifts = [self._shifts[k] for k in index]
         if array in _INERTIAS:
             return write_unit(_inertia(_INERTIAS[array], shifts))
         numerator, *denominators = _QUOTIENTS[array]
@@ -145,8 +145,8 @@ class Units:
             return "m" if index[2] == 3 and index[1] < 3 else "1"
         quantity, *others = _TWISTS[array]
         product = Counter(_QUANTITIES[quantity][index[1] < 3])
-        for other, place in zip(others, index[2:], strict=True):
-            product.subtract(_QUANTITIES[other][self._shifts[place]])
+        for other, k in zip(others, index[2:], strict=True):
+            product.subtract(_QUANTITIES[other][self._shifts[k]])
         return write_unit(product)
 
 

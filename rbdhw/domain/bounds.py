@@ -88,27 +88,27 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     InputError
         An override names an unknown joint or does not fit the base; or, if ``strict``, a limit is refused.
     """
-    given = overrides or Overrides()
-    unknown = sorted(set(given.joints) - set(robot.joints))
+    overrides = overrides or Overrides()
+    unknown = sorted(set(overrides.joints) - set(robot.joints))
     if unknown:
         reason = f"not a joint of {robot.name}"
         raise InputError(f"domain, joint '{unknown[0]}'", reason, f"one of {', '.join(robot.joints)}")
-    _check_base(robot, given)
-    wrench = _wrench_bounds(robot, given.fext)
+    _check_base(robot, overrides)
+    wrench = _wrench_bounds(robot, overrides.fext)
     rows: dict[str, list[Pair]] = {"q": [], "v": [], "a": [], "tau": []}
     unwrapped, substitutes = _unwrap_joints(robot), Substitutes(robot, strict)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         joint = body.joint
         if joint.mimic is None:
-            positions = _positions(joint, given, substitutes, wraps=place.start not in unwrapped)
+            positions = _positions(joint, overrides, substitutes, wraps=span.start not in unwrapped)
             rows["q"] += positions
-            for array, pairs in _motion_bounds(robot, joint, given, wrench, substitutes).items():
+            for array, pairs in _motion_bounds(robot, joint, overrides, wrench, substitutes).items():
                 rows[array] += pairs
     if robot.base_given:
-        rows["base_v"] = _base_velocity(given.base)
-        rows["base_a"] = _base_acceleration(given.base, rows["base_v"])
+        rows["base_v"] = _base_velocity(overrides.base)
+        rows["base_a"] = _base_acceleration(overrides.base, rows["base_v"])
     if robot.base_chosen:
-        rows["base_a"] = _base_acceleration(given.base, _base_velocity(given.base))
+        rows["base_a"] = _base_acceleration(overrides.base, _base_velocity(overrides.base))
         rows[BASE_HELD] = [(0.0, 1.0)]
     if robot.gravity_given:
         largest = GRAVITY_SLACK * math.hypot(*robot.gravity)
@@ -120,18 +120,18 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     unlimited = tuple(not math.isfinite(upper) for _, upper in rows["q"])
     wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
-    return Domain(bounds, wraps, substitutes.remarks, given.any_forces)
+    return Domain(bounds, wraps, substitutes.remarks, overrides.any_forces)
 
 
 def with_multipliers(
     domain: Domain, robot: Robot, overrides: Overrides | None, arrays: Iterable[str]
 ) -> Domain:
     """Return the domain with bounds of these arrays of multipliers."""
-    given = overrides or Overrides()
+    overrides = overrides or Overrides()
     rows: list[Pair] = []
     for joint in (body.joint for body in robot.bodies if body.joint.mimic is None):
-        own = given.joints.get(joint.name, JointBounds()).multiplier or given.default.multiplier
-        rows += [own or MULTIPLIER] * joint.kind.nv
+        pair = overrides.joints.get(joint.name, JointBounds()).multiplier or overrides.default.multiplier
+        rows += [pair or MULTIPLIER] * joint.kind.nv
     return replace(domain, bounds={**domain.bounds, **{array: np.array(rows) for array in arrays}})
 
 
@@ -144,10 +144,10 @@ def with_time_step(domain: Domain, robot: Robot, overrides: Overrides | None) ->
         At the largest time step, the largest velocity takes a joint beyond its domain at once, or turns a
         body by more than the exponential map's series allow.
     """
-    given = (overrides or Overrides()).integration.time_step
+    asked = (overrides or Overrides()).integration.time_step
     if robot.time_step is None:
-        pair = given or DEFAULT_TIME_STEP
-    elif given is not None:
+        pair = asked or DEFAULT_TIME_STEP
+    elif asked is not None:
         reason = f"the time step is fixed at {robot.time_step:g} s"
         raise InputError("domain, integration.time_step", reason, "none", "leave out --time-step")
     else:
@@ -165,7 +165,7 @@ def with_time_step(domain: Domain, robot: Robot, overrides: Overrides | None) ->
 def _longest_step(robot: Robot, domain: Domain) -> tuple[float, str]:
     """Return the longest time step (s) that a domain allows, and the joint that limits it."""
     longest = []
-    for body, own, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+    for body, span, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
         kind = body.joint.kind
         if body.joint.mimic is not None:
             continue
@@ -173,18 +173,18 @@ def _longest_step(robot: Robot, domain: Domain) -> tuple[float, str]:
         if kind.quaternion is not None:
             longest.append((LARGEST_ANGLE / math.hypot(*fastest[-3:]), body.joint.name))
             continue
-        ranges = np.diff(domain.bounds["q"][own], axis=1)[:, 0]
+        ranges = np.diff(domain.bounds["q"][span], axis=1)[:, 0]
         wide = np.where(np.isfinite(ranges), ranges, math.pi)
         longest.append((float((wide / fastest).min()), body.joint.name))
     return min(longest)
 
 
-def _check_base(robot: Robot, given: Overrides) -> None:
+def _check_base(robot: Robot, overrides: Overrides) -> None:
     """Refuse bounds of a base that does not move, and bounds of a floating joint among those of joints."""
-    if given.base != BaseBounds() and not (robot.floats or robot.base_given):
+    if overrides.base != BaseBounds() and not (robot.floats or robot.base_given):
         reason = f"the base of {robot.name} is fixed"
         raise InputError("domain, base", reason, "a base that moves", "use --base floating or --base given")
-    if robot.floats and robot.bodies[0].joint.name in given.joints:
+    if robot.floats and robot.bodies[0].joint.name in overrides.joints:
         where = f"domain, joint '{robot.bodies[0].joint.name}'"
         raise InputError(where, "floats", "its bounds in the table base")
 
@@ -192,28 +192,28 @@ def _check_base(robot: Robot, given: Overrides) -> None:
 def _unwrap_joints(robot: Robot) -> set[int]:
     """Return the configuration coordinates that must not wrap, because another joint depends on the turn."""
     kinds = {body.joint.name: body.joint.kind for body in robot.bodies}
-    found = set()
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    unwrapped = set()
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         joint = body.joint
         if joint.mimic is not None:
             whole = joint.kind.rotates and kinds[joint.mimic.joint].rotates
             mantissa, exponent = math.frexp(abs(joint.mimic.multiplier))
             doubled = mantissa == 0.5 and exponent > 0  # a left shift, which wraps as the angle does
             still = joint.mimic.multiplier == 0.0
-            found |= set() if still or (whole and doubled) else {place.start}
+            unwrapped |= set() if still or (whole and doubled) else {span.start}
         elif joint.kind is JointKind.HELICAL:
-            found.add(place.start)
-    return found
+            unwrapped.add(span.start)
+    return unwrapped
 
 
-def _positions(joint: Joint, given: Overrides, substitutes: Substitutes, *, wraps: bool) -> list[Pair]:
+def _positions(joint: Joint, overrides: Overrides, substitutes: Substitutes, *, wraps: bool) -> list[Pair]:
     """Return the bounds of a joint's coordinates; those of an angle without limits are infinite."""
     if joint.kind is JointKind.FLOATING:
         return [(-FREE_REACH, FREE_REACH)] * 3 + [_QUATERNION] * 4
     if joint.kind.quaternion is not None:
         return [_QUATERNION] * joint.kind.nq
-    own = given.joints.get(joint.name, JointBounds())
-    asked = own.position or given.default.position
+    joint_bounds = overrides.joints.get(joint.name, JointBounds())
+    asked = joint_bounds.position or overrides.default.position
     if asked is None and joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
         pairs = [substitutes.position(joint, wraps=wraps)]
     else:
@@ -234,19 +234,22 @@ def _limits(limits: Limits, angle: bool) -> Pair:
 
 
 def _motion_bounds(
-    robot: Robot, joint: Joint, given: Overrides, wrench: list[Pair], substitutes: Substitutes
+    robot: Robot, joint: Joint, overrides: Overrides, wrench: list[Pair], substitutes: Substitutes
 ) -> dict[str, list[Pair]]:
     """Return the bounds of a joint's velocities, accelerations and forces."""
     if joint.kind is JointKind.FLOATING:
-        return _bound_floating_base(robot, given)
-    own = given.joints.get(joint.name, JointBounds())
-    asked, effort = own.velocity or given.default.velocity, own.effort or given.default.effort
+        return _bound_floating_base(robot, overrides)
+    joint_bounds = overrides.joints.get(joint.name, JointBounds())
+    asked, effort = (
+        joint_bounds.velocity or overrides.default.velocity,
+        joint_bounds.effort or overrides.default.effort,
+    )
     single = joint.kind.nv == 1
     if asked is not None:
         velocities = [asked] * joint.kind.nv
     else:
         velocities = [substitutes.velocity(joint)] if single else _free_velocities(joint)
-    acceleration = own.acceleration or given.default.acceleration
+    acceleration = joint_bounds.acceleration or overrides.default.acceleration
     accelerations = [acceleration or _reachable(bounds) for bounds in velocities]
     if effort is not None:
         efforts = [effort] * joint.kind.nv
@@ -257,15 +260,15 @@ def _motion_bounds(
 
 def _free_velocities(joint: Joint) -> list[Pair]:
     """Return the velocity limits of a joint of several degrees of freedom, or those of free motion."""
-    given = zip(joint.limits, joint.kind.angular, strict=True)
+    pairs = zip(joint.limits, joint.kind.angular, strict=True)
     free = {turning: (-velocity, velocity) for turning, velocity in FREE_VELOCITY.items()}
-    return [_around(limits.velocity, free[turning]) for limits, turning in given]
+    return [_around(limits.velocity, free[turning]) for limits, turning in pairs]
 
 
 def _free_efforts(joint: Joint, wrench: list[Pair]) -> list[Pair]:
     """Return the effort limits of a joint of several degrees of freedom, or those of an external wrench."""
-    given = zip(joint.limits, joint.kind.angular, strict=True)
-    return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in given]
+    pairs = zip(joint.limits, joint.kind.angular, strict=True)
+    return [_around(limits.effort, wrench[3 if turning else 0]) for limits, turning in pairs]
 
 
 def _around(limit: float, free: Pair) -> Pair:
@@ -273,24 +276,24 @@ def _around(limit: float, free: Pair) -> Pair:
     return (-limit, limit) if 0.0 < limit < math.inf else free
 
 
-def _bound_floating_base(robot: Robot, given: Overrides) -> dict[str, list[Pair]]:
+def _bound_floating_base(robot: Robot, overrides: Overrides) -> dict[str, list[Pair]]:
     """Return the bounds of a floating body's velocities, accelerations and wrench."""
-    velocity = _base_velocity(given.base)
-    accelerations = _base_acceleration(given.base, velocity)
+    velocity = _base_velocity(overrides.base)
+    accelerations = _base_acceleration(overrides.base, velocity)
     linear, angular = (max(map(abs, accelerations[k])) for k in (0, 3))
     force, moment = bearing_wrench(robot, linear, angular)
-    forces, moments = given.base.force or (-force, force), given.base.moment or (-moment, moment)
+    forces, moments = overrides.base.force or (-force, force), overrides.base.moment or (-moment, moment)
     return {"v": velocity, "a": accelerations, "tau": [forces] * 3 + [moments] * 3}
 
 
-def _base_velocity(given: BaseBounds) -> list[Pair]:
+def _base_velocity(base: BaseBounds) -> list[Pair]:
     linear, angular = ((-FREE_VELOCITY[turns], FREE_VELOCITY[turns]) for turns in (False, True))
-    return [given.linear_velocity or linear] * 3 + [given.angular_velocity or angular] * 3
+    return [base.linear_velocity or linear] * 3 + [base.angular_velocity or angular] * 3
 
 
-def _base_acceleration(given: BaseBounds, velocity: list[Pair]) -> list[Pair]:
-    linear = given.linear_acceleration or _reachable(velocity[0])
-    return [linear] * 3 + [given.angular_acceleration or _reachable(velocity[3])] * 3
+def _base_acceleration(base: BaseBounds, velocity: list[Pair]) -> list[Pair]:
+    linear = base.linear_acceleration or _reachable(velocity[0])
+    return [linear] * 3 + [base.angular_acceleration or _reachable(velocity[3])] * 3
 
 
 def _reachable(velocity: Pair) -> Pair:
@@ -302,9 +305,9 @@ def _reachable(velocity: Pair) -> Pair:
 _QUATERNION: Pair = (-1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK)
 
 
-def _wrench_bounds(robot: Robot, given: ForceBounds) -> list[Pair]:
+def _wrench_bounds(robot: Robot, bounds: ForceBounds) -> list[Pair]:
     mass = sum(body.inertia.mass for body in robot.bodies) + robot.base_inertia.mass
     weight = mass * (math.hypot(*robot.gravity) or FREE_FALL) or 1.0
-    force = given.force or (-weight, weight)
-    moment = given.moment or (LEVER * force[0], LEVER * force[1])
+    force = bounds.force or (-weight, weight)
+    moment = bounds.moment or (LEVER * force[0], LEVER * force[1])
     return [force] * 3 + [moment] * 3

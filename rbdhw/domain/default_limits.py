@@ -197,7 +197,7 @@ def bearing_wrench(robot: Robot, linear: float, angular: float) -> tuple[float, 
     """
     mass, moment, inertia, _ = _carried_mass(robot, 0)
     pull = math.hypot(*robot.gravity) + linear
-    force, torque = (max(own, LEAST_EFFORT) for own in (pull * mass, pull * moment + angular * inertia))
+    force, torque = (max(effort, LEAST_EFFORT) for effort in (pull * mass, pull * moment + angular * inertia))
     return float(f"{force:.3g}"), float(f"{torque:.3g}")
 
 
@@ -214,10 +214,10 @@ def _carried_mass(robot: Robot, root: int) -> tuple[float, float, float, float]:
         if i != root:
             distance[i] = distance[body.parent] + norm(body.joint.placement.translation)
         away = distance[i] + _centre_distance(body.inertia)
-        own = body.inertia.mass
-        mass += own
-        moment += own * away
-        inertia += own * away**2 + _largest_moment(body.inertia)
+        body_mass = body.inertia.mass
+        mass += body_mass
+        moment += body_mass * away
+        inertia += body_mass * away**2 + _largest_moment(body.inertia)
         reach = max(reach, away)
     return mass, moment, inertia, reach
 

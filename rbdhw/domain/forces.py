@@ -120,16 +120,16 @@ def _pace(robot: Robot, domain: Domain, motions: Mapping[str, Array]) -> tuple[A
     Forces are quadratic in the pace, so three paces tell those at all others.
     """
     slow, half = (
-        golden.evaluate(robot, "id", _at_pace(domain, motions, np.full(len(motions["q"]), own)))["tau"]
-        for own in (0.0, 0.5)
+        golden.evaluate(robot, "id", _at_pace(domain, motions, np.full(len(motions["q"]), candidate)))["tau"]
+        for candidate in (0.0, 0.5)
     )
     fast = motions["tau"]
     curve = 2.0 * (fast - 2.0 * half + slow)
     pace, forces = np.zeros(len(fast)), slow.copy()
-    for own in PACES:
-        needed = slow + own * (fast - slow - curve) + own**2 * curve
+    for candidate in PACES:
+        needed = slow + candidate * (fast - slow - curve) + candidate**2 * curve
         first = (pace == 0.0) & _within(needed, domain.bounds["tau"])
-        pace[first], forces[first] = own, needed[first]
+        pace[first], forces[first] = candidate, needed[first]
     return pace, forces
 
 

@@ -61,18 +61,18 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
 
 def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
     ranges: dict[str, InputRange] = {}
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         kind = body.joint.kind
         if body.joint.mimic is not None:
             continue
-        for k, angle in zip(range(robot.nq)[place], kind.angles, strict=True):
+        for k, angle in zip(range(robot.nq)[span], kind.angles, strict=True):
             lower, upper = domain.bounds["q"][k]
             if domain.wraps[k]:
                 ranges[f"q[{k}]"] = InputRange(-0.5, 0.5, "turn", wraps=True)
             elif angle:
                 ranges[f"q[{k}]"] = InputRange(turns(lower), turns(upper), "turn")
             else:
-                part = kind.quaternion is not None and k - place.start >= kind.quaternion.start
+                part = kind.quaternion is not None and k - span.start >= kind.quaternion.start
                 ranges[f"q[{k}]"] = InputRange(lower, upper, "1" if part else "m")
     return ranges
 
@@ -88,14 +88,14 @@ _BASE_UNITS = {
 
 def _angular_velocities(robot: Robot) -> list[bool]:
     """Return for each of the robot's velocities whether it is angular."""
-    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [turns_ for joint in own for turns_ in joint.kind.angular]
+    joints = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [turns_ for joint in joints for turns_ in joint.kind.angular]
 
 
 def angular_coordinates(robot: Robot) -> list[bool]:
     """Return for each of the robot's configuration coordinates whether it is an angle."""
-    own = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [angle for joint in own for angle in joint.kind.angles]
+    joints = (body.joint for body in robot.bodies if body.joint.mimic is None)
+    return [angle for joint in joints for angle in joint.kind.angles]
 
 
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:

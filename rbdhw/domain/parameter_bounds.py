@@ -23,7 +23,7 @@ REACH = 0.1
 Array = NDArray[np.float64]
 
 
-def bound_parameters(robot: Robot, given: ParameterBounds) -> Robot:
+def bound_parameters(robot: Robot, asked: ParameterBounds) -> Robot:
     """Return the robot with the bounds of its parameters from a domain file, or the default ones.
 
     Raises
@@ -33,34 +33,36 @@ def bound_parameters(robot: Robot, given: ParameterBounds) -> Robot:
     """
     loaded = robot.loaded
     if loaded is None:
-        if given != ParameterBounds():
+        if asked != ParameterBounds():
             reason = f"all inertial parameters of {robot.name} are constant"
             raise InputError("domain, parameters", reason, "none", "use --parameters LINK")
         return robot
     nominal = nominal_parameters(robot)
     bounds = np.stack([nominal, nominal], axis=-1) if loaded.payload else bounds_by_link(robot)
-    bounds = np.array([_own(own, pairs, given) for own, pairs in zip(nominal, bounds, strict=True)])
-    payload = given.payload
+    bounds = np.array(
+        [_link_bounds(values, pairs, asked) for values, pairs in zip(nominal, bounds, strict=True)]
+    )
+    payload = asked.payload
     if payload is None and loaded.payload:
         payload = PAYLOAD_SHARE * sum(body.inertia.mass for body in robot.bodies)
     if payload is not None:
-        reach = given.reach or REACH
+        reach = asked.reach or REACH
         bounds = np.array([_with_payload(pairs, payload, reach) for pairs in bounds])
     return with_bounds(robot, bounds)
 
 
-def _own(nominal: Array, bounds: Array, given: ParameterBounds) -> Array:
+def _link_bounds(nominal: Array, bounds: Array, asked: ParameterBounds) -> Array:
     """Return the bounds (10, 2) of a link without payload."""
     slack = np.max(np.abs(bounds - nominal[:, None]), axis=1)
     moments = nominal[[4, 7, 9]]
-    if given.mass is not None:
-        slack[0] = given.mass * nominal[0]
-    if given.centre is not None:
-        slack[1:4] = given.centre
-    if given.inertia is not None:
+    if asked.mass is not None:
+        slack[0] = asked.mass * nominal[0]
+    if asked.centre is not None:
+        slack[1:4] = asked.centre
+    if asked.inertia is not None:
         xx, yy, zz = moments
         sizes = np.array([xx, min(xx, yy), min(xx, zz), yy, min(yy, zz), zz])
-        slack[4:] = given.inertia * sizes
+        slack[4:] = asked.inertia * sizes
     return np.stack([nominal - slack, nominal + slack], axis=1)
 
 

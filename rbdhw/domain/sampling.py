@@ -72,9 +72,9 @@ def sample(
     if wraps.any():
         arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
     arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
-    for place in quaternions(robot):
+    for span in quaternions(robot):
         lengths = 1.0 + rng.uniform(-UNIT_SLACK, UNIT_SLACK, (tasks, 1))
-        arrays["q"][:, place] = lengths * _directions(rng, tasks, 4)
+        arrays["q"][:, span] = lengths * _directions(rng, tasks, 4)
     if robot.base_chosen:
         arrays |= _modes(arrays, rng)
     if robot.gravity_given:
@@ -132,12 +132,12 @@ def _least_second_moment(parameters: Array) -> Array:
 
 def quaternions(robot: Robot) -> list[slice]:
     """Return the slices of ``q`` that are quaternions."""
-    found = []
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    slices = []
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         part = body.joint.kind.quaternion
         if part is not None:
-            found.append(slice(place.start + part.start, place.start + part.stop))
-    return found
+            slices.append(slice(span.start + part.start, span.start + part.stop))
+    return slices
 
 
 def _directions(rng: np.random.Generator, tasks: int, size: int) -> Array:

@@ -100,7 +100,7 @@ class Drawn:
     def taken(self, chosen: slice | NDArray[np.int64]) -> Drawn:
         """Return some of the tasks."""
         arrays, free = (
-            {name: array[chosen] for name, array in own.items()} for own in (self.arrays, self.free)
+            {name: array[chosen] for name, array in tasks.items()} for tasks in (self.arrays, self.free)
         )
         return Drawn(arrays, free, self.stratum[chosen], self.clipped[chosen])
 
@@ -238,9 +238,9 @@ def _wrenches(
 def _at_zero(robot: Robot, domain: Domain, positions: Array) -> Array:
     """Return positions (N, nq) with every coordinate as close to zero as possible, except quaternions."""
     kept = np.zeros(robot.nq, np.bool_)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.mimic is None and (part := body.joint.kind.quaternion) is not None:
-            kept[place.start + part.start : place.start + part.stop] = True
+            kept[span.start + part.start : span.start + part.stop] = True
     return np.where(kept, positions, np.clip(0.0, *domain.bounds["q"].T))
 
 
@@ -259,8 +259,8 @@ def _hold_bases(
         return
     for name in ("v", "a"):
         arrays[name][resting, :6] = 0.0
-    own = arrays["a"][:, :6] * (arrays[BASE_HELD] != 0.0)[:, None]
-    arrays["base_a"] = np.where((stratum == BOX)[:, None], arrays["base_a"], own)
+    accelerations = arrays["a"][:, :6] * (arrays[BASE_HELD] != 0.0)[:, None]
+    arrays["base_a"] = np.where((stratum == BOX)[:, None], arrays["base_a"], accelerations)
 
 
 def with_forces(

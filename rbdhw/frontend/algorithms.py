@@ -28,7 +28,7 @@ SOLVES_WEIGHT = 1.05
 """The factor on the cost of solves, because only dense products can use an inverse supplied with the task."""
 
 NEEDED_BY: dict[str, tuple[str, ...]] = {
-    step: tuple(name for name, own in FUNCTIONS.items() if step in own.algorithms) for step in ALGORITHMS
+    step: tuple(name for name, entry in FUNCTIONS.items() if step in entry.algorithms) for step in ALGORITHMS
 }
 """For each step of :data:`rbdhw.options.algorithms.ALGORITHMS`, the functions that contain it."""
 
@@ -152,8 +152,8 @@ def choose(
     costs: dict[str, dict[str, Cost]] = {}
     trials = _Trials(robot, functions, fext, delay, progress)
     for steps in compared_steps(robot, functions, forced):
-        found = trials.compare(variants(robot, chosen, steps, forced))
-        if not found:
+        trial_costs = trials.compare(variants(robot, chosen, steps, forced))
+        if not trial_costs:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
                 "algorithms that go together, and columns, articulated, propagated, reduced, eliminated or "
@@ -161,9 +161,9 @@ def choose(
                 "bodies with a mass and moments of inertia about all axes"
             )
             raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
-        chosen = min(found, key=lambda candidate: _weight(candidate) * found[candidate].total)
+        chosen = min(trial_costs, key=lambda candidate: _weight(candidate) * trial_costs[candidate].total)
         for step in steps:
-            costs[step] = _alternatives(step, found)
+            costs[step] = _alternatives(step, trial_costs)
     return AlgorithmChoice(chosen, costs, tuple(trials.skipped))
 
 
@@ -185,11 +185,11 @@ def variants(
     Other steps keep their algorithms.
     """
     names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in steps]
-    found = {
+    combinations = {
         replace(chosen, **dict(zip(steps, combination, strict=True))): ", ".join(combination)
         for combination in product(*names)
     }
-    return {own: name for own, name in found.items() if own.possible_for(robot)}
+    return {algorithms: name for algorithms, name in combinations.items() if algorithms.possible_for(robot)}
 
 
 def check_used(functions: Sequence[str], forced: Mapping[str, str]) -> None:
@@ -229,8 +229,8 @@ def without_long_inverse(
     if not (is_too_long(robot) and set(functions).intersection(NEEDED_BY["inverse"])):
         return forced
     others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"]).intersection(functions)
-    found = {"forward": "propagated"} | dict(forced)
-    if others or found["forward"] == "inverse" or not is_plain(robot):
+    chosen = {"forward": "propagated"} | dict(forced)
+    if others or chosen["forward"] == "inverse" or not is_plain(robot):
         needing = [name for name in functions if name in (others or NEEDED_BY["inverse"])]
         raise InputError(
             "functions",
@@ -241,7 +241,7 @@ def without_long_inverse(
             "with one freedom each on a fixed base",
             "use --functions fd, with --core chain or --algorithm forward=propagated",
         )
-    return found
+    return chosen
 
 
 def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) -> bool:
@@ -300,10 +300,10 @@ def _weight(algorithms: Algorithms) -> float:
     return SOLVES_WEIGHT if algorithms.products == "solves" else 1.0
 
 
-def _alternatives(step: str, found: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
+def _alternatives(step: str, trial_costs: Mapping[Algorithms, Cost]) -> dict[str, Cost]:
     """Return the least cost found with each algorithm of one step."""
     costs: dict[str, Cost] = {}
-    for candidate, cost in found.items():
+    for candidate, cost in trial_costs.items():
         name = getattr(candidate, step)
         if name not in costs or cost.total < costs[name].total:
             costs[name] = cost

@@ -159,8 +159,8 @@ def prepare(
 
     def cost(robot: Robot) -> float:
         """Return the cost of a rewritten robot, or of a part of one."""
-        own = tuple(i for i in robot.links if robot.bodies[i].name in loaded)
-        return operation_cost(robot, representatives, own)
+        links = tuple(i for i in robot.links if robot.bodies[i].name in loaded)
+        return operation_cost(robot, representatives, links)
 
     progress(REWRITE_STAGE)
     plain = regroup_inertias(align_axes(elementary(source)))
@@ -212,11 +212,11 @@ def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, 
 
 def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, ...]:
     """Return a remark for each search that did not try every alternative."""
-    found = [f"{_large_robot(robot)}: {skipped}"] if skipped else []
+    remarks = [f"{_large_robot(robot)}: {skipped}"] if skipped else []
     if choice.skipped:
         left_out = subject("algorithm", choice.skipped)
-        found.append(f"{_large_robot(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
-    return tuple(found)
+        remarks.append(f"{_large_robot(robot)}: not compared: {left_out}; --algorithm STEP=NAME takes one")
+    return tuple(remarks)
 
 
 def _without_search(robot: Robot) -> str:
@@ -237,9 +237,9 @@ def count_evaluations(cost: Callable[[Robot], float], progress: Progress) -> Cal
     numbers = count(1)
 
     def evaluate(robot: Robot) -> float:
-        found = cost(robot)
+        total = cost(robot)
         progress(f"{next(numbers)} tried")
-        return found
+        return total
 
     return evaluate
 

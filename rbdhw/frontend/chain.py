@@ -142,10 +142,10 @@ class _Tree:
         parents = [None if body.parent == BASE else body.parent for body in robot.bodies]
         if parents == [None, *range(len(parents) - 1)]:
             return cls()
-        siblings = {one: other for own in robot.children for one, other in pairwise(own)}
+        siblings = {one: other for children in robot.children for one, other in pairwise(children)}
         return cls(
             tuple(parents),
-            tuple(own[0] if own else None for own in robot.children),
+            tuple(children[0] if children else None for children in robot.children),
             tuple(siblings.get(i) for i in range(len(parents))),
         )
 
@@ -194,7 +194,7 @@ class _Recording:
         first = (ZERO, ZERO, self._rest)
         outward = self._tree.outward
         above = make_motion(
-            *(self._carried(name, own, outward) for name, own in zip(names, first, strict=True))
+            *(self._carried(name, start, outward) for name, start in zip(names, first, strict=True))
         )
         rate = self._given("v")
         motion, wrench = advance(link, q, rate, above)
@@ -211,12 +211,12 @@ class _Recording:
         """Record the inward sweep, which eliminates joints."""
         link, q = self._link(), self._kept_coordinate()
         inertia, beyond = self._gathered(self._tree.first_children)
-        own = _wrench(self._kept_of("wrench"))
+        link_wrench = _wrench(self._kept_of("wrench"))
         force = self._given("tau")
         if any(map(_damped, self._joints)):
             force = force - self._kept_of("friction")[0]
-        found = gather(link, q, force, own, (inertia, beyond))
-        inertia, wrench = found.inertia, found.wrench
+        gathered = gather(link, q, force, link_wrench, (inertia, beyond))
+        inertia, wrench = gathered.inertia, gathered.wrench
         if any(sibling is not None for sibling in self._tree.siblings):
             beside = self._gathered(self._tree.siblings, "sibling_")
             inertia, wrench = inertia + beside[0], add_twist(wrench, beside[1])
@@ -224,18 +224,18 @@ class _Recording:
         self._carry("coupling", [entry for row in inertia.coupling for entry in row])
         self._carry("linear", _triangle(inertia.linear))
         self._carry("wrench", [*wrench[0], *wrench[1]])
-        self._keep("column", [*found.joint.column[0], *found.joint.column[1]])
-        self._keep("factor", [found.joint.factor])
-        self._keep("left", [found.left])
+        self._keep("column", [*gathered.joint.column[0], *gathered.joint.column[1]])
+        self._keep("factor", [gathered.joint.factor])
+        self._keep("left", [gathered.left])
 
     def release(self) -> None:
         """Record the outward sweep of accelerations."""
         link, q = self._link(), self._kept_coordinate()
         above = _wrench(self._carried("twist", (0.0,) * 6, self._tree.outward))
         column, (factor_,), (left,) = (self._kept_of(name) for name in ("column", "factor", "left"))
-        found, twist = release(link, q, _wrench(column), factor_, left, above)
+        acceleration, twist = release(link, q, _wrench(column), factor_, left, above)
         self._carry("twist", [*twist[0], *twist[1]])
-        self._recorder.output(f"{RELEASE}.{RESULT}[0]", found)
+        self._recorder.output(f"{RELEASE}.{RESULT}[0]", acceleration)
 
     # What steps read and hand on
 
@@ -289,9 +289,9 @@ class _Recording:
     def _kept_of(self, name: str) -> list[Scalar]:
         """Return the numbers that an earlier sweep kept under a name."""
         return [
-            self._input(f"{self._name}_kept_{own}", known) if isinstance(known, Kept) else known
-            for own, known in self._kept.items()
-            if own.startswith(f"{name}[")
+            self._input(f"{self._name}_kept_{key}", known) if isinstance(known, Kept) else known
+            for key, known in self._kept.items()
+            if key.startswith(f"{name}[")
         ]
 
     # The numbers of a link
@@ -304,7 +304,7 @@ class _Recording:
         shift: Scalar = 0.0
         if any(self._turns):
             angle = self._input(f"{MOTION}_angle[0]", Given("q", self._turns))
-            offset = self._constant("turn", [turns(own) for own in self._offsets(self._turns)])
+            offset = self._constant("turn", [turns(radians) for radians in self._offsets(self._turns)])
             if isinstance(offset, float):
                 cos, sin = self._recorder.cos_sin(angle, offset)
             else:
@@ -316,7 +316,7 @@ class _Recording:
 
     def _offsets(self, links: Sequence[bool]) -> list[float]:
         """Return the offset of the joints of some links, and zero for the others."""
-        return [joint.offset if own else 0.0 for joint, own in zip(self._joints, links, strict=True)]
+        return [joint.offset if chosen else 0.0 for joint, chosen in zip(self._joints, links, strict=True)]
 
     def _kept_coordinate(self) -> Coordinate:
         """Return the joint's coordinate as the first sweep kept it."""
@@ -327,9 +327,9 @@ class _Recording:
         """Return the numbers of the link; those that differ between links are inputs of the step."""
         placements = [joint.placement for joint in self._joints]
         rotation = self._constants(
-            "rotation", [[x for row in own.rotation for x in row] for own in placements]
+            "rotation", [[x for row in placement.rotation for x in row] for placement in placements]
         )
-        translation = self._constants("translation", [own.translation for own in placements])
+        translation = self._constants("translation", [placement.translation for placement in placements])
         placement = Placement(cast(Any, _rows(rotation)), cast(Any, tuple(translation)))
         kind = JointKind.REVOLUTE if all(self._turns) else JointKind.PRISMATIC
         return Link(
@@ -342,9 +342,9 @@ class _Recording:
 
     def _inertia(self) -> LoadedInertia:
         inertias = [body.inertia for body in self._robot.bodies]
-        mass = self._constant("mass", [own.mass for own in inertias])
-        first = self._constants("first_moment", [own.first_moment for own in inertias])
-        second = self._constants("second_moment", [second_moments(own) for own in inertias])
+        mass = self._constant("mass", [inertia.mass for inertia in inertias])
+        first = self._constants("first_moment", [inertia.first_moment for inertia in inertias])
+        second = self._constants("second_moment", [second_moments(inertia) for inertia in inertias])
         return LoadedInertia(mass, cast(Any, tuple(first)), cast(Any, tuple(second)))
 
     def _choice(self) -> Choice:
@@ -371,8 +371,8 @@ def _with_free_root(robot: Robot) -> tuple[Robot, Vector]:
     if sum(body.parent == BASE for body in robot.bodies) > 1:
         return robot, subtract(ZERO, robot.gravity)
     first, second = robot.bodies[:2]
-    own, other = first.joint.placement.rotation, second.joint.placement
-    rest = multiply(other.rotation, multiply(transpose(own), subtract(ZERO, robot.gravity)))
+    rotation, other = first.joint.placement.rotation, second.joint.placement
+    rest = multiply(other.rotation, multiply(transpose(rotation), subtract(ZERO, robot.gravity)))
     bodies = [replace(first, joint=replace(first.joint, placement=other)), *robot.bodies[1:]]
     return robot.with_bodies(bodies), rest
 

@@ -55,9 +55,9 @@ def contraction(state: State, multipliers: Sequence[Scalar]) -> SecondDerivative
     slopes = along.slopes(total)
     n = state.robot.nv
     by_position, by_velocity, momentum = slopes[:n], slopes[n : 2 * n], slopes[2 * n :]
-    found = empty_derivatives(n, _root_momentum(state, momentum))
-    _differentiate(along, state.robot, [found], [by_position], [by_velocity], [momentum])
-    return found
+    second = empty_derivatives(n, _root_momentum(state, momentum))
+    _differentiate(along, state.robot, [second], [by_position], [by_velocity], [momentum])
+    return second
 
 
 def all_forces(state: State) -> list[SecondDerivatives]:
@@ -66,25 +66,25 @@ def all_forces(state: State) -> list[SecondDerivatives]:
     gather = state.coupling.gather_both
     by_position, by_velocity = gather(first.by_position), gather(first.by_velocity)
     momentum = gather(first.mass_matrix)
-    found = [empty_derivatives(state.robot.nv, _root_momentum(state, row)) for row in momentum]
-    _differentiate(_Directions(state, ()), state.robot, found, by_position, by_velocity, momentum)
+    forces = [empty_derivatives(state.robot.nv, _root_momentum(state, row)) for row in momentum]
+    _differentiate(_Directions(state, ()), state.robot, forces, by_position, by_velocity, momentum)
     joints = _joints(state.robot)
     with region("christoffel"):
         for i, joint in enumerate(joints):
             if joint.kind.nv == 1:
-                enter_symbols(found, i, [own.kind is not JointKind.FLOATING for own in joints])
-    return found
+                enter_symbols(forces, i, [other.kind is not JointKind.FLOATING for other in joints])
+    return forces
 
 
 def _differentiate(
     along: _Directions,
     robot: Robot,
-    found: Sequence[SecondDerivatives],
+    forces: Sequence[SecondDerivatives],
     by_position: Matrix,
     by_velocity: Matrix,
     momentum: Matrix,
 ) -> None:
-    """Fill in second derivatives from first ones and from the momentum, a row for each of ``found``.
+    """Fill in second derivatives from first ones and from the momentum, a row for each of ``forces``.
 
     Of two derivatives that differ only in their order, the one by the smaller index first is computed. Within
     a joint of several degrees of freedom, both are.
@@ -94,19 +94,19 @@ def _differentiate(
     for k in range(n):
         others = [j for j in range(n) if j <= k or joints[j] is joints[k]]
         cells: list[Cell] = []
-        for own, *rows in zip(found, by_position, by_velocity, momentum, strict=True):
-            cells += [(own.by_position, j, k, rows[0][j]) for j in others]
-            cells += [(own.mixed, k, j, rows[1][j]) for j in range(n)]
-            cells += [(own.momentum, j, k, rows[2][j]) for j in range(n)]
+        for force, *rows in zip(forces, by_position, by_velocity, momentum, strict=True):
+            cells += [(force.by_position, j, k, rows[0][j]) for j in others]
+            cells += [(force.mixed, k, j, rows[1][j]) for j in range(n)]
+            cells += [(force.momentum, j, k, rows[2][j]) for j in range(n)]
         _fill(cells, along.position(k, [value for *_, value in cells]))
         cells = [
-            (own.by_velocity, j, k, row[j])
-            for own, row in zip(found, by_velocity, strict=True)
+            (force.by_velocity, j, k, row[j])
+            for force, row in zip(forces, by_velocity, strict=True)
             for j in others
         ]
         _fill(cells, along.velocity(k, [value for *_, value in cells]))
-    for own in found:
-        for matrix in (own.by_position, own.by_velocity):
+    for force in forces:
+        for matrix in (force.by_position, force.by_velocity):
             for k in range(n):
                 for j in range(k):
                     if joints[j] is not joints[k]:
@@ -131,16 +131,16 @@ class _Directions:
     """
 
     def __init__(self, state: State, multipliers: Sequence[Scalar]) -> None:
-        robot, places = state.robot, dofs(state.robot)
-        self._builder = next(own.builder for own in state.v if isinstance(own, Signal))
+        robot, spans = state.robot, dofs(state.robot)
+        self._builder = next(rate.builder for rate in state.v if isinstance(rate, Signal))
         kinds = [directions(body.joint) for body in robot.bodies]
-        self._position = _seeds(robot, lambda i, k: _tangent(state.own[i], kinds[i][k]))
-        self._velocity = _seeds(robot, lambda i, k: [(state.v[places[i]][k], 1.0)])
-        self._acceleration = _seeds(robot, lambda i, k: [(state.a[places[i]][k], 1.0)])
+        self._position = _seeds(robot, lambda i, k: _tangent(state.joint_coordinates[i], kinds[i][k]))
+        self._velocity = _seeds(robot, lambda i, k: [(state.v[spans[i]][k], 1.0)])
+        self._acceleration = _seeds(robot, lambda i, k: [(state.a[spans[i]][k], 1.0)])
         self._fixed: Seeds = {}
-        for own in multipliers:
-            if isinstance(own, Signal):
-                self._fixed |= _node_seeds(own, 0.0)
+        for multiplier in multipliers:
+            if isinstance(multiplier, Signal):
+                self._fixed |= _node_seeds(multiplier, 0.0)
         self._held = self._fixed | {i: 0.0 for seeds in self._acceleration for i in seeds}
 
     def position(self, k: int, values: Sequence[Scalar]) -> list[Scalar]:
@@ -155,8 +155,8 @@ class _Directions:
         """Return the derivatives of a value by all positions, then velocities, then accelerations."""
         every = [*self._position, *self._velocity, *self._acceleration]
         edges = [self._edges(seeds) for seeds in every]
-        found = gradient(self._builder, self._edge(value), edges, self._fixed)
-        return [self._scalar(edge) for edge in found]
+        derivatives = gradient(self._builder, self._edge(value), edges, self._fixed)
+        return [self._scalar(edge) for edge in derivatives]
 
     def _derivatives(self, values: Sequence[Scalar], seeds: Seeds) -> list[Scalar]:
         edges = [self._edge(value) for value in values]
@@ -182,15 +182,15 @@ def _seeds(robot: Robot, changes: Callable[[int, int], Iterable[Change]]) -> lis
         Called with a body and the number of a degree of freedom of its joint; returns the numbers that
         depend on that degree of freedom.
     """
-    found: list[Seeds] = [{} for _ in range(robot.nv)]
-    for i, (body, place) in enumerate(zip(robot.bodies, robot.v_of, strict=True)):
+    by_coordinate: list[Seeds] = [{} for _ in range(robot.nv)]
+    for i, (body, span) in enumerate(zip(robot.bodies, robot.v_of, strict=True)):
         factor = body.joint.mimic.multiplier if body.joint.mimic else 1.0
         with region("second", i):
-            for k, seeds in enumerate(found[place]):
+            for k, seeds in enumerate(by_coordinate[span]):
                 for number, change in changes(i, k):
                     if isinstance(number, Signal):
                         seeds |= _node_seeds(number, factor * change)
-    return found
+    return by_coordinate
 
 
 def _node_seeds(number: Signal, change: Scalar) -> Seeds:
@@ -200,11 +200,11 @@ def _node_seeds(number: Signal, change: Scalar) -> Seeds:
     computed from its argument, which is hence seeded, too.
     """
     node, negative, shift = number.edge
-    own = math.ldexp(-1.0 if negative else 1.0, -shift) * change
-    found = number.builder.nodes[node]
-    if found.op is not Op.SCALE:
-        return {node: own}
-    return {node: own} | _node_seeds(Signal(number.builder, found.args[0]), (1.0 / found.value) * own)
+    seed = math.ldexp(-1.0 if negative else 1.0, -shift) * change
+    source = number.builder.nodes[node]
+    if source.op is not Op.SCALE:
+        return {node: seed}
+    return {node: seed} | _node_seeds(Signal(number.builder, source.args[0]), (1.0 / source.value) * seed)
 
 
 def _tangent(q: Coordinate, direction: Direction) -> list[Change]:

@@ -194,8 +194,8 @@ class _Pipeline(SecondQuantities):
     def _dynamics_at(self, task: Task) -> Dynamics:
         """Return forward dynamics at the state of a task, which may be a stage of a step."""
         if task is not self._task:
-            own = _Pipeline(self.recorder, self._robot, ("dfd",), (), self._algorithms, task)
-            return own._dynamics_at(task)
+            stage = _Pipeline(self.recorder, self._robot, ("dfd",), (), self._algorithms, task)
+            return stage._dynamics_at(task)
 
         def slopes() -> Slopes:
             by_position, by_velocity = self._acceleration_gradient(self._forward_gradient)

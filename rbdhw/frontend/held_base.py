@@ -49,17 +49,17 @@ class HeldBase:
             x, y, z, *angular = self.acceleration
             return [*self.floating.proper((x, y, z)), *angular]
 
-    def choose(self, own: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
-        """Return ``others``, in which the entries of a held base are its ``own`` (6,)."""
+    def choose(self, known: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
+        """Return ``others``, in which the entries of a held base are ``known`` (6,)."""
         with region("floating"):
-            base = [self._select(*pair) for pair in zip(own, others, strict=False)]
+            base = [self._select(*pair) for pair in zip(known, others, strict=False)]
         return [*base, *others[len(base) :]]
 
-    def settle(self, own: Sequence[Scalar]) -> Settle:
-        """Return the choice between the ``own`` entries (6,) of a held base and those of a floating one."""
+    def settle(self, known: Sequence[Scalar]) -> Settle:
+        """Return the choice between the entries ``known`` (6,) of a held base and those of a floating one."""
 
         def settled(k: int, entry: Scalar) -> Scalar:
-            return self._select(own[k], entry) if k in BASE_DOFS else entry
+            return self._select(known[k], entry) if k in BASE_DOFS else entry
 
         return settled
 
@@ -95,9 +95,9 @@ class HeldBase:
     def clear_tensor(self, tensor: Sequence[Matrix]) -> list[Matrix]:
         """Return derivatives (nv, nv, nv) of which those of a held base, and by its motion, are zero."""
         with region("floating"):
-            own = [[[self._select(0.0, entry) for entry in row] for row in tensor[i]] for i in BASE_DOFS]
-        return [*own, *map(self.clear_pairs, tensor[len(own) :])]
+            base = [[[self._select(0.0, entry) for entry in row] for row in tensor[i]] for i in BASE_DOFS]
+        return [*base, *map(self.clear_pairs, tensor[len(base) :])]
 
-    def _select(self, own: Scalar, other: Scalar) -> Scalar:
-        same = is_zero(own) and is_zero(other)
-        return other if same else self.recorder.select(self.held, own, other)
+    def _select(self, known: Scalar, other: Scalar) -> Scalar:
+        same = is_zero(known) and is_zero(other)
+        return other if same else self.recorder.select(self.held, known, other)

@@ -42,9 +42,9 @@ class Coupling:
     def __init__(self, robot: Robot) -> None:
         self._size = robot.nv
         self._shares: list[tuple[int, float]] = []
-        for body, place in zip(robot.bodies, robot.v_of, strict=True):
+        for body, span in zip(robot.bodies, robot.v_of, strict=True):
             factor = body.joint.mimic.multiplier if body.joint.mimic else 1.0
-            self._shares += [(k, factor) for k in range(robot.nv)[place]]
+            self._shares += [(k, factor) for k in range(robot.nv)[span]]
 
     def spread(self, vector: Sequence[Scalar]) -> list[Scalar]:
         """Return the velocities or accelerations of all degrees of freedom from the robot's (nv,)."""
@@ -59,10 +59,10 @@ class Coupling:
 
     def parts(self, values: Sequence[Value]) -> list[list[tuple[float, Value]]]:
         """Return, for each of the robot's coordinates, the values that :meth:`gather` adds, with factors."""
-        found: list[list[tuple[float, Value]]] = [[] for _ in range(self._size)]
+        parts: list[list[tuple[float, Value]]] = [[] for _ in range(self._size)]
         for (k, factor), value in zip(self._shares, values, strict=True):
-            found[k].append((factor, value))
-        return found
+            parts[k].append((factor, value))
+        return parts
 
     def gather_both(self, matrix: Matrix) -> Matrix:
         """Return a matrix (nv, nv) from one over all degrees of freedom, with rows and columns gathered."""
@@ -100,10 +100,12 @@ class Task:
             self.state_q = self._vector("q", robot.nq)
             self.state_v = self._vector("v", robot.nv)
             self.q = [
-                own if angle else self._factor_of(own, state_name(f"q[{k}]", 1))
-                for k, (own, angle) in enumerate(zip(self.state_q, self._angles, strict=True))
+                coordinate if angle else self._factor_of(coordinate, state_name(f"q[{k}]", 1))
+                for k, (coordinate, angle) in enumerate(zip(self.state_q, self._angles, strict=True))
             ]
-            self.v = [self._factor_of(own, state_name(f"v[{k}]", 1)) for k, own in enumerate(self.state_v)]
+            self.v = [
+                self._factor_of(velocity, state_name(f"v[{k}]", 1)) for k, velocity in enumerate(self.state_v)
+            ]
             self.a = self._vector("a", robot.nv)
             self.tau = self._vector("tau", robot.nv)
             self._base_v = self._vector("base_v", 6) if robot.base_given else []
@@ -134,7 +136,7 @@ class Task:
         """The configuration of each joint of the robot's bodies."""
         with region("trigonometry"):
             pairs = zip(self._robot.bodies, self._robot.q_of, strict=True)
-            return [self._coordinate(body.joint, place) for body, place in pairs]
+            return [self._coordinate(body.joint, span) for body, span in pairs]
 
     @cached_property
     def base(self) -> Motion:
@@ -191,20 +193,22 @@ class Task:
         x, y, z = self._gravity
         return x, y, z
 
-    def _coordinate(self, joint: Joint, place: slice) -> Coordinate:
-        own = self.q[place]
+    def _coordinate(self, joint: Joint, span: slice) -> Coordinate:
+        values = self.q[span]
         if joint.kind is JointKind.FLOATING:
             return Coordinate()  # only gravity depends on its attitude: see `floating`
         if joint.kind is JointKind.SPHERICAL:
-            return Coordinate(attitude=attitude(own, shrink(own)))
+            return Coordinate(attitude=attitude(values, shrink(values)))
         if joint.kind is JointKind.PLANAR:
-            cos, sin = self._recorder.cos_sin(own[2], 0.0)
-            return Coordinate(cos, sin, (own[0], own[1], 0.0))
+            cos, sin = self._recorder.cos_sin(values[2], 0.0)
+            return Coordinate(cos, sin, (values[0], values[1], 0.0))
         factor, offset = self._factor(joint), joint.offset
         if joint.mimic is not None:
             offset += joint.mimic.offset
         whole = joint.kind.rotates and math.frexp(abs(factor))[0] in (0.0, 0.5)
-        position = factor * (own[0] if whole else self._factor_of(own[0])) if factor != 1.0 else own[0]
+        position = (
+            factor * (values[0] if whole else self._factor_of(values[0])) if factor != 1.0 else values[0]
+        )
         if joint.kind.rotates:
             cos, sin = self._recorder.cos_sin(position, turns(offset))
             return Coordinate(cos=cos, sin=sin)
@@ -235,10 +239,10 @@ class Task:
         regrouped = regroup_inertias(robot)
         numbers: list[list[Scalar]] = []
         for body in regrouped.bodies:
-            own = body.inertia
-            numbers.append([own.mass, *own.first_moment, *second_moments(own)])
-        for k, (place, entry) in enumerate(held_numbers(robot)):
-            numbers[place][entry] = self._recorder.input(f"parameters[{k}]")
+            inertia = body.inertia
+            numbers.append([inertia.mass, *inertia.first_moment, *second_moments(inertia)])
+        for k, (row, entry) in enumerate(held_numbers(robot)):
+            numbers[row][entry] = self._recorder.input(f"parameters[{k}]")
         bodies = []
         for body, (mass, x, y, z, *second) in zip(regrouped.bodies, numbers, strict=True):
             xx, xy, xz, yy, yz, zz = second

@@ -92,7 +92,7 @@ class Integrator:
         """Return the next state, and its velocity as products read it."""
         h = self._task.h
         after = self._pushed(self._task.state_v, h, self._at(self._task).accelerations())
-        velocity = [self._recorder.rounded(own) for own in after]
+        velocity = [self._recorder.rounded(component) for component in after]
         return [*self._moved(h, velocity), *after], velocity
 
     # Runge-Kutta
@@ -105,17 +105,17 @@ class Integrator:
         """Return the next state of a step by Runge-Kutta, and its derivatives ``A`` and ``B``."""
         stages = self._stages()
         state, velocity = self._runge_kutta(stages)
-        found = [(self._identity(1), _beside(stages[0].dynamics.slopes()))]
+        rates = [(self._identity(1), _beside(stages[0].dynamics.slopes()))]
         for k, share in enumerate(SHARES):
             with stage(k + 2):
                 part = share * self._task.h
-                by_velocity, by_acceleration = self._rates(*found[-1], k + 2)
+                by_velocity, by_acceleration = self._rates(*rates[-1], k + 2)
                 moved = self._moved_rows(part, stages[k].velocity, self._times(part, by_velocity, "moved"))
                 change = self._times(part, by_acceleration, "pushed")
                 pushed = self._sum(self._identity(1), change, "pushed")
-                found.append((pushed, self._rate_rows(stages[k + 1].dynamics.slopes(), moved, pushed)))
+                rates.append((pushed, self._rate_rows(stages[k + 1].dynamics.slopes(), moved, pushed)))
         sixth = self._sixth
-        by_velocity, by_acceleration = (_weighted_rows(rows) for rows in zip(*found, strict=True))
+        by_velocity, by_acceleration = (_weighted_rows(rows) for rows in zip(*rates, strict=True))
         moved = self._moved_rows(sixth, velocity, self._times(sixth, by_velocity, "moved"))
         change = self._times(sixth, by_acceleration, "pushed")
         return (state, *halves([*moved, *self._sum(self._identity(1), change, "pushed")]))
@@ -125,15 +125,17 @@ class Integrator:
 
         They are numbers of the next stage's state, ``within`` which they are multiplied.
         """
-        found = []
+        rounded = []
         for step, rows in (("moved", by_velocity), ("pushed", by_acceleration)):
-            own = []
+            matrix = []
             for k, (row, i) in enumerate(zip(rows, self._bodies, strict=True)):
                 with region(step, i):
                     names = (state_name(f"{step}[{k},{j}]", within) for j in range(len(row)))
-                    own.append([self._recorder.rounded(x, name) for x, name in zip(row, names, strict=True)])
-            found.append(own)
-        return found
+                    matrix.append(
+                        [self._recorder.rounded(x, name) for x, name in zip(row, names, strict=True)]
+                    )
+            rounded.append(matrix)
+        return rounded
 
     def _stages(self) -> list[Stage]:
         """Return the stages, each evaluated at a state that follows from the one before."""
@@ -144,16 +146,16 @@ class Integrator:
                 part, before = share * self._task.h, stages[-1]
                 q = self._moved(part, before.velocity, k + 2)
                 velocity = self._pushed(self._task.v, part, before.acceleration, k + 2)
-                own = self._at(self._task.at(q, velocity))
-                stages.append(Stage(own, velocity, own.accelerations()))
+                dynamics = self._at(self._task.at(q, velocity))
+                stages.append(Stage(dynamics, velocity, dynamics.accelerations()))
         return stages
 
     def _runge_kutta(self, stages: Sequence[Stage]) -> tuple[Vector, Vector]:
         """Return the next state, and six times the mean velocity of the stages."""
         sixth = self._sixth
         with region("mean_rate"):
-            velocity = _weighted([each.velocity for each in stages])
-            acceleration = _weighted([each.acceleration for each in stages])
+            velocity = _weighted([evaluated.velocity for evaluated in stages])
+            acceleration = _weighted([evaluated.acceleration for evaluated in stages])
         after = self._pushed(self._task.state_v, sixth, acceleration)
         return [*self._moved(sixth, velocity), *after], velocity
 
@@ -165,13 +167,13 @@ class Integrator:
 
     def _rate_rows(self, slopes: Slopes, moved: Matrix, pushed: Matrix) -> Matrix:
         """Return the derivatives of a stage's accelerations from those of its state."""
-        found = []
+        rows = []
         n = self._robot.nv
         for i, (by_force, body) in enumerate(zip(slopes.by_force, self._bodies, strict=True)):
             with region("sensitivity", body):
                 (row,) = multiply([[*slopes.by_position[i], *slopes.by_velocity[i]]], [*moved, *pushed])
-                found.append(_add(row, [0.0] * (2 * n) + by_force))
-        return found
+                rows.append(_add(row, [0.0] * (2 * n) + by_force))
+        return rows
 
     # The state after a time
 
@@ -179,32 +181,32 @@ class Integrator:
         self, velocity: Vector, time: Scalar, acceleration: Vector, within: int | None = None
     ) -> Vector:
         """Return velocities after a time; ``within`` a step, they are those of the stage of this number."""
-        found = []
-        for k, (own, change, i) in enumerate(zip(velocity, acceleration, self._bodies, strict=True)):
+        pushed = []
+        for k, (rate, change, i) in enumerate(zip(velocity, acceleration, self._bodies, strict=True)):
             with region("pushed", i):
-                after = own + time * change
-                found.append(self._number(after, f"v[{k}]", within))
-        return found
+                after = rate + time * change
+                pushed.append(self._number(after, f"v[{k}]", within))
+        return pushed
 
     def _moved(self, time: Scalar, velocity: Vector, within: int | None = None) -> Vector:
         """Return the configuration after a time; ``within`` a step, that of the stage of this number."""
         with region("time"):
             per_turn = (0.5 / math.pi) * time
-        found: Vector = []
-        for i, joint, own, rates in self._joints():
-            q = self._task.state_q[own] if within is None else self._task.q[own]
+        moved: Vector = []
+        for i, joint, span, rates in self._joints():
+            q = self._task.state_q[span] if within is None else self._task.q[span]
             with region("moved", i):
                 if joint.kind.nv == 1:
                     changes = [(per_turn if joint.kind.rotates else time) * velocity[rates][0]]
                 else:
                     d = [time * rate for rate in velocity[rates]]
-                    changes = self._changes(joint.kind, self._task.q[own], d, within is not None)
+                    changes = self._changes(joint.kind, self._task.q[span], d, within is not None)
                     if joint.kind is JointKind.PLANAR:
                         changes.append(per_turn * velocity[rates][2])
                 for part, change in zip(q, changes, strict=True):
                     after = part + change
-                    found.append(self._number(after, f"q[{len(found)}]", within))
-        return found
+                    moved.append(self._number(after, f"q[{len(moved)}]", within))
+        return moved
 
     def _number(self, value: Scalar, number: str, within: int | None) -> Scalar:
         """Return a number of the next state as it is, or of a stage's state as products read it."""
@@ -221,7 +223,7 @@ class Integrator:
         if not within:
             longer = self._lengthening(quaternion)
             pairs = zip(changes, quaternion, strict=True)
-            changes = [change + longer * (own + change) for change, own in pairs]
+            changes = [change + longer * (part + change) for change, part in pairs]
         if kind is JointKind.SPHERICAL:
             return changes
         pose = Coordinate(attitude=attitude(quaternion, shrink(quaternion)))
@@ -235,33 +237,33 @@ class Integrator:
 
     def _moved_rows(self, time: Scalar, velocity: Vector, change: Matrix) -> Matrix:
         """Return the derivatives of the configuration after a time, from those of the displacement."""
-        found: Matrix = []
+        rows: Matrix = []
         before = self._identity(0)
         for i, joint, _, rates in self._joints():
             with region("moved", i):
-                own, added = before[rates], change[rates]
+                carried, added = before[rates], change[rates]
                 if joint.kind.nv > 1:
                     d = [time * rate for rate in velocity[rates]]
                     transport, jacobian = displacement_derivatives(joint.kind, d)
-                    own, added = multiply(transport, own), multiply(jacobian, added)
-                found += [_add(row, other) for row, other in zip(own, added, strict=True)]
-        return found
+                    carried, added = multiply(transport, carried), multiply(jacobian, added)
+                rows += [_add(row, other) for row, other in zip(carried, added, strict=True)]
+        return rows
 
     def _times(self, time: Scalar, rows: Matrix, step: str) -> Matrix:
         """Return derivatives times a time, in regions of a step."""
-        found = []
+        products = []
         for row, i in zip(rows, self._bodies, strict=True):
             with region(step, i):
-                found.append([time * entry for entry in row])
-        return found
+                products.append([time * entry for entry in row])
+        return products
 
     def _sum(self, one: Matrix, other: Matrix, step: str) -> Matrix:
         """Return the sum of derivatives, in regions of a step."""
-        found = []
+        sums = []
         for first, second, i in zip(one, other, self._bodies, strict=True):
             with region(step, i):
-                found.append(_add(first, second))
-        return found
+                sums.append(_add(first, second))
+        return sums
 
     @property
     def _bodies(self) -> list[int]:
@@ -277,8 +279,8 @@ class Integrator:
         """Return the joints that have coordinates: the body of each, and its slices of ``q`` and ``v``."""
         rows = zip(self._robot.bodies, self._robot.q_of, self._robot.v_of, strict=True)
         return [
-            (i, body.joint, own, rates)
-            for i, (body, own, rates) in enumerate(rows)
+            (i, body.joint, span, rates)
+            for i, (body, span, rates) in enumerate(rows)
             if body.joint.mimic is None
         ]
 
@@ -303,11 +305,11 @@ def _weighted(vectors: Sequence[Vector]) -> Vector:
 
 def _weighted_rows(matrices: Sequence[Matrix]) -> Matrix:
     """Return six times the mean of the stages' matrices."""
-    found = []
+    means = []
     for i, rows in enumerate(zip(*matrices, strict=True)):
         with region("mean_row", i):
-            found.append(_weighted(rows))
-    return found
+            means.append(_weighted(rows))
+    return means
 
 
 def _add(one: Vector, other: Vector) -> Vector:

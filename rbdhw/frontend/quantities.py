@@ -72,10 +72,10 @@ class Quantities:
         self._v = self._coupling.spread(self._task.v)
         self._zeros = [0.0] * len(self._v)
         with region("decode"):
-            self._given = self._flag(GIVEN, functions_with(lambda own: "fext" in own.inputs))
+            self._given = self._flag(GIVEN, functions_with(lambda entry: "fext" in entry.inputs))
             dense = algorithms.products == "dense"
             self._takes_inverse = (
-                self._flag(SUPPLIED, functions_with(lambda own: own.derivative_of == "fd"))
+                self._flag(SUPPLIED, functions_with(lambda entry: entry.derivative_of == "fd"))
                 if dense
                 else False
             )
@@ -83,14 +83,14 @@ class Quantities:
     @cached_property
     def _described(self) -> Description:
         """The robot, the coordinates and the external wrenches in the axes of the chosen algorithm."""
-        given = Description(self._robot, self._task.coordinates, self._task.fext)
-        return given if self._algorithms.axes == "turning" else share_axes(given)
+        description = Description(self._robot, self._task.coordinates, self._task.fext)
+        return description if self._algorithms.axes == "turning" else share_axes(description)
 
     @cached_property
     def _unloaded(self) -> Description:
         """The same without gravity and external wrenches."""
-        own = self._described
-        return Description(replace(own.robot, gravity=(0.0, 0.0, 0.0)), own.coordinates, {})
+        description = self._described
+        return Description(replace(description.robot, gravity=(0.0, 0.0, 0.0)), description.coordinates, {})
 
     # Inverse dynamics
 
@@ -116,8 +116,10 @@ class Quantities:
         return held.choose(held.proper(), self._zeros)
 
     def _round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
-        own = self._described
-        return newton_euler(own.robot, own.coordinates, self._v, a, self._task.base, own.fext)
+        description = self._described
+        return newton_euler(
+            description.robot, description.coordinates, self._v, a, self._task.base, description.fext
+        )
 
     @cached_property
     def _task_accelerations(self) -> Vector:
@@ -131,9 +133,9 @@ class Quantities:
     def _select_accelerations(self, others: Vector) -> Vector:
         """Return the task's accelerations if the task brings them, and ``others`` if it brings forces."""
         chosen = []
-        for i, place in enumerate(dofs(self._robot)):
+        for i, span in enumerate(dofs(self._robot)):
             with region("rnea_forward", i):
-                pairs = zip(self._task_accelerations[place], others[place], strict=True)
+                pairs = zip(self._task_accelerations[span], others[span], strict=True)
                 chosen += [self.recorder.select(self._given, *pair) for pair in pairs]
         return chosen
 
@@ -245,14 +247,16 @@ class Quantities:
         return self._gradient(self._described, self._v, a, self._round_trip(a))
 
     def _gradient(
-        self, own: Description, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
+        self, description: Description, v: Sequence[Scalar], a: Sequence[Scalar], trip: RoundTrip
     ) -> Halves:
         """Return the derivatives by position and by velocity at the state of a round trip."""
-        robot = own.robot
+        robot = description.robot
         if self._algorithms.derivatives == "columns":
-            by_position, by_velocity = column_derivatives(robot, own.coordinates, v, a, own.fext)
+            by_position, by_velocity = column_derivatives(
+                robot, description.coordinates, v, a, description.fext
+            )
             return by_position, with_damping(robot, by_velocity)
-        result = inverse_dynamics_derivatives(robot, own.coordinates, v, trip)
+        result = inverse_dynamics_derivatives(robot, description.coordinates, v, trip)
         gather = self._coupling.gather_both
         return gather(result.by_position), gather(with_damping(robot, result.by_velocity))
 

@@ -46,12 +46,12 @@ def _draw(
     """Return values in random states with coordinates up to ``largest``."""
     q = rng.uniform(-1.0, 1.0, (robot.nq, states))
     single = np.ones(robot.nq, np.bool_)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:
-            quaternion = q[place][body.joint.kind.quaternion]
+            quaternion = q[span][body.joint.kind.quaternion]
             length = np.linalg.norm(quaternion, axis=0)
             quaternion *= rng.uniform(1.0 + EXCESS / 2.0, 1.0 + EXCESS, states) / length
-            single[place][body.joint.kind.quaternion] = False
+            single[span][body.joint.kind.quaternion] = False
     q[single] *= largest
     coordinates = {f"q[{k}]": values for k, values in enumerate(q)}
     flags = np.arange(states) % 2

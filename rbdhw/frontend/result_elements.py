@@ -23,7 +23,7 @@ def result_elements(
     Structural zeros are left out, and so are the ones of :meth:`ArrayKind.is_one`, and the first of two
     elements that :class:`ArrayKind` calls exchangeable.
     """
-    joints = {k: i for i, place in enumerate(robot.v_of) for k in range(robot.nv)[place]}
+    joints = {k: i for i, span in enumerate(robot.v_of) for k in range(robot.nv)[span]}
     for array, value in zip(arrays, values, strict=False):
         kind = kind_of(array, function)
         entries = dict(_elements(value))
@@ -46,18 +46,18 @@ def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge]
     kept = {str(name) for name in names if _needed(graph, edges, name, functions)}
     for function in functions:
         arrays = FUNCTIONS[function].outputs
-        own = [str(name) for name in names if name.function == function and name.array in arrays]
-        if kept.isdisjoint(own):
-            kept.update(own[:1])
+        elements = [str(name) for name in names if name.function == function and name.array in arrays]
+        if kept.isdisjoint(elements):
+            kept.update(elements[:1])
     return tuple(pair for pair in graph.outputs if pair[0] in kept)
 
 
 def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: Sequence[str]) -> bool:
     """Return whether an element has a value that is not known without it."""
-    own = edges[str(name)]
-    if name.function not in functions or edges.get(str(name.mirror), own) != own:
+    edge = edges[str(name)]
+    if name.function not in functions or edges.get(str(name.mirror), edge) != edge:
         return True
-    node = graph.nodes[own.node]
+    node = graph.nodes[edge.node]
     return name.mirror.index <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
 
 

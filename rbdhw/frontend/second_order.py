@@ -67,31 +67,31 @@ def contract(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
     spread = state.coupling.spread(multipliers)
     if state.differentiated:
         return differentiated.contraction(state, spread)
-    found = contracted_derivatives(state.robot, state.coordinates, state.v, state.trip, spread)
-    return _gather(state.coupling, found)
+    second = contracted_derivatives(state.robot, state.coordinates, state.v, state.trip, spread)
+    return _gather(state.coupling, second)
 
 
-def force_hessian(state: State, found: SecondDerivatives) -> Hessian:
+def force_hessian(state: State, second: SecondDerivatives) -> Hessian:
     """Return the second derivatives of ``lambda . tau``, completed, from those at constant acceleration."""
-    qq, qv, vv = _complete(state.floating, found)
-    return qq, qv, vv, _transpose(found.momentum)
+    qq, qv, vv = _complete(state.floating, second)
+    return qq, qv, vv, _transpose(second.momentum)
 
 
 def acceleration_hessian(
-    state: State, forward: Forward, found: SecondDerivatives, multipliers: Sequence[Scalar]
+    state: State, forward: Forward, second: SecondDerivatives, multipliers: Sequence[Scalar]
 ) -> Hessian:
     """Return the second derivatives of ``lambda . a`` from those of ``mu . tau``."""
-    moved = _transposed_product(found.momentum, forward.by_position)
-    pushed = _transposed_product(found.momentum, forward.by_velocity)
-    by_force = _minus_inverse_times(forward.inverse_times, found.momentum)
+    moved = _transposed_product(second.momentum, forward.by_position)
+    pushed = _transposed_product(second.momentum, forward.by_velocity)
+    by_force = _minus_inverse_times(forward.inverse_times, second.momentum)
     with region("second_correction"):
         qq = _symmetric_like(
-            found.by_position, lambda j, k: -(found.by_position[j][k] + (moved[j][k] + moved[k][j]))
+            second.by_position, lambda j, k: -(second.by_position[j][k] + (moved[j][k] + moved[k][j]))
         )
         qv = [
-            [-(x + y) for x, y in zip(*rows, strict=True)] for rows in zip(found.mixed, pushed, strict=True)
+            [-(x + y) for x, y in zip(*rows, strict=True)] for rows in zip(second.mixed, pushed, strict=True)
         ]
-    vv = [[-entry for entry in row] for row in found.by_velocity]
+    vv = [[-entry for entry in row] for row in second.by_velocity]
     if state.floating is not None:
         linear = (-multipliers[0], -multipliers[1], -multipliers[2])
         qq, vv = _add_rotation(state.floating, qq, vv, linear)
@@ -100,24 +100,24 @@ def acceleration_hessian(
 
 def force_tensors(state: State) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return ``d2tau_dqdq``, ``d2tau_dqdv``, ``d2tau_dvdv`` and ``dM_dq``."""
-    found = _all_forces(state)
-    completed = [_complete(state.floating, own) for own in found]
-    qq, qv, vv = ([own[k] for own in completed] for k in range(3))
-    return qq, qv, vv, [own.momentum for own in found]
+    forces = _all_forces(state)
+    completed = [_complete(state.floating, force) for force in forces]
+    qq, qv, vv = ([parts[k] for parts in completed] for k in range(3))
+    return qq, qv, vv, [force.momentum for force in forces]
 
 
 def acceleration_tensors(state: State, forward: Forward) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return ``d2a_dqdq``, ``d2a_dqdv``, ``d2a_dvdv`` and ``dMinv_dq``."""
-    found = _all_forces(state)
+    forces = _all_forces(state)
     with region("second_correction"):
-        totals = [_add_products(own, forward) for own in found]
-    qq = _solve(forward, [own[0] for own in totals], symmetric=True)
-    qv = _solve(forward, [own[1] for own in totals])
-    momenta = [own.momentum for own in found]
+        totals = [_add_products(force, forward) for force in forces]
+    qq = _solve(forward, [total[0] for total in totals], symmetric=True)
+    qv = _solve(forward, [total[1] for total in totals])
+    momenta = [force.momentum for force in forces]
     if all(body.joint.kind.nv == 1 for body in state.robot.bodies):
         vv = acceleration_symbols(forward.inverse_times, momenta)
     else:
-        vv = _solve(forward, [own.by_velocity for own in found], symmetric=True)
+        vv = _solve(forward, [force.by_velocity for force in forces], symmetric=True)
     if state.floating is not None:
         for i in range(3):
             qq[i], vv[i] = _add_rotation(state.floating, qq[i], vv[i], scale(-1.0, UNIT[i]))
@@ -144,20 +144,20 @@ def _all_forces(state: State) -> list[SecondDerivatives]:
     """Return the second derivatives of each joint force at constant proper acceleration."""
     if state.differentiated:
         return differentiated.all_forces(state)
-    found = second_derivatives(state.robot, state.coordinates, state.v, state.trip)
-    gathered = [_gather(state.coupling, own) for own in found]
+    forces = second_derivatives(state.robot, state.coordinates, state.v, state.trip)
+    gathered = [_gather(state.coupling, force) for force in forces]
     return [_sum(parts) for parts in state.coupling.parts(gathered)]
 
 
-def _gather(coupling: Coupling, found: SecondDerivatives) -> SecondDerivatives:
+def _gather(coupling: Coupling, second: SecondDerivatives) -> SecondDerivatives:
     """Reduce second derivatives over all degrees of freedom to the robot's coordinates."""
     gather = coupling.gather_both
     return SecondDerivatives(
-        gather(found.by_position),
-        gather(found.mixed),
-        gather(found.by_velocity),
-        gather(found.momentum),
-        found.root_momentum,
+        gather(second.by_position),
+        gather(second.mixed),
+        gather(second.by_velocity),
+        gather(second.momentum),
+        second.root_momentum,
     )
 
 
@@ -166,21 +166,21 @@ def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
 
     def total(matrices: Sequence[Matrix]) -> Matrix:
         rows = []
-        for own in zip(*matrices, strict=True):
-            entries = zip(*own, strict=True)
+        for matching in zip(*matrices, strict=True):
+            entries = zip(*matching, strict=True)
             rows.append([_weighted(factors, values) for values in entries])
         return rows
 
     factors = [factor for factor, _ in parts]
-    own = [part for _, part in parts]
+    summands = [part for _, part in parts]
     x, y, z = (
-        _weighted(factors, values) for values in zip(*(part.root_momentum for part in own), strict=True)
+        _weighted(factors, values) for values in zip(*(part.root_momentum for part in summands), strict=True)
     )
     return SecondDerivatives(
-        total([part.by_position for part in own]),
-        total([part.mixed for part in own]),
-        total([part.by_velocity for part in own]),
-        total([part.momentum for part in own]),
+        total([part.by_position for part in summands]),
+        total([part.mixed for part in summands]),
+        total([part.by_velocity for part in summands]),
+        total([part.momentum for part in summands]),
         (x, y, z),
     )
 
@@ -189,25 +189,25 @@ def _weighted(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
     return sum((factor * value for factor, value in zip(factors, values, strict=True)), 0.0)
 
 
-def _complete(floating: FloatingBody | None, found: SecondDerivatives) -> tuple[Matrix, Matrix, Matrix]:
+def _complete(floating: FloatingBody | None, second: SecondDerivatives) -> tuple[Matrix, Matrix, Matrix]:
     """Return derivatives by ``qq``, ``qv`` and ``vv`` with the terms of the proper acceleration.
 
     Forces are linear in the proper acceleration, with ``found.root_momentum`` as coefficients.
     """
     if floating is None:
-        return found.by_position, found.mixed, found.by_velocity
-    n = len(found.mixed)
+        return second.by_position, second.mixed, second.by_velocity
+    n = len(second.mixed)
     by_position, by_velocity = floating.by_coordinates(n), floating.by_rates(n)
-    columns = [(rows[0], rows[1], rows[2]) for rows in zip(*found.momentum[:3], strict=True)]
+    columns = [(rows[0], rows[1], rows[2]) for rows in zip(*second.momentum[:3], strict=True)]
     with region("floating"):
         qq = _symmetric_like(
-            found.by_position,
+            second.by_position,
             lambda j, k: (
-                found.by_position[j][k] + (dot(columns[j], by_position[k]) + dot(columns[k], by_position[j]))
+                second.by_position[j][k] + (dot(columns[j], by_position[k]) + dot(columns[k], by_position[j]))
             ),
         )
-        qv = [[found.mixed[j][k] + dot(columns[j], by_velocity[k]) for k in range(n)] for j in range(n)]
-    qq, vv = _add_rotation(floating, qq, found.by_velocity, found.root_momentum)
+        qv = [[second.mixed[j][k] + dot(columns[j], by_velocity[k]) for k in range(n)] for j in range(n)]
+    qq, vv = _add_rotation(floating, qq, second.by_velocity, second.root_momentum)
     return qq, qv, vv
 
 
@@ -227,30 +227,32 @@ def _add_rotation(
     return qq, vv
 
 
-def _add_products(own: SecondDerivatives, forward: Forward) -> tuple[Matrix, Matrix]:
+def _add_products(second: SecondDerivatives, forward: Forward) -> tuple[Matrix, Matrix]:
     """Return one force's derivatives by ``qq`` and ``qv`` along the motion of forward dynamics."""
-    moved = _transposed_product(own.momentum, forward.by_position)
-    pushed = _transposed_product(own.momentum, forward.by_velocity)
-    qq = _symmetric_like(own.by_position, lambda j, k: own.by_position[j][k] + (moved[j][k] + moved[k][j]))
-    qv = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(own.mixed, pushed, strict=True)]
+    moved = _transposed_product(second.momentum, forward.by_position)
+    pushed = _transposed_product(second.momentum, forward.by_velocity)
+    qq = _symmetric_like(
+        second.by_position, lambda j, k: second.by_position[j][k] + (moved[j][k] + moved[k][j])
+    )
+    qv = [[x + y for x, y in zip(*rows, strict=True)] for rows in zip(second.mixed, pushed, strict=True)]
     return qq, qv
 
 
 def _solve(forward: Forward, forces: Tensor, symmetric: bool = False) -> Tensor:
     """Return ``-M^-1`` times a tensor of forces, by its first index."""
     n = len(forces)
-    found: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
+    tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(n):
             if symmetric and j < k and all(equal(matrix[j][k], matrix[k][j]) for matrix in forces):
                 continue
             column = forward.inverse_times([-matrix[j][k] for matrix in forces])
             for i, entry in enumerate(column):
-                found[i][j][k] = entry
+                tensor[i][j][k] = entry
             if symmetric and k < j and all(equal(matrix[j][k], matrix[k][j]) for matrix in forces):
-                for matrix in found:
+                for matrix in tensor:
                     matrix[k][j] = matrix[j][k]
-    return found
+    return tensor
 
 
 def acceleration_symbols(inverse_times: Product, momenta: Tensor) -> Tensor:
@@ -288,7 +290,7 @@ def _inverse_by_position(forward: Forward, momenta: Tensor) -> Tensor:
         rows = [[-0.5 * row[i] if j == i else -row[j] for j in range(i, n)] for i, row in enumerate(change)]
         with region("inverse_derivative", k):
             halves = [
-                [_product(row, [own[j] for own in inverse[i:]]) for j in range(n)]
+                [_product(row, [line[j] for line in inverse[i:]]) for j in range(n)]
                 for i, row in enumerate(rows)
             ]
             for i in range(n):

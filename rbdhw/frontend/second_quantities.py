@@ -29,10 +29,10 @@ class SecondQuantities(Quantities):
         a = self._select_accelerations(
             self._coupling.spread(self._caused) if self._differentiates_forward else self._zeros
         )
-        own, task = self._described, self._task
+        description, task = self._described, self._task
         return State(
-            own.robot,
-            own.coordinates,
+            description.robot,
+            description.coordinates,
             task.coordinates,
             self._v,
             a,
@@ -45,7 +45,7 @@ class SecondQuantities(Quantities):
     @property
     def _differentiates_forward(self) -> bool:
         asked = [FUNCTIONS[function] for function in self._functions]
-        return any(own.takes_force and "second" in own.algorithms for own in asked)
+        return any(entry.takes_force and "second" in entry.algorithms for entry in asked)
 
     @cached_property
     def _forward(self) -> Forward:
@@ -66,9 +66,11 @@ class SecondQuantities(Quantities):
         """The accelerations of forward dynamics at which second derivatives are taken."""
         if self._algorithms.rates == "bias":
             return self._accelerations
-        own, task = self._described, self._task
-        still = newton_euler(own.robot, own.coordinates, self._zeros, self._zeros, task.base, own.fext)
-        weights = joint_forces(own.robot, still)
+        description, task = self._described, self._task
+        still = newton_euler(
+            description.robot, description.coordinates, self._zeros, self._zeros, task.base, description.fext
+        )
+        weights = joint_forces(description.robot, still)
         with region("forward_dynamics"):
             free = self._solve([tau - weight for tau, weight in zip(task.tau, weights, strict=True)])
             return [x + y for x, y in zip(free, self._by_symbols[0], strict=True)]
@@ -76,10 +78,10 @@ class SecondQuantities(Quantities):
     @cached_property
     def _by_symbols(self) -> tuple[Vector, Matrix]:
         """The accelerations that velocities cause, and their derivatives by velocity."""
-        own = self._unloaded
-        trip = newton_euler(own.robot, own.coordinates, self._zeros, self._zeros, STILL)
-        found = second_derivatives(own.robot, own.coordinates, self._zeros, trip)
-        symbols = acceleration_symbols(self._solve, [own.momentum for own in found])
+        description = self._unloaded
+        trip = newton_euler(description.robot, description.coordinates, self._zeros, self._zeros, STILL)
+        forces = second_derivatives(description.robot, description.coordinates, self._zeros, trip)
+        symbols = acceleration_symbols(self._solve, [force.momentum for force in forces])
         return rates_by_symbols(symbols, self._v)
 
     @cached_property

@@ -68,7 +68,7 @@ def countable(
     robot: Robot, functions: Sequence[str], forced: Mapping[str, str] = MappingProxyType({})
 ) -> Countable:
     """Return which of some functions can be had and counted; ``forced`` are the algorithms asked for."""
-    found = Countable()
+    result = Countable()
     plain = elementary(robot)
     inverting = [function for function in functions if FUNCTIONS[function].inverts]
     singular = _refusal(check_solvable, robot, inverting)
@@ -76,14 +76,14 @@ def countable(
         refusal = _refusal(without_long_inverse, plain, [function], forced)
         refusal = singular if singular and function in inverting else refusal
         if refusal is not None:
-            found.refused[function] = refusal
+            result.refused[function] = refusal
             continue
         size = estimated_operations(robot, function)
         if size > MOST_COUNTED:
-            found.large[function] = size
+            result.large[function] = size
         else:
-            found.functions.append(function)
-    return found
+            result.functions.append(function)
+    return result
 
 
 def _refusal(check: Callable[..., object], *arguments: object) -> InputError | None:

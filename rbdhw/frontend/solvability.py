@@ -82,7 +82,7 @@ def _involved_joints(robot: Robot, motion: Array) -> tuple[list[str], Body]:
     """
     shares = np.abs(motion) / np.abs(motion).max()
     pairs = zip(robot.bodies, robot.v_of, strict=True)
-    bodies = [body for body, own in pairs if body.joint.mimic is None and shares[own].max() >= INVOLVED]
+    bodies = [body for body, span in pairs if body.joint.mimic is None and shares[span].max() >= INVOLVED]
     massless = [body for body in bodies if body.inertia == Inertia()]
     negative = [body for body in bodies if negative_moment(body.inertia)]
     return [body.joint.name for body in bodies], (negative or massless or bodies)[0]

@@ -37,10 +37,10 @@ def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
     steady: frozenset[str] = frozenset()
     while True:
         graph, sources = _trace(model, function, steady)
-        found = _steady(graph, sources)
-        if not found:
+        further = _steady(graph, sources)
+        if not further:
             break
-        steady |= found
+        steady |= further
     named = {name: sources.get(name, Shared()) for name in graph.inputs}
     whole = leave_out_unread(Sweeps(STAGES, (Sweep(SWEEP, graph),), named, function, NEXT_STATE, ""))
     (step,) = whole.sweeps
@@ -64,26 +64,26 @@ def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph,
 
 def _states(robot: Robot, graph: Graph, sources: Mapping[str, Source]) -> dict[str, Array]:
     """Return values of a stage's inputs in random states: the stage's state is another than the task's."""
-    found = random_states(robot, graph.inputs)
-    for k, (name, values) in enumerate(found.items()):
+    states = random_states(robot, graph.inputs)
+    for k, (name, values) in enumerate(states.items()):
         source = sources.get(name)
         if isinstance(source, Constant) and source.chooses:
-            found[name] = np.roll(np.arange(len(values)) // 2 % 2, k).astype(np.float64)
-        own = name.removeprefix(f"{SWEEP}_")
-        if isinstance(source, Carried) and own.startswith("q["):
-            found[name] = np.roll(random_states(robot, [own])[own], 1)
-    return found
+            states[name] = np.roll(np.arange(len(values)) // 2 % 2, k).astype(np.float64)
+        coordinate = name.removeprefix(f"{SWEEP}_")
+        if isinstance(source, Carried) and coordinate.startswith("q["):
+            states[name] = np.roll(random_states(robot, [coordinate])[coordinate], 1)
+    return states
 
 
 def _steady(graph: Graph, sources: Mapping[str, Source]) -> frozenset[str]:
     """Return the numbers that stages read and hand on, and that stay as they were before the first one."""
     outputs = dict(graph.outputs)
-    read = {name: own for name in graph.inputs if isinstance(own := sources.get(name), Carried)}
+    read = {name: source for name in graph.inputs if isinstance(source := sources.get(name), Carried)}
     return frozenset(
-        own.output.removeprefix(f"{SWEEP}.")
-        for name, own in read.items()
-        if outputs[own.output] == Edge(graph.inputs[name])
-        or _constant(graph, outputs[own.output]) == own.first
+        source.output.removeprefix(f"{SWEEP}.")
+        for name, source in read.items()
+        if outputs[source.output] == Edge(graph.inputs[name])
+        or _constant(graph, outputs[source.output]) == source.first
     )
 
 

@@ -69,17 +69,17 @@ class StageStep(Integrator):
 
     def runge_kutta_derivatives(self) -> tuple[Vector, Matrix, Matrix]:
         """Return the state after this stage, and its derivatives by the state before the step and ``tau``."""
-        own = self._evaluate()
-        state, velocity = self._move(own)
-        slopes = own.dynamics.slopes()
+        stage = self._evaluate()
+        state, velocity = self._move(stage)
+        slopes = stage.dynamics.slopes()
         varying: dict[str, Scalar] = {}
         while True:
             rows = self._rows(self._before(varying), slopes, velocity)
-            found = self._changing(rows)
-            if found.keys() == varying.keys():
+            changing = self._changing(rows)
+            if changing.keys() == varying.keys():
                 break
-            varying = found
-        self.handed |= found
+            varying = changing
+        self.handed |= changing
         return (state, *halves([*rows[0], *rows[1]]))
 
     # The state
@@ -90,20 +90,20 @@ class StageStep(Integrator):
         with region("state"):
             q, v = (
                 [
-                    self._recorder.select(first, own, self._carried(f"{array}[{k}]", 0.0))
-                    for k, own in enumerate(numbers)
+                    self._recorder.select(first, number, self._carried(f"{array}[{k}]", 0.0))
+                    for k, number in enumerate(numbers)
                 ]
                 for array, numbers in (("q", self._task.q), ("v", self._task.v))
             )
         dynamics = self._at(self._task.at(q, v))
         return Stage(dynamics, v, dynamics.accelerations())
 
-    def _move(self, own: Stage) -> tuple[Vector, Vector]:
+    def _move(self, stage: Stage) -> tuple[Vector, Vector]:
         """Return the state after this stage, and the velocity that leads to it."""
         with region("mean_rate"):
             velocity, acceleration = (
                 [self._rate(f"{name}[{k}]", rate) for k, rate in enumerate(rates)]
-                for name, rates in (("velocity", own.velocity), ("acceleration", own.acceleration))
+                for name, rates in (("velocity", stage.velocity), ("acceleration", stage.acceleration))
             )
         q, v = self._moved(self._time, velocity), self._pushed(self._task.state_v, self._time, acceleration)
         for array, numbers in (("q", q), ("v", v)):
@@ -118,15 +118,15 @@ class StageStep(Integrator):
                 return self._constant("time", [share * self._task.h for share in SHARES])
             return self._task.h * self._constant("share", SHARES)
 
-    def _rate(self, name: str, own: Scalar) -> Scalar:
+    def _rate(self, name: str, rate: Scalar) -> Scalar:
         """Return the rate with which this stage moves the state: its own, or in the last stage the mean."""
         last = self._flag("last", LAST)
-        if isinstance(own, float):
-            return own if own == 0.0 else self._recorder.select(last, 1.5 * own, own)
-        weighted = self._recorder.select(self._flag("middle", MIDDLE), 2.0 * own, own)
+        if isinstance(rate, float):
+            return rate if rate == 0.0 else self._recorder.select(last, 1.5 * rate, rate)
+        weighted = self._recorder.select(self._flag("middle", MIDDLE), 2.0 * rate, rate)
         total = self._carried(f"sum_{name}", 0.0) + weighted
         self.handed[f"sum_{name}"] = total
-        return self._recorder.select(last, MEAN * total, own)
+        return self._recorder.select(last, MEAN * total, rate)
 
     def _lengthening(self, quaternion: Vector) -> Scalar:
         """Return what brings a quaternion to unit length, in the last stage only."""
@@ -147,11 +147,11 @@ class StageStep(Integrator):
 
     def _used_rates(self, step: str, rows: Matrix) -> Matrix:
         """Return the derivatives of the rates with which this stage moves the state."""
-        found = []
+        rates = []
         for i, row in enumerate(rows):
             with region("mean_row", i):
-                found.append([self._rate(f"{step}[{i},{j}]", entry) for j, entry in enumerate(row)])
-        return found
+                rates.append([self._rate(f"{step}[{i},{j}]", entry) for j, entry in enumerate(row)])
+        return rates
 
     def _before(self, varying: Collection[str]) -> list[Matrix]:
         """Return the derivatives of this stage's state, of which only some vary."""
@@ -168,13 +168,13 @@ class StageStep(Integrator):
 
     def _changing(self, rows: Sequence[Matrix]) -> dict[str, Scalar]:
         """Return by name the derivatives after this stage that are not those before the first one."""
-        found: dict[str, Scalar] = {}
+        changing: dict[str, Scalar] = {}
         for block, (step, matrix) in enumerate(zip(("moved", "pushed"), rows, strict=True)):
             for i, (row, before) in enumerate(zip(matrix, self._identity(block), strict=True)):
                 for j, (entry, first) in enumerate(zip(row, before, strict=True)):
                     if not (isinstance(entry, float) and entry == first):
-                        found[f"{step}[{i},{j}]"] = entry
-        return found
+                        changing[f"{step}[{i},{j}]"] = entry
+        return changing
 
     # What stages read
 
@@ -193,6 +193,6 @@ class StageStep(Integrator):
         return self._input(name, Carried(f"{SWEEP}.{name}", first))
 
     def _input(self, name: str, source: Source) -> Scalar:
-        own = f"{SWEEP}_{name}"
-        self.sources[own] = source
-        return self._recorder.input(own)
+        input_name = f"{SWEEP}_{name}"
+        self.sources[input_name] = source
+        return self._recorder.input(input_name)

@@ -20,7 +20,7 @@ class State:
     Parameters
     ----------
     coordinates
-        Those of the joints in the axes of ``robot``, which are functions of the joints' ``own`` coordinates.
+        Those of the joints in the axes of ``robot``, which are functions of ``joint_coordinates``.
     v, a
         The velocities and accelerations of all degrees of freedom; those of a floating body are proper.
     trip
@@ -33,7 +33,7 @@ class State:
 
     robot: Robot
     coordinates: Sequence[Coordinate]
-    own: Sequence[Coordinate]
+    joint_coordinates: Sequence[Coordinate]
     v: Sequence[Scalar]
     a: Sequence[Scalar]
     trip: RoundTrip

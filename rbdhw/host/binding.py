@@ -81,7 +81,9 @@ def bind(
         single=single,
         has_status=has_status,
         most_tasks=TASKS_OF_A_THREAD,
-        units=tuple((names.index("q"), own.place.start, own.place.stop - own.place.start) for own in units),
+        units=tuple(
+            (names.index("q"), own.columns.start, own.columns.stop - own.columns.start) for own in units
+        ),
         slack=UNIT_SLACK,
         largest=TASK_NUMBER,
     )

@@ -72,7 +72,7 @@ def meaning_of(array: str, function: str) -> str:
 class Array:
     """An array of the user's interface: its shape for one task.
 
-    ``meaning`` includes the units. ``ones`` are the places of elements that are always one and do not travel.
+    ``meaning`` includes the units. ``ones`` are offsets of elements that are always one and do not travel.
     """
 
     name: str
@@ -92,23 +92,23 @@ class Array:
         optional = "; may be NULL" if self.optional else ""
         return f"  {self.name} ({', '.join(map(str, ('tasks', *self.shape)))}): {self.meaning}{optional}"
 
-    def place(self, index: tuple[int, ...]) -> int:
-        """Return the place of an element in the task's numbers, in row-major order."""
-        return _place(self.shape, index)
+    def offset(self, index: tuple[int, ...]) -> int:
+        """Return the offset of an element in the task's numbers, in row-major order."""
+        return _offset(self.shape, index)
 
 
-def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
-    place = 0
+def _offset(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
+    offset = 0
     for size, k in zip(shape, index, strict=True):
-        place = place * size + k
-    return place
+        offset = offset * size + k
+    return offset
 
 
-class Place(NamedTuple):
-    """An element of a function's results: its array, its place there, its word, and whether it is negated."""
+class ResultElement(NamedTuple):
+    """An element of a function's results: array, offset there, word, and whether it is negated."""
 
     array: int
-    place: int
+    offset: int
     word: int
     negative: bool
 
@@ -118,20 +118,20 @@ class Place(NamedTuple):
         return "{" + ", ".join(str(int(field)) for field in self) + "}"
 
 
-def places_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> list[Place]:
-    """Return the places of all elements that words of results give, in the order of words.
+def elements_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> list[ResultElement]:
+    """Return all elements that words of results give, in the order of words.
 
     Parameters
     ----------
     words
         The elements that each word names (:func:`rbdhw.arrays.given_elements`).
     """
-    found = []
+    elements = []
     for element in given_elements(words):
         name, index = element.name.array, element.name.index
         k = next(k for k, array in enumerate(arrays) if array.name == name)
-        found.append(Place(k, arrays[k].place(index), element.word, element.negative))
-    return found
+        elements.append(ResultElement(k, arrays[k].offset(index), element.word, element.negative))
+    return elements
 
 
 def arrays_of(
@@ -145,20 +145,20 @@ def arrays_of(
         The arrays of which the build reads any number. ``fext``, the base's motion, gravity, the step in
         time and optional arrays are only among the inputs if they are in it.
     """
-    own = FUNCTIONS[function]
+    entry = FUNCTIONS[function]
 
     def array(name: str, optional: bool = False) -> Array:
         kind = kind_of(name, function)
         shape = kind.shape(robot.sizes)
         if name == PARAMETERS and robot.loaded is not None:
             shape = (len(robot.loaded.names),)
-        ones = tuple(_place(shape, index) for index in kind.ones(shape))
+        ones = tuple(_offset(shape, index) for index in kind.ones(shape))
         return Array(name, shape, optional, meaning_of(name, function), ones)
 
-    inputs = [array(name) for name in own.inputs if name not in _CHOSEN or name in given]
-    inputs += [array(name, True) for name in own.optional_inputs if name in given]
-    outputs = [array(name) for name in own.outputs]
-    outputs += [array(name, True) for name in own.optional_outputs]
+    inputs = [array(name) for name in entry.inputs if name not in _CHOSEN or name in given]
+    inputs += [array(name, True) for name in entry.optional_inputs if name in given]
+    outputs = [array(name) for name in entry.outputs]
+    outputs += [array(name, True) for name in entry.optional_outputs]
     return tuple(inputs), tuple(outputs)
 
 

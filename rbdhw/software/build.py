@@ -22,8 +22,8 @@ def trace_sources(model: Model, functions: Sequence[str], progress: Progress = s
         progress(f"tracing {function}")
         graph = optimise(trace_model(model, (function,)), DEFAULT_DELAYS)
         if SUPPLIED in graph.inputs:
-            plain, given = (_decide(graph, function, value) for value in (False, True))
-            sources.append(Source(function, plain, given))
+            plain, supplied = (_decide(graph, function, value) for value in (False, True))
+            sources.append(Source(function, plain, supplied))
         else:
             sources.append(Source(function, graph))
     return sources

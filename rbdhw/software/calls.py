@@ -28,8 +28,8 @@ def in_order(
     outputs: Mapping[str, NDArray[Any]],
 ) -> list[NDArray[Any] | None]:
     """Return arrays in the order of a C function's parameters, with None for those that are missing."""
-    found = [inputs.get(own.name) for own in sides[0]]
-    return found + [outputs.get(own.name) for own in sides[1]]
+    ordered = [inputs.get(array.name) for array in sides[0]]
+    return ordered + [outputs.get(array.name) for array in sides[1]]
 
 
 def addresses(

@@ -35,13 +35,13 @@ def find_compiler() -> tuple[str, ...]:
     InputError
         There is none.
     """
-    given = command_in("CC", "the path of a C compiler")
-    if given:
-        return given
+    command = command_in("CC", "the path of a C compiler")
+    if command:
+        return command
     for name in COMPILERS:
-        found = shutil.which(name)
-        if found is not None:
-            return (found,)
+        path = shutil.which(name)
+        if path is not None:
+            return (path,)
     reason = f"none of {', '.join(COMPILERS)} is installed"
     raise InputError("C compiler", reason, "one, or its path in CC", "install one, or use --engine numpy")
 
@@ -56,15 +56,15 @@ def command_in(variable: str, expected: str) -> tuple[str, ...]:
     """
     text = os.environ.get(variable, "")
     try:
-        given = shlex.split(text)
+        command = shlex.split(text)
     except ValueError as error:
         raise InputError(f"{variable}={text}", f"cannot be split ({error})", expected) from None
-    if not given:
+    if not command:
         return ()
-    found = shutil.which(given[0])
-    if found is None:
-        raise InputError(f"{variable}={given[0]}", "no such program", expected)
-    return (found, *given[1:])
+    path = shutil.which(command[0])
+    if path is None:
+        raise InputError(f"{variable}={command[0]}", "no such program", expected)
+    return (path, *command[1:])
 
 
 def compile_library(

@@ -49,7 +49,7 @@ def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -
             "measure.cu",
             heading=first,
             functions=functions,
-            quaternions=[place.start for place in quaternions(robot)],
+            quaternions=[span.start for span in quaternions(robot)],
         ),
     }
 
@@ -88,25 +88,28 @@ class _CudaFunction(Function):
     def loads(self, kernel: Kernel) -> list[str]:
         """Return the lines that read the words of a task."""
         read = [
-            f"words[{k}] = {_element(self.inputs[place], element)};"
-            for k, (place, element) in enumerate(self.words(kernel))
+            f"words[{k}] = {_element(self.inputs[array], element)};"
+            for k, (array, element) in enumerate(self.words(kernel))
         ]
-        unit = [", ".join(f"words[{k}]" for k in own) for own in self.quaternions(kernel)]
+        unit = [", ".join(f"words[{k}]" for k in words) for words in self.quaternions(kernel)]
         return read + [f"to_unit_length({words});" for words in unit]
 
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and those that are always zero or one."""
         lines = []
         elements = self.elements(kernel)
-        for own in elements:
-            array, result = self.outputs[own.array], f"{'-' * own.negative}results[{own.word}]"
-            lines.append(f"{_if_given(array)}{_element(array, own.place)} = {result};")
-        for place, element in self.zeros(kernel):
-            array = self.outputs[place]
+        for result_element in elements:
+            array, result = (
+                self.outputs[result_element.array],
+                f"{'-' * result_element.negative}results[{result_element.word}]",
+            )
+            lines.append(f"{_if_given(array)}{_element(array, result_element.offset)} = {result};")
+        for k, element in self.zeros(kernel):
+            array = self.outputs[k]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
-        varying = {(own.array, own.place) for own in elements}
-        for place, element in (one for one in self.ones if one not in varying):
-            array = self.outputs[place]
+        varying = {(result_element.array, result_element.offset) for result_element in elements}
+        for k, element in (one for one in self.ones if one not in varying):
+            array = self.outputs[k]
             lines.append(f"{_if_given(array)}{_element(array, element)} = 1;")
         return lines
 

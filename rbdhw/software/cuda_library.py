@@ -44,7 +44,9 @@ class CudaLibrary(SoftwareLibrary):
         """
         tasks = len(inputs["q"])
         sides = self.arrays(function)
-        needed = {own.name: own.shape for own in sides[0] if not own.optional and own.name not in inputs}
+        needed = {
+            array.name: array.shape for array in sides[0] if not array.optional and array.name not in inputs
+        }
         zeros = {name: np.zeros((tasks, *shape)) for name, shape in needed.items()}
         arrays = in_order(sides, {**inputs, **zeros}, outputs)
         columns = [None if array is None else self._columns(array) for array in arrays]

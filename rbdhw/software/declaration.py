@@ -37,8 +37,8 @@ class Declaration(ABC):
 
     @property
     def ones(self) -> list[tuple[int, int]]:
-        """The array and the place of each element of the results that is always one."""
-        return [(k, place) for k, array in enumerate(self.outputs) for place in array.ones]
+        """The array and the offset of each element of the results that is always one."""
+        return [(k, offset) for k, array in enumerate(self.outputs) for offset in array.ones]
 
     @property
     def title(self) -> str:

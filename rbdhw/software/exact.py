@@ -22,7 +22,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import SINGLE_BITS, FunctionWords
 from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
-from rbdhw.software.arrays import Array, Place, arrays_of, places_of
+from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.exact_kernel import Kernel
@@ -93,15 +93,15 @@ class _Function(Declaration):
     real: ClassVar[str] = "double"
 
     model: AcceleratorModel
-    own: FunctionWords
+    layout: FunctionWords
 
     @property
     def name(self) -> str:
-        return self.own.name
+        return self.layout.name
 
     @property
     def code(self) -> int:
-        return self.own.code
+        return self.layout.code
 
     @cached_property
     def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
@@ -119,7 +119,9 @@ class _Function(Declaration):
     @property
     def words(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The numbers of words of requests and of responses, without and with optional words."""
-        counts = [(len(words(False)), len(words(True))) for words in (self.own.brought, self.own.returned)]
+        counts = [
+            (len(words(False)), len(words(True))) for words in (self.layout.brought, self.layout.returned)
+        ]
         return counts[0], counts[1]
 
     @property
@@ -138,9 +140,9 @@ class _Function(Declaration):
         return [len(self.model.interface.request_widths(self.name, extended)) for extended in (False, True)]
 
     @cached_property
-    def elements(self) -> list[Place]:
+    def elements(self) -> list[ResultElement]:
         """The elements of the results that words give."""
-        return places_of((word.elements for word in self.own.returned(extended=True)), self.outputs)
+        return elements_of((word.elements for word in self.layout.returned(extended=True)), self.outputs)
 
     @property
     def tables(self) -> str:
@@ -148,7 +150,7 @@ class _Function(Declaration):
         inputs, outputs = self.sides
         angles = angular_coordinates(self.model.robot)
         wraps = self.model.domain.wraps
-        brought, returned = self.own.brought(extended=True), self.own.returned(extended=True)
+        brought, returned = self.layout.brought(extended=True), self.layout.returned(extended=True)
         entries = (
             [self._entry(word, inputs, angles, wraps) for word in brought],
             [self._entry(word, outputs, (), ()) for word in returned],
@@ -159,7 +161,11 @@ class _Function(Declaration):
             [
                 table("struct word", f"{self.name}_inputs", entries[0] or [nothing]),
                 table("struct word", f"{self.name}_outputs", entries[1] or [nothing]),
-                table("struct element", f"{self.name}_elements", [own.initialiser for own in self.elements]),
+                table(
+                    "struct element",
+                    f"{self.name}_elements",
+                    [element.initialiser for element in self.elements],
+                ),
                 table("int", f"{self.name}_input_sizes", _numbers([array.size for array in inputs])),
                 table("int", f"{self.name}_output_sizes", _numbers([array.size for array in outputs])),
                 table("int", f"{self.name}_result_widths", _numbers(widths)),
@@ -176,18 +182,18 @@ class _Function(Declaration):
     ) -> str:
         """Return the initialiser of a ``struct word``."""
         name = WordName.parse(word.name)
-        place = next(k for k, array in enumerate(arrays) if array.name == name.array)
-        own = name.array == "q" and bool(angles)
+        k = next(k for k, array in enumerate(arrays) if array.name == name.array)
+        coordinate = name.array == "q" and bool(angles)
         angle = word.unit == "turn"
         bounded = word.lowest is not None and word.highest is not None
         fields = (
-            place,
-            arrays[place].place(name.index),
+            k,
+            arrays[k].offset(name.index),
             word.slot,
             word.format.width,
             word.format.binary_point,
             int(angle),
-            int(own and wraps[name.index[0]]),
+            int(coordinate and wraps[name.index[0]]),
             int(bounded or not angles),
             integer(word.lowest or 0),
             integer(word.highest or 0),
@@ -196,7 +202,7 @@ class _Function(Declaration):
 
     @cached_property
     def _code(self) -> Kernel:
-        return Kernel(self.model.program_of(self.name), self.own, Units(self.model.programs))
+        return Kernel(self.model.program_of(self.name), self.layout, Units(self.model.programs))
 
     @property
     def block(self) -> int:

@@ -26,21 +26,23 @@ STACK_BYTES = 1 << 19
 class Kernel:
     """The C of a function's operations: blocks, and the function that calls them in order."""
 
-    def __init__(self, program: Program, own: FunctionWords, units: Units) -> None:
-        self._program, self._own, self._units = program, own, units
+    def __init__(self, program: Program, layout: FunctionWords, units: Units) -> None:
+        self._program, self._layout, self._units = program, layout, units
         self._decided = {
-            flag.value: own.name in flag.functions
+            flag.value: layout.name in flag.functions
             for flag in program.flags
-            if not (flag.optional and own.name in flag.functions)
+            if not (flag.optional and layout.name in flag.functions)
         }
-        self._place = {word.value: k for k, word in enumerate(own.brought(extended=True))}
-        self._flag = len(self._place)
-        order = [i for i in sorted(program.operations_of(own.name)) if self._operation(i).kind not in _GIVEN]
+        self._word_of = {word.value: k for k, word in enumerate(layout.brought(extended=True))}
+        self._flag = len(self._word_of)
+        order = [
+            i for i in sorted(program.operations_of(layout.name)) if self._operation(i).kind not in _GIVEN
+        ]
         self._code = split_into_blocks(order, self._operands, BLOCK_SIZE)
         self._results: dict[int, list[int]] = {}
-        for k, word in enumerate(own.returned(extended=True)):
+        for k, word in enumerate(layout.returned(extended=True)):
             self._results.setdefault(word.value, []).append(k)
-        values = self._flag + 1 + len(own.returned(extended=True)) + self._code.places
+        values = self._flag + 1 + len(layout.returned(extended=True)) + self._code.slots
         self.vectors = max(1, min(MOST_VECTORS, STACK_BYTES // (values * VECTOR_BYTES)))
 
     def _operation(self, i: int) -> Operation:
@@ -55,35 +57,35 @@ class Kernel:
         return values
 
     def text(self) -> str:
-        name = self._own.name
+        name = self._layout.name
         first, *others = [self._block(block) for block in self._code.blocks] or [[]]
         blocks = [self._free() + first, *others]
         return fill(
             "kernel.c",
             name=name,
             blocks=blocks,
-            store=max(1, self._code.places * self.vectors),
+            store=max(1, self._code.slots * self.vectors),
         )
 
     def _free(self) -> list[str]:
         """Return the lines of results that need no statement."""
         return [
             line
-            for value, places in self._results.items()
+            for value, slots in self._results.items()
             if self._operation(value).kind in _GIVEN
-            for line in self._result_lines(places, self._leaf(value))
+            for line in self._result_lines(slots, self._leaf(value))
         ]
 
     def _block(self, block: Block) -> list[str]:
-        lines = [f"const lanes v{value} = store[{place * self.vectors}];" for value, place in block.loads]
+        lines = [f"const lanes v{value} = store[{slot * self.vectors}];" for value, slot in block.loads]
         phases: dict[tuple[Operand, int], str] = {}
         for i in block.body:
             lines += self._statement(i, phases)
             lines += self._result_lines(self._results.get(i, ()), f"v{i}")
-        return lines + [f"store[{place * self.vectors}] = v{value};" for value, place in block.stores]
+        return lines + [f"store[{slot * self.vectors}] = v{value};" for value, slot in block.stores]
 
-    def _result_lines(self, places: Sequence[int], value: str) -> list[str]:
-        return [f"results[{place * self.vectors}] = {value};" for place in places]
+    def _result_lines(self, slots: Sequence[int], value: str) -> list[str]:
+        return [f"results[{slot * self.vectors}] = {value};" for slot in slots]
 
     def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
         """Yield the lines that compute a value."""
@@ -154,8 +156,8 @@ class Kernel:
             return f"v{value}"
         if value in self._decided:
             return f"(ZERO + {integer(int(self._decided[value]))})"
-        if value in self._place or any(flag.value == value for flag in self._program.flags):
-            return f"words[{self._place.get(value, self._flag) * self.vectors}]"
+        if value in self._word_of or any(flag.value == value for flag in self._program.flags):
+            return f"words[{self._word_of.get(value, self._flag) * self.vectors}]"
         return "ZERO"  # an input of other functions
 
 
@@ -197,8 +199,8 @@ class _Formats(Mapping[int, tuple[int, int]]):
         self._operations = program.operations
 
     def __getitem__(self, value: int) -> tuple[int, int]:
-        own = self._operations[value].format
-        return own.lowest, own.highest
+        format_ = self._operations[value].format
+        return format_.lowest, format_.highest
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self._operations)))

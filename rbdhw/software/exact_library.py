@@ -58,9 +58,9 @@ class ExactLibrary:
     ) -> tuple[Integers, dict[str, Integers]]:
         """Return the status (N,) and the output words (N,), as :func:`rbdhw.model.responses.respond`."""
         tasks = len(next(iter(words.values())))
-        given = [words[word.name] for word in self._model.interface.inputs(function, extended)]
+        inputs_ = [words[word.name] for word in self._model.interface.inputs(function, extended)]
         names = [word.name for word in self._model.interface.outputs(function, extended)]
-        inputs = np.ascontiguousarray(np.array(given, np.int64).reshape(len(given), tasks).T)
+        inputs = np.ascontiguousarray(np.array(inputs_, np.int64).reshape(len(inputs_), tasks).T)
         results, status = np.zeros((tasks, len(names)), np.int64), np.zeros(tasks, np.uint8)
         call = getattr(self._library(function), f"rbdhw_{function}_words")
 

@@ -15,8 +15,8 @@ class Units:
 
     def __init__(self, programs: Sequence[Program]) -> None:
         kinds = [{operation.kind for operation in program.operations} for program in programs]
-        turning = [p.trigonometry for p, own in zip(programs, kinds, strict=True) if own & _TURNS]
-        inverting = [p.reciprocal for p, own in zip(programs, kinds, strict=True) if Kind.RECIPROCAL in own]
+        turning = [p.trigonometry for p, used in zip(programs, kinds, strict=True) if used & _TURNS]
+        inverting = [p.reciprocal for p, used in zip(programs, kinds, strict=True) if Kind.RECIPROCAL in used]
         self._trigonometry = list(dict.fromkeys(turning))
         self._reciprocals = list(dict.fromkeys(spec for spec in inverting if spec is not None))
 
@@ -41,9 +41,9 @@ class Units:
 _TURNS = {Kind.SIN, Kind.COS}
 
 
-def _suffix(place: int) -> str:
+def _suffix(index: int) -> str:
     """Return the end of the names of a unit; the first one has none."""
-    return f"_of_{place}" if place else ""
+    return f"_of_{index}" if index else ""
 
 
 def _trigonometry(spec: TrigonometrySpec, suffix: str) -> str:

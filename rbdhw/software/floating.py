@@ -22,7 +22,7 @@ from rbdhw.domain.sampling import quaternions
 from rbdhw.graph.graph import Graph
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
-from rbdhw.software.arrays import Array, Place, arrays_of, places_of
+from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
 from rbdhw.software.c_text import comment, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
@@ -84,9 +84,9 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
         "dynamics.h": fill("dynamics.h", heading=first, robot=robot, functions=functions),
         "batch.h": batch,
     }
-    for own in functions:
-        files[f"dynamics_{own.name}.c"] = fill("dynamics.c", heading=first, f=own)
-        files[f"kernels_{own.name}.h"] = fill("kernels.h", functions=[own])
+    for function in functions:
+        files[f"dynamics_{function.name}.c"] = fill("dynamics.c", heading=first, f=function)
+        files[f"kernels_{function.name}.h"] = fill("kernels.h", functions=[function])
     return files
 
 
@@ -122,10 +122,10 @@ class Function(Declaration):
     def read_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that read the words of one task from its arrays."""
         arrays = self.inputs
-        for k, (name, (place, element)) in enumerate(zip(kernel.inputs, self.words(kernel), strict=True)):
-            value = f"inputs[{place}][{element}]"
-            if arrays[place].optional or arrays[place].name == "fext":
-                value = f"inputs[{place}] ? {value} : R(0.0)"
+        for k, (name, (array, element)) in enumerate(zip(kernel.inputs, self.words(kernel), strict=True)):
+            value = f"inputs[{array}][{element}]"
+            if arrays[array].optional or arrays[array].name == "fext":
+                value = f"inputs[{array}] ? {value} : R(0.0)"
             word = f"words[{k}]"
             yield f"{word} = {value};"
             if kernel.is_angle(name):
@@ -135,14 +135,14 @@ class Function(Declaration):
 
     def write_one(self, kernel: Kernel) -> Iterator[str]:
         """Yield the lines that write the results of one task to its arrays."""
-        for place in range(len(self.outputs)):
-            yield f"if (outputs[{place}]) {{"
-            yield f"    real *const array = outputs[{place}];"
-            yield from (f"    array[{element}] = 0;" for own, element in self.zeros(kernel) if own == place)
-            yield from (f"    array[{element}] = 1;" for own, element in self.ones if own == place)
-            for own in self.elements(kernel):
-                if own.array == place:
-                    yield f"    array[{own.place}] = {'-' * own.negative}results[{own.word}];"
+        for k in range(len(self.outputs)):
+            yield f"if (outputs[{k}]) {{"
+            yield f"    real *const array = outputs[{k}];"
+            yield from (f"    array[{element}] = 0;" for j, element in self.zeros(kernel) if j == k)
+            yield from (f"    array[{element}] = 1;" for j, element in self.ones if j == k)
+            for result in self.elements(kernel):
+                if result.array == k:
+                    yield f"    array[{result.offset}] = {'-' * result.negative}results[{result.word}];"
             yield "}"
 
     @property
@@ -153,8 +153,8 @@ class Function(Declaration):
     @property
     def chosen(self) -> str:
         """The expression of the kernel for the arrays that a call gives."""
-        given = f"{self.supplied} ? &{self.name}_given_function : " if self.supplied else ""
-        return f"{given}&{self.name}_function"
+        supplied = f"{self.supplied} ? &{self.name}_given_function : " if self.supplied else ""
+        return f"{supplied}&{self.name}_function"
 
     @cached_property
     def kernels(self) -> list[Kernel]:
@@ -189,44 +189,46 @@ class Function(Declaration):
         ]
         for kernel in self.kernels:
             angles = [kernel.is_angle(name) for name in kernel.inputs]
-            words = [_entry(*place, angle) for place, angle in zip(self.words(kernel), angles, strict=True)]
-            zeros = [_entry(*place) for place in self.zeros(kernel)]
-            ones = [_entry(*place) for place in self.ones]
-            for side, own in (("input", words), ("zero", zeros), ("one", ones)):
-                parts.append(table("struct word", f"{kernel.name}_{side}", own or [_entry(0, 0)]))
-            four = [f"{{{', '.join(map(str, own))}}}" for own in self.quaternions(kernel)]
+            words = [
+                _entry(*position, angle) for position, angle in zip(self.words(kernel), angles, strict=True)
+            ]
+            zeros = [_entry(*position) for position in self.zeros(kernel)]
+            ones = [_entry(*position) for position in self.ones]
+            for side, entries in (("input", words), ("zero", zeros), ("one", ones)):
+                parts.append(table("struct word", f"{kernel.name}_{side}", entries or [_entry(0, 0)]))
+            four = [f"{{{', '.join(map(str, slots))}}}" for slots in self.quaternions(kernel)]
             parts.append(table("struct four", f"{kernel.name}_quaternion", four or ["{0, 0, 0, 0}"]))
-            elements = [own.initialiser for own in self.elements(kernel)]
+            elements = [element.initialiser for element in self.elements(kernel)]
             parts.append(table("struct element", f"{kernel.name}_element", elements))
         return "".join(parts)
 
     def words(self, kernel: Kernel) -> list[tuple[int, int]]:
         """Return the array and the element of each word of a task."""
         names = [array.name for array in self.inputs]
-        found = []
+        words = []
         for word in map(WordName.parse, kernel.inputs):
             k = names.index(word.array)
-            found.append((k, self.inputs[k].place(word.index)))
-        return found
+            words.append((k, self.inputs[k].offset(word.index)))
+        return words
 
     def quaternions(self, kernel: Kernel) -> list[list[int]]:
         """Return the words of each quaternion of which the kernel reads all elements."""
-        places = {name: k for k, name in enumerate(kernel.inputs)}
-        names = [[f"q[{k}]" for k in range(own.start, own.stop)] for own in quaternions(self.robot)]
-        return [[places[name] for name in own] for own in names if places.keys() >= {*own}]
+        slots = {name: k for k, name in enumerate(kernel.inputs)}
+        names = [[f"q[{k}]" for k in range(span.start, span.stop)] for span in quaternions(self.robot)]
+        return [[slots[name] for name in span] for span in names if slots.keys() >= {*span}]
 
-    def elements(self, kernel: Kernel) -> list[Place]:
+    def elements(self, kernel: Kernel) -> list[ResultElement]:
         """Return the elements of results that the kernel computes, in the order of its results."""
-        return places_of((result.elements for result in kernel.results), self.outputs)
+        return elements_of((result.elements for result in kernel.results), self.outputs)
 
     def zeros(self, kernel: Kernel) -> list[tuple[int, int]]:
         """Return the arrays and elements of results that are always zero, so that the graph has none."""
         outputs = self.outputs
-        every = {(place, k): None for place, array in enumerate(outputs) for k in range(array.size)}
+        every = {(k, offset): None for k, array in enumerate(outputs) for offset in range(array.size)}
         for one in self.ones:
             del every[one]
         for element in self.elements(kernel):
-            every.pop((element.array, element.place), None)  # one that varies is written over
+            every.pop((element.array, element.offset), None)  # one that varies is written over
         return list(every)
 
 
@@ -238,16 +240,16 @@ def float_arrays(
     ``loaded`` is whether any body takes an external force, ``supplied`` whether the function takes its
     optional inputs.
     """
-    given = {"fext"} if loaded else set()
-    given |= {"base_v", "base_a"} if robot.base_given else set()
-    given |= set(FUNCTIONS[function].base_choice) if robot.base_chosen else set()
-    given |= {"gravity"} if robot.gravity_given else set()
-    given |= {PARAMETERS} if robot.loaded else set()
-    given |= {"h"} if robot.time_step is None else set()
-    given |= set(FUNCTIONS[function].optional_inputs) if supplied else set()
-    return arrays_of(robot, function, given)
+    arrays = {"fext"} if loaded else set()
+    arrays |= {"base_v", "base_a"} if robot.base_given else set()
+    arrays |= set(FUNCTIONS[function].base_choice) if robot.base_chosen else set()
+    arrays |= {"gravity"} if robot.gravity_given else set()
+    arrays |= {PARAMETERS} if robot.loaded else set()
+    arrays |= {"h"} if robot.time_step is None else set()
+    arrays |= set(FUNCTIONS[function].optional_inputs) if supplied else set()
+    return arrays_of(robot, function, arrays)
 
 
-def _entry(place: int, element: int, angle: bool = False) -> str:
+def _entry(array: int, element: int, angle: bool = False) -> str:
     """Return the initialiser of a ``struct word``."""
-    return f"{{{place}, {element}, {int(angle)}}}"
+    return f"{{{array}, {element}, {int(angle)}}}"

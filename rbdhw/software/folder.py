@@ -57,7 +57,7 @@ class Software:
 
 
 def _arrays(entries: Sequence[ArrayEntry]) -> tuple[Array, ...]:
-    return tuple(Array(own.name, tuple(own.shape), own.optional) for own in entries)
+    return tuple(Array(entry.name, tuple(entry.shape), entry.optional) for entry in entries)
 
 
 def write(software: Software, directory: Path) -> dict[str, Any]:

@@ -43,13 +43,13 @@ class Kernel:
             self._results_of.setdefault(result.edge.node, []).append((k, result.edge))
         order = [i for i in range(len(graph.nodes)) if self._is_computed(i)]
         self._code = split_into_blocks(order, self._operands, division.operations)
-        values = len(self.inputs) + len(self.results) + self._code.places
+        values = len(self.inputs) + len(self.results) + self._code.slots
         self.vectors = max(1, min(division.vectors, STACK_BYTES // (max(values, 1) * VECTOR_BYTES)))
 
     @property
     def store(self) -> int:
         """The number of values in the store that the blocks share."""
-        return max(1, self._code.places)
+        return max(1, self._code.slots)
 
     def is_angle(self, name: str) -> bool:
         """Return whether an input or a result is an angle."""
@@ -65,30 +65,30 @@ class Kernel:
     @cached_property
     def _angle_nodes(self) -> frozenset[int]:
         """The nodes that serve only as angles of sines and cosines, or in such nodes."""
-        found: set[int] = set()
+        angles: set[int] = set()
         other = {edge.node for _, edge in self._graph.outputs}
         for i in reversed(range(len(self._graph.nodes))):
             node = self._graph.nodes[i]
             if node.op not in _LINEAR:
-                found.discard(i)
-            within_angle = i in found and i not in other
-            reached = found if within_angle or node.op in (Op.SIN, Op.COS) else other
+                angles.discard(i)
+            within_angle = i in angles and i not in other
+            reached = angles if within_angle or node.op in (Op.SIN, Op.COS) else other
             reached.update(edge.node for edge in node.args)
-        return frozenset(found - other)
+        return frozenset(angles - other)
 
     @cached_property
     def _scaled(self) -> frozenset[int]:
         """The scaled nodes that only sums use: there a factor is part of a fused multiply-add."""
-        found = {i for i, node in enumerate(self._graph.nodes) if node.op is Op.SCALE}
+        scaled = {i for i, node in enumerate(self._graph.nodes) if node.op is Op.SCALE}
         for node in self._graph.nodes:
             if node.op is not Op.ADD:
-                found.difference_update(edge.node for edge in node.args)
-        return frozenset(found - self._results_of.keys())
+                scaled.difference_update(edge.node for edge in node.args)
+        return frozenset(scaled - self._results_of.keys())
 
     def _is_computed(self, i: int) -> bool:
         """Return whether a node is a statement of its own."""
-        given = self._graph.nodes[i].op in (Op.INPUT, Op.CONSTANT)
-        return not given and i not in self._scaled and i not in self._angle_nodes
+        constant = self._graph.nodes[i].op in (Op.INPUT, Op.CONSTANT)
+        return not constant and i not in self._scaled and i not in self._angle_nodes
 
     def _operands(self, i: int) -> Iterator[int]:
         """Yield the nodes that a statement reads."""
@@ -112,18 +112,18 @@ class Kernel:
     def _free(self) -> list[str]:
         return [
             self._result(k, edge)
-            for node, places in self._results_of.items()
+            for node, slots in self._results_of.items()
             if not self._is_computed(node)
-            for k, edge in places
+            for k, edge in slots
         ]
 
     def _block(self, block: Block) -> list[str]:
-        lines = [f"const V v{value} = store[{place} * STRIDE];" for value, place in block.loads]
+        lines = [f"const V v{value} = store[{slot} * STRIDE];" for value, slot in block.loads]
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:
             lines += self._statement(i, turned)
             lines += [self._result(k, edge) for k, edge in self._results_of.get(i, ())]
-        return lines + [f"store[{place} * STRIDE] = v{value};" for value, place in block.stores]
+        return lines + [f"store[{slot} * STRIDE] = v{value};" for value, slot in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
         turned = f" * R({2.0 * math.pi!r})" if self.is_angle(self.results[k].name) else ""
@@ -152,8 +152,8 @@ class Kernel:
             case Op.ROUND:
                 yield f"const V v{i} = {self._term(node.args[0])};"
             case Op.SELECT:  # by a number of the task, which is one or zero; flags are decided before
-                flag, own, other = map(self._term, node.args)
-                yield f"const V v{i} = {flag} * {own} + (R(1.0) - {flag}) * {other};"
+                flag, chosen, other = map(self._term, node.args)
+                yield f"const V v{i} = {flag} * {chosen} + (R(1.0) - {flag}) * {other};"
             case _:  # a scaled node
                 yield f"const V v{i} = {self._term(node.args[0])} * R({node.value!r});"
 
@@ -165,13 +165,13 @@ class Kernel:
             inner = self._graph.nodes[node].args[0]
             factor *= self._graph.nodes[node].value * math.ldexp(-1.0 if inner.negative else 1.0, inner.shift)
             node = inner.node
-        own = self._graph.nodes[node]
-        if own.op is Op.CONSTANT:
-            return _constant(factor * own.value)
+        source = self._graph.nodes[node]
+        if source.op is Op.CONSTANT:
+            return _constant(factor * source.value)
         text = f"v{node}"
-        if own.op is Op.INPUT:
+        if source.op is Op.INPUT:
             text = f"words[{self._word[node]} * STRIDE]"
-            factor *= 1.0 / (2.0 * math.pi) if self.is_angle(own.name) else 1.0
+            factor *= 1.0 / (2.0 * math.pi) if self.is_angle(source.name) else 1.0
         if factor == 1.0:
             return text
         return f"(-{text})" if factor == -1.0 else f"({text} * R({factor!r}))"
@@ -201,12 +201,12 @@ class Kernel:
         coefficients, constant = self._angle(edge, 1.0)
         terms = []
         for value, coefficient in coefficients.items():
-            own = self._graph.nodes[value]
+            source = self._graph.nodes[value]
             text = f"v{value}"
             factor = 2.0 * math.pi * coefficient
-            if own.op is Op.INPUT:
+            if source.op is Op.INPUT:
                 text = f"words[{self._word[value]} * STRIDE]"
-                factor = coefficient if self.is_angle(own.name) else factor
+                factor = coefficient if self.is_angle(source.name) else factor
             terms.append(text if factor == 1.0 else f"{text} * R({factor!r})")
         whole = constant + offset
         if whole or not terms:

@@ -38,15 +38,15 @@ def find_nvcc() -> tuple[str, ...]:
     InputError
         There is none.
     """
-    given = command_in(VARIABLE, "the path of nvcc")
-    if given:
-        return given
+    command = command_in(VARIABLE, "the path of nvcc")
+    if command:
+        return command
     package = find_spec("nvidia")
     folders = package.submodule_search_locations if package is not None else None
     for name in (*(str(folder / IN_WHEEL) for folder in map(Path, folders or ())), "nvcc"):
-        found = shutil.which(name)
-        if found is not None:
-            return (found,)
+        path = shutil.which(name)
+        if path is not None:
+            return (path,)
     remedy = "run: pip install '.[cuda]', or use engine golden"
     raise InputError("nvcc", "not installed", "NVIDIA's compiler of CUDA 12 or later", remedy)
 
@@ -100,10 +100,10 @@ def measure_kernels(
 
 def read_use(output: str, binary: bytes) -> dict[str, KernelUse]:
     """Return what each kernel takes, from the output of ``ptxas -v`` and the binary."""
-    sizes = {found[1]: size for name, size in _sections(binary).items() if (found := _CODE.fullmatch(name))}
+    sizes = {match[1]: size for name, size in _sections(binary).items() if (match := _CODE.fullmatch(name))}
     used = {}
     for name, report in zip(*[iter(_ENTRY.split(output)[1:])] * 2, strict=True):
-        functions = [tuple(map(int, found)) for found in _SPILLS.findall(report)]  # the kernel is the first
+        functions = [tuple(map(int, counts)) for counts in _SPILLS.findall(report)]  # the kernel is the first
         stores, loads = (sum(function[k] for function in functions) for k in (1, 2))
         (registers,) = _REGISTERS.findall(report)
         stack = max([functions[0][0], *map(int, _CALLS.findall(report))])

@@ -3,7 +3,7 @@
 A function of several thousand operations runs faster if it is compiled as a chain of short functions, each of
 which loops over many tasks: the instructions of one block stay in the processor's instruction cache, and the
 compiler allocates registers for a block in a fraction of the time. Values that later blocks need are kept in
-a store. A place in the store is used again once its value is not needed any more.
+a store. A slot of the store is used again once its value is not needed any more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Block:
     ----------
     loads, stores
         The values read from the store before the operations, and written to it after them: pairs of a value
-        and its place.
+        and its slot.
     body
         The operations in order; each computes the value of the same number.
     """
@@ -32,10 +32,10 @@ class Block:
 
 @dataclass(frozen=True)
 class StraightLine:
-    """The blocks of a function in order, and the number of places in its store."""
+    """The blocks of a function in order, and the number of slots in its store."""
 
     blocks: tuple[Block, ...]
-    places: int
+    slots: int
 
     @property
     def transfers(self) -> int:
@@ -59,11 +59,11 @@ def split_into_blocks(
     operands
         Returns the operands of an operation; those that are not in ``order`` are ignored.
     """
-    position = {value: place for place, value in enumerate(order)}
+    position = {value: k for k, value in enumerate(order)}
     late = _postpone(order, operands)
     parts = [late[start : start + size] for start in range(0, len(late), size)]
     postponed = [value for part in parts for value in sorted(part, key=position.__getitem__)]
-    candidates = [_divide(each, operands, size) for each in (order, postponed)]
+    candidates = [_divide(operations, operands, size) for operations in (order, postponed)]
     return min(candidates, key=lambda code: code.transfers)
 
 
@@ -71,28 +71,28 @@ def _postpone(order: Sequence[int], operands: Callable[[int], Iterable[int]]) ->
     """Return operations in an order in which each comes shortly before its first use."""
     needed = {i: list(dict.fromkeys(operands(i))) for i in order}
     used = {value for values in needed.values() for value in values}
-    found: dict[int, None] = {}
+    ordered: dict[int, None] = {}
     for last in order:
         path = [] if last in used else [last]
         while path:
-            missing = (value for value in needed[path[-1]] if value in needed and value not in found)
+            missing = (value for value in needed[path[-1]] if value in needed and value not in ordered)
             following = next(missing, None)
             if following is None:
-                found[path.pop()] = None
+                ordered[path.pop()] = None
             else:
                 path.append(following)
-    return list(found)
+    return list(ordered)
 
 
 def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int) -> StraightLine:
     """Return consecutive operations as blocks."""
-    position = {value: place for place, value in enumerate(order)}
+    position = {value: k for k, value in enumerate(order)}
     needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
     last_use = {value: position[i] for i in order for value in needed[i]}
     blocks: list[Block] = []
     stored: dict[int, int] = {}
     free: list[int] = []
-    places = 0
+    slots = 0
     for start in range(0, len(order), size):
         body = tuple(order[start : start + size])
         end = start + len(body)
@@ -103,8 +103,8 @@ def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size
         kept = [value for value in body if last_use.get(value, -1) >= end]
         for value in kept:
             if not free:
-                free.append(places)
-                places += 1
+                free.append(slots)
+                slots += 1
             stored[value] = free.pop()
         blocks.append(Block(loads, body, tuple((value, stored[value]) for value in kept)))
-    return StraightLine(tuple(blocks), places)
+    return StraightLine(tuple(blocks), slots)

@@ -34,7 +34,7 @@ def test_every_operand_is_read_as_it_was_written(size):
         done += block.body
     assert sorted(done) == list(range(400))
     assert all(sorted(block.body) == list(block.body) for block in code.blocks)
-    assert set(store) == set(range(code.places))
+    assert set(store) == set(range(code.slots))
 
 
 def test_values_outside_of_the_code_are_not_loaded():
@@ -44,7 +44,7 @@ def test_values_outside_of_the_code_are_not_loaded():
 
 def test_a_place_is_used_again():
     chain = split_into_blocks(range(100), lambda i: [i - 1] if i else [], 10)
-    assert chain.places == 1
+    assert chain.slots == 1
 
 
 def test_what_is_needed_late_is_computed_late():

@@ -62,17 +62,17 @@ def _uniform_errors(name: str) -> Rows:
     rows = []
     for function in ALL:
         built, clipped = errors_of(plan, function).results, drawn.clipped_of(function)
-        floors = {f"{function}.{result}": own.floor for result, own in built.items()}
+        floors = {f"{function}.{result}": figures.floor for result, figures in built.items()}
         errors, overflow = uniform_errors(source, robot, function, drawn.of(function), floors)
-        found = {
-            result: ResultErrors.of(own, ~overflow, clipped, drawn.stratum, STRATA, built[result].floor)
-            for result, own in errors.items()
+        results = {
+            result: ResultErrors.of(values, ~overflow, clipped, drawn.stratum, STRATA, built[result].floor)
+            for result, values in errors.items()
         }
-        rows += _error_rows(name, UNIFORM, function, FunctionErrors(found))
+        rows += _error_rows(name, UNIFORM, function, FunctionErrors(results))
     return rows
 
 
-def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> Rows:
+def _error_rows(name: str, bits: str, function: str, errors: FunctionErrors) -> Rows:
     """Return a row for all tasks, and one for each stratum, of each result that is not optional."""
     return [
         {
@@ -85,9 +85,9 @@ def _error_rows(name: str, bits: str, function: str, found: FunctionErrors) -> R
             "tasks": figures.samples,
             "tasks counted": figures.samples - figures.flagged - figures.clipped,
         }
-        for result, own in found.results.items()
+        for result, entry in errors.results.items()
         if not is_optional(f"{function}.{result}")
-        for stratum, figures in {ALL_STRATA: own.whole, **own.strata}.items()
+        for stratum, figures in {ALL_STRATA: entry.whole, **entry.strata}.items()
     ]
 
 

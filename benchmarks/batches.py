@@ -25,7 +25,9 @@ SIZES: Mapping[str, Sequence[int]] = {
 
 def batch_rows(name: str = "iiwa14", sizes: Mapping[str, Sequence[int]] = SIZES) -> Rows:
     """Return the microseconds of batches, with the link of :data:`PCI_EXPRESS` before accelerators."""
-    one, every = (timed_software(software_of(name, "fixed"), "float32", threads=own) for own in (False, True))
+    one, every = (
+        timed_software(software_of(name, "fixed"), "float32", threads=threads) for threads in (False, True)
+    )
     rows = []
     for function, counts in sizes.items():
         tasks = tasks_of(name, "fixed", max(*counts, BATCH))
@@ -50,9 +52,9 @@ def batch_rows(name: str = "iiwa14", sizes: Mapping[str, Sequence[int]] = SIZES)
 
 def _pinocchio_seconds(name: str, function: str, tasks: Arrays, count: int) -> float:
     """Return the time of a batch in Pinocchio, and of a call that is repeated if the batch is one task."""
-    states = {array: own[: FEW if count == 1 else count] for array, own in tasks.items()}
-    found = measure(bundled()[name], "fixed", (function,), states)[function]
-    return 1e-9 * found.nanoseconds if count == 1 else count / found.tasks_per_second
+    states = {key: array[: FEW if count == 1 else count] for key, array in tasks.items()}
+    figures = measure(bundled()[name], "fixed", (function,), states)[function]
+    return 1e-9 * figures.nanoseconds if count == 1 else count / figures.tasks_per_second
 
 
 def batch_layout(rows: Rows) -> Rows:

@@ -69,15 +69,15 @@ def chain_times(links: Iterable[int] = ALL_LINKS) -> Rows:
         tasks = {name: np.resize(array, (CALLS[-1], *array.shape[1:])) for name, array in drawn.items()}
         for way in _ways(count):
             library = timed_software(software(count, way), "float32")
-            times = {f"{own:,}": 1e6 * library.seconds("fd", tasks, own) / own for own in CALLS}
+            times = {f"{calls:,}": 1e6 * library.seconds("fd", tasks, calls) / calls for calls in CALLS}
             rows.append({"links": count, "way": way} | times)
     return rows
 
 
 def software(links: int, way: str) -> Software:
     """Return ``fd`` of a chain in C."""
-    own = model(links, way)
-    return emit_software(own, trace_sources(own, ("fd",)), "c")
+    robot_model = model(links, way)
+    return emit_software(robot_model, trace_sources(robot_model, ("fd",)), "c")
 
 
 def motions(links: int) -> dict[str, Array]:
@@ -91,10 +91,10 @@ def reference(links: int, tasks: Mapping[str, Array]) -> Long:
     """Return the accelerations (N, nv) of tasks, propagated through a chain in extended precision."""
     graph = trace_model(model(links, "propagated"), ("fd",))
     turn = 8.0 * np.arctan(np.asarray(1.0, np.longdouble))
-    given = {"q": tasks["q"] / turn, "v": tasks["v"], "tau": tasks["tau"]}
-    inputs = {f"{name}[{k}]": own[:, k] for name, own in given.items() for k in range(links)}
-    found = interpret(graph, inputs, np.longdouble)
-    return np.stack([found[f"fd.a[{k}]"] for k in range(links)], axis=1)
+    scaled = {"q": tasks["q"] / turn, "v": tasks["v"], "tau": tasks["tau"]}
+    inputs = {f"{name}[{k}]": array[:, k] for name, array in scaled.items() for k in range(links)}
+    results = interpret(graph, inputs, np.longdouble)
+    return np.stack([results[f"fd.a[{k}]"] for k in range(links)], axis=1)
 
 
 def _errors(links: int, widths: tuple[int, ...]) -> Rows:
@@ -115,17 +115,17 @@ def _run(made: Software, number: str, tasks: Mapping[str, Array]) -> Array:
     """Return the accelerations (N, nv) of tasks by the C of a robot."""
     library = FloatLibrary(made.sources, {"fd": made.arrays("fd")}, number)
     inputs = {name: tasks[name].astype(library.dtype) for name in ("q", "v", "tau")}
-    found = np.zeros_like(inputs["v"])
-    library.compute("fd", inputs, {"a": found})
-    return found.astype(np.float64)
+    accelerations = np.zeros_like(inputs["v"])
+    library.compute("fd", inputs, {"a": accelerations})
+    return accelerations.astype(np.float64)
 
 
 def fixed_errors(links: int, way: str, widths: Iterable[int]) -> Row:
     """Return the errors of ordinary motions by the width of multipliers."""
     options = BuildOptions(("fd",), ii=links, samples=SAMPLES)
-    own = model(links, way)
-    graph = optimise(trace_model(own, ("fd",)), target(options.target).delays)
-    search = BuildSearch(Prepared(own, input_domain(own.source), graph), options)
+    robot_model = model(links, way)
+    graph = optimise(trace_model(robot_model, ("fd",)), target(options.target).delays)
+    search = BuildSearch(Prepared(robot_model, input_domain(robot_model.source), graph), options)
     row: Row = {}
     for width in widths:
         formats = choose_formats(search.observed(), replace(options, width=width), no_twins(graph))

@@ -24,11 +24,13 @@ def chain_widths(links: Iterable[int] = ALL_LINKS, widths: Iterable[int] = WIDTH
 
 def _row(links: int, widths: tuple[int, ...]) -> Row:
     options = BuildOptions(("fd",), samples=SAMPLES, core=CHAIN_CORE)
-    own = prepare_build(snake(links), options, bounds(links))
-    assert own.chain is not None
+    prepared = prepare_build(snake(links), options, bounds(links))
+    assert prepared.chain is not None
     row: Row = {"links": links}
     for width in widths:
-        formats = choose_chain_formats(own.model, own.chain, own.domain, replace(options, width=width))
+        formats = choose_chain_formats(
+            prepared.model, prepared.chain, prepared.domain, replace(options, width=width)
+        )
         motion = formats.errors["fd"].strata["motion"]
         row[f"{width} bits"] = {"median": motion.median, "max": motion.max}
     return row
@@ -38,6 +40,10 @@ def widths_layout(rows: Rows) -> Rows:
     """Return a line for each chain."""
     return [
         {"links": f"{row['links']:,}"}
-        | {key: f"{own['median']:.1e} / {own['max']:.1e}" for key, own in row.items() if key != "links"}
+        | {
+            key: f"{figures['median']:.1e} / {figures['max']:.1e}"
+            for key, figures in row.items()
+            if key != "links"
+        }
         for row in rows
     ]

@@ -105,6 +105,6 @@ def _both_counts(row: Row) -> str:
     return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
 
 
-def products(found: dict[str, Any]) -> int:
+def products(counts: dict[str, Any]) -> int:
     """Return all multiplications of a function's counts."""
-    return sum(found["multiplications"].values())
+    return sum(counts["multiplications"].values())

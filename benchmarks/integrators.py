@@ -68,8 +68,8 @@ def step_builds(builds: Iterable[tuple[str, str, str, int | None]] = BUILDS) -> 
     """Return interval, resources, latency and packets of builds on the VU9P."""
     rows = []
     for name, base, function, ii in builds:
-        own = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
-        options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024, **own)
+        interval = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
+        options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024, **interval)
         plan = make_plan(mount(load_urdf(bundled()[name]), Mounting(base)), options)
         interface = plan.accelerator.interface
         beats = interface.beats(interface.response_widths(function))
@@ -107,8 +107,8 @@ def trajectories(
         for h in TIME_STEPS:
             expected, forces = _reference(robot, function, h, max(lengths))
             for width, model in models.items():
-                found = _states(model, expected[0], forces, h)
-                for count, state in enumerate(found):
+                states = _states(model, expected[0], forces, h)
+                for count, state in enumerate(states):
                     if count in lengths:
                         error = np.abs(state - expected[count]).max(axis=0)
                         rows.append(
@@ -145,8 +145,8 @@ def trajectories_layout(rows: Rows) -> Rows:
         key = row["function"], row["h"], row["bits"]
         start = {"function": row["function"], "h": f"{1e3 * row['h']:g} ms", "bits": str(row["bits"])}
         line = lines.setdefault(key, start)
-        found = f"{row['q']:.1e} rad, {row['v']:.1e} rad/s"
-        line[f"after {row['steps']:,} steps"] = "out of the domain" if math.isnan(row["q"]) else found
+        cell = f"{row['q']:.1e} rad, {row['v']:.1e} rad/s"
+        line[f"after {row['steps']:,} steps"] = "out of the domain" if math.isnan(row["q"]) else cell
     return list(lines.values())
 
 

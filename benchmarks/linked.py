@@ -132,14 +132,14 @@ def _exchange(
     """Send the tasks of functions at their places without a pause, and return the cycles of all responses."""
     design = read(folder)
     packets = {}
-    for function, own in places.items():
-        arrays = sample(design.robot, design.domain, len(own), np.random.default_rng(0))
+    for function, tags in places.items():
+        arrays = sample(design.robot, design.domain, len(tags), np.random.default_rng(0))
         for name in FUNCTIONS[function].optional_inputs if extended else ():
-            arrays[name] = np.zeros((len(own), design.robot.nv, design.robot.nv))
+            arrays[name] = np.zeros((len(tags), design.robot.nv, design.robot.nv))
         words = encode(design, function, arrays, extended)
-        packets[function, extended] = requests(design, function, own, words, extended)
-    beats = merge({(name, extended): own for name, own in places.items()}, packets)
+        packets[function, extended] = requests(design, function, tags, words, extended)
+    beats = merge({(name, extended): tags for name, tags in places.items()}, packets)
     sent = [beats] * design.interface.streams
     records = bulk.exchange(bulk.build(folder, user_cache()), sent, Disturbance())
-    cycles: NDArray[np.int64] = np.concatenate([own.taken[own.responses.last] for own in records])
-    return np.sort(cycles) - int(min(own.sent[0] for own in records))
+    cycles: NDArray[np.int64] = np.concatenate([record.taken[record.responses.last] for record in records])
+    return np.sort(cycles) - int(min(record.sent[0] for record in records))

@@ -65,8 +65,8 @@ def replace_table(path: Path, name: str, text: str) -> None:
         If there are no such marks, or the document cannot be read or written.
     """
     lines = load(path).split("\n")
-    for found, first, last in _find_marked(path, lines):
-        if found == name:
+    for marked, first, last in _find_marked(path, lines):
+        if marked == name:
             lines[first:last] = text.split("\n")
             write_text(path, "\n".join(lines))
             return

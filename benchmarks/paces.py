@@ -82,25 +82,25 @@ def pace_rows(name: str = "iiwa14", among: Sequence[Pacing] = PACINGS) -> Rows:
         for plan, options in _builds(planner(name), pacing):
             rates = _rates(plan, options)
             single = single or rates
-            own = {"share": pacing.share, "streams": pacing.streams, "data_width": pacing.data_width}
+            setting = {"share": pacing.share, "streams": pacing.streams, "data_width": pacing.data_width}
             times = {function: rate / single[function] for function, rate in rates.items()}
-            rows.append({**own, "cores": _text(options), **vars(plan.estimate), **rates, "times": times})
+            rows.append({**setting, "cores": _text(options), **vars(plan.estimate), **rates, "times": times})
     return rows
 
 
-def _builds(own: Planner, pacing: Pacing) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
+def _builds(planner: Planner, pacing: Pacing) -> Iterator[tuple[AcceleratorPlan, BuildOptions]]:
     """Yield the single-interval build and those with a fast core, each with the shortest interval that fits.
 
     The interval is that of the core of all other functions.
     """
-    names = own.options.functions
-    paired = replace(own.options, streams=pacing.streams, data_width=pacing.data_width)
+    names = planner.options.functions
+    paired = replace(planner.options, streams=pacing.streams, data_width=pacing.data_width)
     for functions, copies in (((), 0), *pacing.fast):
         chosen = (CoreRequest(functions, 1, None, copies),) if functions else ()
         rest = tuple(name for name in names if name not in functions)
         for ii in count(1):
             options = replace(paired, cores=(*chosen, CoreRequest(rest, ii)))
-            plan = own.plan_cores(options)
+            plan = planner.plan_cores(options)
             if plan.estimate.dsp_blocks <= pacing.share * plan.device.dsp_blocks:
                 yield plan, options
                 break
@@ -109,7 +109,7 @@ def _builds(own: Planner, pacing: Pacing) -> Iterator[tuple[AcceleratorPlan, Bui
 def _text(options: BuildOptions) -> str:
     """Return the cores of a build as ``--cores`` takes them; the last has all other functions."""
     *fast, rest = options.cores
-    first = [f"{','.join(own.functions)}:{own.ii}{f'*{own.copies}' * (own.copies > 1)}" for own in fast]
+    first = [f"{','.join(core.functions)}:{core.ii}{f'*{core.copies}' * (core.copies > 1)}" for core in fast]
     return " ".join([*first, f"{'others' if fast else 'all'}:{rest.ii}"])
 
 

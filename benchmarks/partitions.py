@@ -80,28 +80,28 @@ def partition_rows(name: str = "iiwa14", sizes: Sequence[int] = SIZES) -> Rows:
     host, products = timed_software(software, "float32"), timed_product(software.robot.nv)
     tasks = tasks_of(name, "fixed", max(sizes))
     matrix = np.ones((max(sizes), software.robot.nv, software.robot.nv))
-    given = tasks | dict.fromkeys(_MATRICES[0], matrix)
+    inputs = tasks | dict.fromkeys(_MATRICES[0], matrix)
 
     def host_microseconds(function: str, count: int) -> float:
         library = products if function == PRODUCT else host
-        return 1e6 * library.seconds(function, given, count)
+        return 1e6 * library.seconds(function, inputs, count)
 
     rows = []
-    for own in PARTITIONS:
-        row: Row = {"partition": own.name, "host": own.host, "accelerator": own.function}
-        row |= _accelerator_figures(name, own, sizes)
+    for partition in PARTITIONS:
+        row: Row = {"partition": partition.name, "host": partition.host, "accelerator": partition.function}
+        row |= _accelerator_figures(name, partition, sizes)
         for count in sizes:
-            row[f"host, {count}"] = sum(host_microseconds(function, count) for function in own.host)
+            row[f"host, {count}"] = sum(host_microseconds(function, count) for function in partition.host)
         rows.append(row)
     return rows
 
 
-def _accelerator_figures(name: str, own: Partition, sizes: Sequence[int]) -> Row:
+def _accelerator_figures(name: str, partition: Partition, sizes: Sequence[int]) -> Row:
     """Return the bytes of a task, the accelerator's resources and its microseconds with the link."""
-    if own.function is None:
+    if partition.function is None:
         return {f"accelerator and link, {count}": 0.0 for count in sizes}
-    estimate = design_of(name, own.function, NUMBER).manifest["estimate"]
-    run = paced(name, own.function, NUMBER, own.extended)
+    estimate = design_of(name, partition.function, NUMBER).manifest["estimate"]
+    run = paced(name, partition.function, NUMBER, partition.extended)
     times = {count: run.linked_microseconds(count, PCI_EXPRESS) for count in sizes}
     return {
         "bytes in": run.bytes_in,

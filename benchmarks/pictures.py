@@ -36,7 +36,7 @@ def draw_beside(rows: Rows, path: Path) -> None:
         for axes, (end, title) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
             for k, (series, colour) in enumerate(SERIES.items()):
                 (column,) = (name for name in rows[0] if name.startswith(series) and name.endswith(end))
-                places = [place + (k - 1) * 0.27 for place in range(len(rows))]
+                places = [group + (k - 1) * 0.27 for group in range(len(rows))]
                 axes.bar(places, [row[column] for row in rows], 0.27, color=colour, label=LABELS[series])
             axes.set_yscale("log")
             axes.set_xticks(range(len(rows)), [row["function"] for row in rows])

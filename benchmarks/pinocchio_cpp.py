@@ -151,11 +151,11 @@ def measure(
         The compiler or the program fails, or a result differs from Pinocchio's in Python by more than
         :data:`TOLERANCE`.
     """
-    found: dict[str, Figures] = {}
-    for own in run(urdf, base, functions, states, builds, rounds):
-        best = found.get(own.function, own.figures)
-        found[own.function] = min(best, own.figures, key=lambda figures: figures.nanoseconds)
-    return found
+    fastest: dict[str, Figures] = {}
+    for outcome in run(urdf, base, functions, states, builds, rounds):
+        best = fastest.get(outcome.function, outcome.figures)
+        fastest[outcome.function] = min(best, outcome.figures, key=lambda figures: figures.nanoseconds)
+    return fastest
 
 
 def run(
@@ -178,7 +178,7 @@ def run(
         states = sample(robot, input_domain(robot), BATCH, np.random.default_rng(0))
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         exchange = _Exchange(reference, states, Path(folder))
-        outcomes = [own for build in builds for own in exchange.run(build, functions, rounds)]
+        outcomes = [outcome for build in builds for outcome in exchange.run(build, functions, rounds)]
     _check(outcomes, reference, states)
     return outcomes
 
@@ -268,8 +268,10 @@ class _Exchange:
         outputs = FUNCTIONS[function].outputs
         shape = ARRAYS[outputs[0]].shape({"nv": nv})
         count = self._tasks * len(outputs) * math.prod(shape)
-        found = np.fromfile(file, count=count).reshape(self._tasks, len(outputs), *shape)
-        tasks = found.swapaxes(-1, -2) if len(shape) == 2 else found  # the program's matrices are by columns
+        numbers = np.fromfile(file, count=count).reshape(self._tasks, len(outputs), *shape)
+        tasks = (
+            numbers.swapaxes(-1, -2) if len(shape) == 2 else numbers
+        )  # the program's matrices are by columns
         return {
             name: np.stack([self._free.reduce(array) for array in tasks[:, i]])
             for i, name in enumerate(outputs)
@@ -290,16 +292,16 @@ def _model_text(model: Any) -> str:
 
 def _check(outcomes: Sequence[Outcome], reference: Reference, states: Arrays) -> None:
     """Raise ToolError if a result differs from Pinocchio's in Python."""
-    for function in {own.function: None for own in outcomes}:
+    for function in {outcome.function: None for outcome in outcomes}:
         drive = "tau" if FUNCTIONS[function].takes_force else "a"
         tasks = zip(states["q"], states["v"], states[drive], strict=True)
         rows = [reference.free.task(function, *task) for task in tasks]
         expected = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        for own in (own for own in outcomes if own.function == function):
-            error = np.max(relative_errors(own.results, expected))
+        for outcome in (outcome for outcome in outcomes if outcome.function == function):
+            error = np.max(relative_errors(outcome.results, expected))
             if not error <= TOLERANCE:
                 raise ToolError(
-                    f"pinocchio_cpp: {function} by {own.figures.way} differs from Pinocchio's in Python "
+                    f"pinocchio_cpp: {function} by {outcome.figures.way} differs from Pinocchio's in Python "
                     f"by {error:.1e} (relative); expected at most {TOLERANCE:g}"
                 )
 

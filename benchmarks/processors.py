@@ -68,8 +68,8 @@ def processor_layout(rows: Rows) -> Rows:
     """Return a line for each robot and function: times, rates, and ratios to Pinocchio."""
     shown = []
     for row in rows:
-        times = [row[f"{own}, one task (µs)"] for own in ("Pinocchio", "double", "float")]
-        rates = [row[f"{own}, batch (tasks/s)"] for own in ("Pinocchio", "double", "float")]
+        times = [row[f"{engine}, one task (µs)"] for engine in ("Pinocchio", "double", "float")]
+        rates = [row[f"{engine}, batch (tasks/s)"] for engine in ("Pinocchio", "double", "float")]
         shown.append(
             {
                 "": f"{row['robot']}{', floating' * (row['base'] == 'floating')}, {row['function']}",
@@ -96,10 +96,10 @@ def accelerator_rows(name: str = "iiwa14") -> Rows:
     rows = []
     for function in ALL:
         cycles = plan.latency[function]
-        own = next(words for words in plan.interface.functions if words.name == function)
+        words = next(words for words in plan.interface.functions if words.name == function)
         beats = [
-            plan.interface.request_beats(own, extended=False),
-            plan.interface.response_beats(own, extended=False),
+            plan.interface.request_beats(words, extended=False),
+            plan.interface.response_beats(words, extended=False),
         ]
         rows.append(
             {

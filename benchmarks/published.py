@@ -123,8 +123,8 @@ def measure_small() -> Rows:
     packets = traffic(plan.interface)
     theirs = measure(urdf, "fixed", ALL)
     rows = []
-    for function, own in packets.items():
-        cycles = own.cycles(plan.ii)
+    for function, packet in packets.items():
+        cycles = packet.cycles(plan.ii)
         rate, core = plan.clock_mhz * 1e6 / cycles, theirs[function].tasks_per_second
         rows.append(
             {
@@ -150,19 +150,19 @@ def measure_published() -> Rows:
     """Return ΔFD at given accelerations of iiwa14 on the VU9P: published accelerators and builds of rbdhw."""
     rows = [
         {
-            "accelerator": own.name,
-            "functions": own.answers,
-            "bits": own.bits,
-            "MHz": f"{own.clock_mhz:g}",
-            "cycles a task": own.interval,
-            "latency": _latency(own.latency, own.clock_mhz),
-            "DSP blocks": f"{own.dsp_blocks:.1%}",
-            "LUTs": own.luts,
+            "accelerator": design.name,
+            "functions": design.answers,
+            "bits": design.bits,
+            "MHz": f"{design.clock_mhz:g}",
+            "cycles a task": design.interval,
+            "latency": _latency(design.latency, design.clock_mhz),
+            "DSP blocks": f"{design.dsp_blocks:.1%}",
+            "LUTs": design.luts,
             "largest error": NOT_PUBLISHED,
         }
-        for own in PUBLISHED
+        for design in PUBLISHED
     ]
-    return rows + [_own_row(*own) for own in OURS]
+    return rows + [_own_row(*build) for build in OURS]
 
 
 def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
@@ -173,7 +173,7 @@ def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         write(design, Path(folder) / "design")
         cycles = pace(Path(folder) / "design", COMPARED)
-    found, how = (measured, "by Yosys") if measured else (plan.estimate, "by estimate")
+    counts, how = (measured, "by Yosys") if measured else (plan.estimate, "by estimate")
     device = target(subject.target)
     return {
         "accelerator": "rbdhw",
@@ -182,8 +182,8 @@ def _own_row(functions: tuple[str, ...], ii: int, width: int) -> Row:
         "MHz": f"{plan.clock_mhz:g}",
         "cycles a task": f"{cycles:g} ({ii})",
         "latency": _latency(plan.latency[COMPARED], plan.clock_mhz),
-        "DSP blocks": f"{found.dsp_blocks / device.dsp_blocks:.1%}, {how}",
-        "LUTs": f"{found.luts / device.luts:.1%}, {how}",
+        "DSP blocks": f"{counts.dsp_blocks / device.dsp_blocks:.1%}, {how}",
+        "LUTs": f"{counts.luts / device.luts:.1%}, {how}",
         "largest error": f"{errors_of(plan, COMPARED).whole.max:.1e}",
     }
 

@@ -260,7 +260,7 @@ def best_algorithms(
     The error of a task is that of its worst result, and infinite if the task overflows. ``reference`` has the
     golden results of the tasks.
     """
-    first, right = (next(_chunks(given, TRIALS)) for given in (arrays, reference))
+    first, right = (next(_chunks(part, TRIALS)) for part in (arrays, reference))
 
     def median(algorithms: Algorithms) -> float:
         results, overflow = evaluate_uniform(source, robot, function, first, algorithms)
@@ -275,11 +275,18 @@ def combinations(robot: Robot, function: str) -> list[Algorithms]:
 
     Propagation and constraint forces need no inverse, so they are combined with the default one only.
     """
-    names = [own if function in NEEDED_BY[step] else own[:1] for step, own in ALGORITHMS.items()]
+    names = [
+        alternatives if function in NEEDED_BY[step] else alternatives[:1]
+        for step, alternatives in ALGORITHMS.items()
+    ]
     every = (Algorithms(**dict(zip(ALGORITHMS, chosen, strict=True))) for chosen in product(*names))
-    possible = [own for own in every if own.possible_for(robot)]
+    possible = [algorithms for algorithms in every if algorithms.possible_for(robot)]
     plain = DEFAULT.inverse, DEFAULT.products
-    return [own for own in possible if own.forward == "inverse" or (own.inverse, own.products) == plain]
+    return [
+        algorithms
+        for algorithms in possible
+        if algorithms.forward == "inverse" or (algorithms.inverse, algorithms.products) == plain
+    ]
 
 
 def _chunks(arrays: Mapping[str, Array], size: int) -> Iterator[dict[str, Array]]:
@@ -289,10 +296,10 @@ def _chunks(arrays: Mapping[str, Array], size: int) -> Iterator[dict[str, Array]
 
 def _angles(robot: Robot) -> Iterator[int]:
     """Yield the configuration coordinates that are angles."""
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.mimic is None:
-            own = range(robot.nq)[place]
-            yield from (k for k, angle in zip(own, body.joint.kind.angles, strict=True) if angle)
+            indices = range(robot.nq)[span]
+            yield from (k for k, angle in zip(indices, body.joint.kind.angles, strict=True) if angle)
 
 
 def _word(value: float) -> Integers:

@@ -108,14 +108,14 @@ class Evaluated:
     @property
     def complaints(self) -> list[str]:
         """The errors beyond their limits, one line each."""
-        found = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
+        complaints = [f"graph off by {self.graph:.1e}"] if not self.graph <= TOLERANCE else []
         for function, figures in self.errors.items():
             if not figures.bound <= HEADROOM * DEFAULT_MAX_ERROR:
                 result, _ = figures.worst
                 whole = figures.results[result].whole
                 flagged = f"{whole.flagged} of {whole.samples} flagged"
-                found.append(f"{result} of {function} off by {whole.max:.1e}, {flagged}")
-        return found
+                complaints.append(f"{result} of {function} off by {whole.max:.1e}, {flagged}")
+        return complaints
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,12 @@ class Row:
         if self.evaluated is None:
             return facts
         errors = {
-            function: {"whole": asdict(own.whole), "strata": {k: asdict(f) for k, f in own.strata.items()}}
-            | asdict(own)
-            for function, own in self.evaluated.errors.items()
+            function: {
+                "whole": asdict(figures.whole),
+                "strata": {k: asdict(f) for k, f in figures.strata.items()},
+            }
+            | asdict(figures)
+            for function, figures in self.evaluated.errors.items()
         }
         return facts | vars(self.evaluated) | {"errors": errors}
 
@@ -163,8 +166,8 @@ def check_robot_file(build: Build) -> list[Row]:
     for k, (file, worst) in enumerate(zip(build.files, compared, strict=True)):
         failures = [f"golden model off Pinocchio by {worst:.1e}"] if not worst <= TOLERANCE else []
         failures += [*evaluated.complaints, *subsets]
-        own = seconds if k == len(compared) - 1 else 0.0
-        facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, own)
+        spent = seconds if k == len(compared) - 1 else 0.0
+        facts = (file.name, build.base, robot.nv, robot.depth, worst, evaluated, spent)
         rows.append(Row(*facts, tuple(failures), (*domain.remarks, *singular)))
     return rows
 
@@ -191,9 +194,9 @@ def _compare_with_pinocchio(file: File, base: str, domain: Domain, functions: Se
     robot = on_base(file.robot, base)
     arrays = sample(robot, domain, TASKS, np.random.default_rng(5))
     reference = Reference.read(file.path, robot)
-    own = {function: golden.evaluate(robot, function, arrays) for function in functions}
+    ours = {function: golden.evaluate(robot, function, arrays) for function in functions}
     theirs = {function: reference.evaluate(function, arrays) for function in functions}
-    return _worst(own, theirs)
+    return _worst(ours, theirs)
 
 
 def _worst(results: Mapping[str, Arrays], expected: Mapping[str, Arrays]) -> float:
@@ -235,16 +238,16 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
     options = BuildOptions(functions=functions, width=WIDTH, samples=DRAWS.ranging)
     if any(FUNCTIONS[function].takes_inverse for function in functions):
         domain = add_inverse_bounds(domain, robot, options)
-    found = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
-    operations = {own: products(program_counts(found.program, own)) for own in functions}
-    return Evaluated(off, found.errors, operations)
+    formats = choose_formats(observe(model, graph, domain, options, DRAWS), options, no_twins(graph))
+    operations = {function: products(program_counts(formats.program, function)) for function in functions}
+    return Evaluated(off, formats.errors, operations)
 
 
 def _level(robot: Robot, arrays: dict[str, Array]) -> dict[str, Array]:
     """Return the tasks with quaternions of unit length, which graphs normalise only to first order."""
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, span in zip(robot.bodies, robot.q_of, strict=True):
         if (part := body.joint.kind.quaternion) is not None:
-            quaternions = arrays["q"][:, place][:, part]  # a view
+            quaternions = arrays["q"][:, span][:, part]  # a view
             quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
     return arrays
 
@@ -255,14 +258,14 @@ def _interpret(
     """Return the results of a graph in double precision, in arrays shaped as those of the golden model."""
     inputs = graph_inputs(robot, arrays)
     runs: dict[tuple[tuple[str, bool], ...], dict[str, Array]] = {}
-    results = {f: {name: np.zeros_like(a) for name, a in own.items()} for f, own in like.items()}
-    for function, own in results.items():
+    results = {f: {name: np.zeros_like(a) for name, a in shapes.items()} for f, shapes in like.items()}
+    for function, result in results.items():
         flags = flag_values(function, extended=False)
         key = tuple(flags.items())
         if key not in runs:
-            given = {name: np.asarray(float(value)) for name, value in flags.items()}
+            flag_arrays = {name: np.asarray(float(value)) for name, value in flags.items()}
             idle = {name: np.zeros(()) for name in graph.inputs}
-            runs[key] = interpret(graph, {**idle, **inputs, **given})
+            runs[key] = interpret(graph, {**idle, **inputs, **flag_arrays})
         outputs = runs[key].items()
-        unflatten(own, ((name, values) for name, values in outputs if name.startswith(f"{function}.")))
+        unflatten(result, ((name, values) for name, values in outputs if name.startswith(f"{function}.")))
     return results

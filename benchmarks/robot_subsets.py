@@ -42,9 +42,9 @@ def check_subsets(robot: Robot, rewritten: Robot, domain: Domain, functions: Seq
         The functions that can be computed; subsets with others are left out.
     """
     possible = {*functions, *(("step",) if "fd" in functions else ())}
-    checked = [own for own, most in SUBSETS.items() if possible.issuperset(own) and robot.nv <= most]
-    refusals = ((own, _refusal(robot, rewritten, domain, own)) for own in checked)
-    return [f"{','.join(own)}: {text}" for own, text in refusals if text]
+    checked = [subset for subset, most in SUBSETS.items() if possible.issuperset(subset) and robot.nv <= most]
+    refusals = ((subset, _refusal(robot, rewritten, domain, subset)) for subset in checked)
+    return [f"{','.join(subset)}: {text}" for subset, text in refusals if text]
 
 
 def _refusal(robot: Robot, rewritten: Robot, domain: Domain, functions: tuple[str, ...]) -> str:

@@ -124,7 +124,7 @@ def _builds(files: Iterable[File]) -> list[Build]:
             same.setdefault((nameless, "floating"), []).append(file)
             if nameless.bodies and not nameless.floats:
                 same.setdefault((nameless, "fixed"), []).append(file)
-    return [Build(on_base(robot, base), base, tuple(own)) for (robot, base), own in same.items()]
+    return [Build(on_base(robot, base), base, tuple(copies)) for (robot, base), copies in same.items()]
 
 
 def _size(robot: Robot) -> int:
@@ -143,22 +143,22 @@ def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
     return [Row(file.name, build.base, robot.nv, robot.depth, *failed) for file in build.files]
 
 
-def remarks_of(found: Sweep) -> dict[str, list[str]]:
+def remarks_of(sweep: Sweep) -> dict[str, list[str]]:
     """Return all remarks by file: those on reading, then those of its builds."""
-    remarks = {file.name: list(file.remarks) for file in found.files}
-    for row in found.rows:
+    remarks = {file.name: list(file.remarks) for file in sweep.files}
+    for row in sweep.rows:
         remarks[row.name] += [remark for remark in row.remarks if remark not in remarks[row.name]]
-    return {name: own for name, own in remarks.items() if own}
+    return {name: lines for name, lines in remarks.items() if lines}
 
 
-def markdown(found: Sweep) -> str:
+def markdown(sweep: Sweep) -> str:
     """Return the report: the method, and tables of passing, failing and refused robots."""
-    passing = [row for row in found.rows if not row.failures]
-    failing = [row for row in found.rows if row.failures]
-    refused = [file for file in found.files if file.robot is None]
+    passing = [row for row in sweep.rows if not row.failures]
+    failing = [row for row in sweep.rows if row.failures]
+    refused = [file for file in sweep.files if file.robot is None]
     parts = [
         "# Robots",
-        _introduction(found),
+        _introduction(sweep),
         "## Passing",
         table(HEADINGS, map(_cells, passing)),
     ]
@@ -168,7 +168,7 @@ def markdown(found: Sweep) -> str:
     if refused:
         reasons = ((f"`{file.name}`", _escape(file.refusal)) for file in refused)
         parts += ["## Refused", table(("URDF", "reason"), reasons)]
-    parts += _remarks(found)
+    parts += _remarks(sweep)
     return "\n\n".join(parts) + "\n"
 
 
@@ -186,15 +186,15 @@ HEADINGS = (
 """The headings of the table of passing robots."""
 
 
-def _introduction(found: Sweep) -> str:
-    passing = sum(not row.failures for row in found.rows)
-    refused = sum(file.robot is None for file in found.files)
-    subsets = "; ".join(f"{', '.join(own)} up to {most} DoF" for own, most in SUBSETS.items())
+def _introduction(sweep: Sweep) -> str:
+    passing = sum(not row.failures for row in sweep.rows)
+    refused = sum(file.robot is None for file in sweep.files)
+    subsets = "; ".join(f"{', '.join(subset)} up to {most} DoF" for subset, most in SUBSETS.items())
     libraries = ", ".join(f"{name} {version(name)}" for name in ("pin", "numpy"))
     sentences = [
-        f"This is the report of `make sweep` on the {len(found.files)} URDF files of "
-        f"{_package(found.folder)}, read without `--strict`. {_count(refused, 'file')} refused. "
-        f"{passing} of {len(found.rows)} robots and bases pass. A robot without a moving joint is "
+        f"This is the report of `make sweep` on the {len(sweep.files)} URDF files of "
+        f"{_package(sweep.folder)}, read without `--strict`. {_count(refused, 'file')} refused. "
+        f"{passing} of {len(sweep.rows)} robots and bases pass. A robot without a moving joint is "
         "checked on a floating base only.",
         "",
         f"- *golden, Pinocchio*: the largest error of the golden model beside Pinocchio ({libraries}), which "
@@ -210,8 +210,8 @@ def _introduction(found: Sweep) -> str:
         "- The last columns: multiplications of each function in the build of all functions, without a "
         "search for cheaper frames or algorithms. The manifest has those of a build.",
         "",
-        f"The sweep took {found.seconds / 60.0:.0f} minutes in {_processes(found.jobs)}, "
-        f"{found.processor_seconds / 60.0:.0f} minutes of processor time.",
+        f"The sweep took {sweep.seconds / 60.0:.0f} minutes in {_processes(sweep.jobs)}, "
+        f"{sweep.processor_seconds / 60.0:.0f} minutes of processor time.",
     ]
     return "\n".join(sentences)
 
@@ -235,7 +235,7 @@ def _package(folder: Path) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     assert row.evaluated is not None
-    errors = [own.whole for own in row.evaluated.errors.values()]
+    errors = [figures.whole for figures in row.evaluated.errors.values()]
     operations = row.evaluated.operations
     return (
         f"`{row.name}`",
@@ -260,8 +260,8 @@ def _remarks(found: Sweep) -> list[str]:
         "what the file says but nothing computes, and which bounds stand in for limits that bound nothing "
         "(`domain:`). Where the two bases differ, the lines of both are listed.",
     ]
-    for name, own in remarks.items():
-        lines += [f"`{name}`:", "\n".join(f"- {_escape(remark)}" for remark in own)]
+    for name, of_file in remarks.items():
+        lines += [f"`{name}`:", "\n".join(f"- {_escape(remark)}" for remark in of_file)]
     return lines
 
 

@@ -72,8 +72,8 @@ def _build_rows(
     return [row | packed | {"parts": ", ".join(parts) or "none"} for row in rows]
 
 
-def _row(samples: str, steps: int, cycles: int, each: float, share: float = 0.0) -> Row:
-    return {"rollouts": samples, "steps": steps, "others": share, "cycles": cycles, "each": each}
+def _row(samples: str, steps: int, cycles: int, per_rollout: float, share: float = 0.0) -> Row:
+    return {"rollouts": samples, "steps": steps, "others": share, "cycles": cycles, "each": per_rollout}
 
 
 def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: float) -> int:
@@ -83,16 +83,16 @@ def _cycles(design: Design, simulator: Path, tasks: int, steps: int, share: floa
     """
     drawn = sample(design.robot, design.domain, tasks, np.random.default_rng(0), design.fext)
     arrays = {name: drawn[name] for name in ("q", "v", "h")} | {"tau": np.zeros((steps, design.robot.nv))}
-    own, each = prepare(design, arrays, 0), np.ones(tasks, np.int64)
+    prepared, ones = prepare(design, arrays, 0), np.ones(tasks, np.int64)
     others, loads = round(share * steps), 0
-    packets = {name: row_requests(design, own.rows, name) for name in design.interface.row_commands}
+    packets = {name: row_requests(design, prepared.rows, name) for name in design.interface.row_commands}
     places = {}
     for name, rows in packets.items():
         places[name] = loads + np.arange(len(rows))
         loads += len(rows)
     places[ROLLOUT] = starts = loads + (1 + others) * np.arange(tasks)
     packets[ROLLOUT] = rollout_requests(
-        design, own.words, steps * each, 0 * each, np.arange(tasks), states=False
+        design, prepared.words, steps * ones, 0 * ones, np.arange(tasks), states=False
     )
     if others:
         places["id"] = (starts[:, np.newaxis] + 1 + np.arange(others)).ravel()

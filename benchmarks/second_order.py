@@ -164,9 +164,9 @@ def differences_layout(rows: Rows) -> Rows:
     ]
 
 
-def _errors(found: Arrays, truth: Arrays) -> Row:
+def _errors(results: Arrays, truth: Arrays) -> Row:
     """Return the largest and root-mean-square errors of all elements, absolute and relative."""
-    pairs = [(found[name].ravel(), array.ravel()) for name, array in truth.items()]
+    pairs = [(results[name].ravel(), array.ravel()) for name, array in truth.items()]
     actual, expected = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     error = np.abs(actual - expected)
     kept = np.abs(expected) > 1e-9 * np.abs(expected).max()
@@ -197,7 +197,7 @@ def _from_first(robot: Robot, arrays: Arrays) -> Arrays:
 
     def slope(function: str, name: str, moved: str) -> Array:
         ends = [_shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
-        ahead, behind = (_evaluated(robot, function, name, own) for own in ends)
+        ahead, behind = (_evaluated(robot, function, name, states) for states in ends)
         return np.moveaxis((ahead - behind) / (2 * step), 0, -1)
 
     return {
@@ -218,7 +218,7 @@ def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
             for a in (1, -1)
             for b in (1, -1)
         ]
-        total = sum(sign * _evaluated(robot, "id", "tau", own) for sign, own in corners)
+        total = sum(sign * _evaluated(robot, "id", "tau", corner) for sign, corner in corners)
         return np.moveaxis(np.asarray(total) / (4 * step**2), (0, 1), (-2, -1))
 
     by_acceleration = slopes("a", "q")
@@ -246,9 +246,9 @@ def _shifted(robot: Robot, arrays: Arrays, shifts: list[tuple[str, float]]) -> A
 def _evaluated(robot: Robot, function: str, name: str, arrays: Arrays) -> Array:
     """Return a golden result for tasks that have several axes before those of one task."""
     lead = arrays["q"].shape[:-1]
-    flat = {own: array.reshape(-1, *array.shape[len(lead) :]) for own, array in arrays.items()}
-    found = golden.evaluate(robot, function, flat)[name]
-    return found.reshape(*lead, *found.shape[1:])
+    flat = {key: array.reshape(-1, *array.shape[len(lead) :]) for key, array in arrays.items()}
+    values = golden.evaluate(robot, function, flat)[name]
+    return values.reshape(*lead, *values.shape[1:])
 
 
 _METHODS: dict[str, Callable[[Robot, Arrays], Arrays]] = {

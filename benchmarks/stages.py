@@ -32,8 +32,8 @@ def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] 
         search = search_build(robot_of(name), options)
         for ii in among:
             chosen = _sharing(search.schedule(search.choose(ii).core, ii))
-            for own in _ways(search, ii):
-                line = _row(own, function)
+            for scheduled in _ways(search, ii):
+                line = _row(scheduled, function)
                 chooses = {"chosen": line["in_turn"] == chosen}
                 rows.append({"robot": name, "function": function, "ii": ii, **line, **chooses})
     return rows
@@ -47,15 +47,15 @@ def _ways(search: BuildSearch, ii: int) -> Iterator[Scheduled]:
             yield asked.schedule(core, ii)
 
 
-def _row(own: Scheduled, function: str) -> Row:
+def _row(scheduled: Scheduled, function: str) -> Row:
     """Return the hardware of a build, its latency, and its errors in ordinary motions."""
-    motion = own.formats.errors[function].strata["motion"]
+    motion = scheduled.formats.errors[function].strata["motion"]
     return {
-        "in_turn": _sharing(own),
-        "dsp_blocks": own.core.dsp_blocks,
-        "luts": own.estimate.luts,
-        "flip_flops": own.estimate.flip_flops,
-        "latency": own.core.latency[function],
+        "in_turn": _sharing(scheduled),
+        "dsp_blocks": scheduled.core.dsp_blocks,
+        "luts": scheduled.estimate.luts,
+        "flip_flops": scheduled.estimate.flip_flops,
+        "latency": scheduled.core.latency[function],
         "median": motion.median,
         "max": motion.max,
     }

@@ -124,11 +124,11 @@ def select_subjects(text: str) -> list[Subject]:
     InputError
         If there is none.
     """
-    found = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
-    if not found:
+    chosen = [subject for subject in subjects() if text.casefold() in str(subject).casefold()]
+    if not chosen:
         expected = "part of a line such as 'iiwa14 all II=1 18 bits xcvu9p'"
         raise InputError("only", f"no design's description contains '{text}'", expected)
-    return found
+    return chosen
 
 
 def measure_subject(subject: Subject, version: str, earlier: Sample | None = None) -> Sample:
@@ -171,8 +171,8 @@ def digest_of(verilog: str) -> str:
 def known_counts(subject: Subject, verilog: str) -> Resources | None:
     """Return a design's resources from the package's table; None if it is missing there or has changed."""
     digest = digest_of(verilog)
-    own = (design for design in calibration().designs if subject_of(design) == subject)
-    return next((design.measured for design in own if design.verilog == digest), None)
+    designs = (design for design in calibration().designs if subject_of(design) == subject)
+    return next((design.measured for design in designs if design.verilog == digest), None)
 
 
 def _count_cells(verilog: str, family: str) -> Resources:
@@ -211,14 +211,14 @@ def calibrate(
         If Yosys fails.
     """
     version = yosys_version()
-    wanted = tuple(subjects() if designs is None else designs)
-    order = tuple(dict.fromkeys((*subjects(), *wanted)))
-    found = {subject_of(design): design for design in before.designs if subject_of(design) in order}
+    chosen = tuple(subjects() if designs is None else designs)
+    order = tuple(dict.fromkeys((*subjects(), *chosen)))
+    known = {subject_of(design): design for design in before.designs if subject_of(design) in order}
     table = before
-    for number, subject in enumerate(wanted, start=1):
-        progress(f"{number} of {len(wanted)}: {subject}")
-        found[subject] = measure_subject(subject, version, found.get(subject))
-        table = fit_calibration([found[own] for own in order if own in found])
+    for number, subject in enumerate(chosen, start=1):
+        progress(f"{number} of {len(chosen)}: {subject}")
+        known[subject] = measure_subject(subject, version, known.get(subject))
+        table = fit_calibration([known[entry] for entry in order if entry in known])
         keep(table)
     return table
 
@@ -231,21 +231,21 @@ def subject_of(design: Sample) -> Subject:
 def yosys_version() -> str:
     """Return the version of Yosys."""
     text = subprocess.run([find_tool("yosys"), "-V"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"\d+\.\d+", text)
-    return found[0] if found else text.strip()
+    match = re.search(r"\d+\.\d+", text)
+    return match[0] if match else text.strip()
 
 
 def rows(table: Calibration) -> list[dict[str, Any]]:
     """Return each design with its estimated resources and those counted by Yosys."""
-    found = []
+    lines = []
     for design in table.designs:
         said = weigh(design.cells(), design.dsp_blocks, table.weights[design.target][design.core])
         row: dict[str, Any] = {"design": str(subject_of(design))}
         for resource in RESOURCES:
             estimate, counted = getattr(said, resource), getattr(design.measured, resource)
             row[resource.replace("_", " ")] = f"{estimate:,} / {counted:,}"
-        found.append(row)
-    return found
+        lines.append(row)
+    return lines
 
 
 def tables(table: Calibration) -> dict[str, list[dict[str, Any]]]:
@@ -273,7 +273,7 @@ def error_rows(table: Calibration) -> list[dict[str, Any]]:
 
 
 def _error(resource: str, errors: dict[str, dict[str, float]]) -> str:
-    own: Sequence[float] = tuple(errors[resource].values())
+    values: Sequence[float] = tuple(errors[resource].values())
     if resource in ("luts", "flip_flops"):
-        return " / ".join(f"{error:.1%}" for error in own)
-    return " / ".join(f"{error:g}" for error in own)
+        return " / ".join(f"{error:.1%}" for error in values)
+    return " / ".join(f"{error:g}" for error in values)

@@ -105,18 +105,20 @@ def measure(
         If no title contains the text, or a package that a table needs is not installed.
     """
     known = {name: TABLES[name] for name in (TABLES if among is None else among)}
-    chosen = {name: own for name, own in known.items() if only.casefold() in f"{name} {own.title}".casefold()}
+    chosen = {
+        name: entry for name, entry in known.items() if only.casefold() in f"{name} {entry.title}".casefold()
+    }
     chosen = {only: known[only]} if only in known else chosen
     if not chosen:
-        titles = ", ".join(own.title for own in known.values())
+        titles = ", ".join(entry.title for entry in known.values())
         raise InputError("only", f"no table's title contains '{only}'", f"part of {titles}")
-    for package in {package: None for own in chosen.values() for package in own.packages}:
+    for package in {package: None for entry in chosen.values() for package in entry.packages}:
         check_installed(package)
     results: dict[str, Rows] = {}
-    for name, own in chosen.items():
-        progress(own.title)
-        results[own.title] = own.rows()
-        keep(name, results[own.title])
+    for name, entry in chosen.items():
+        progress(entry.title)
+        results[entry.title] = entry.rows()
+        keep(name, results[entry.title])
     return results
 
 
@@ -148,7 +150,7 @@ def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict
 
 def lay_out(results: dict[str, Rows]) -> dict[str, Rows]:
     """Return the measured tables by title, arranged for documents."""
-    layouts = {own.title: own.layout for own in TABLES.values()}
+    layouts = {entry.title: entry.layout for entry in TABLES.values()}
     return {title: layouts[title](rows) for title, rows in results.items()}
 
 

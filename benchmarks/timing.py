@@ -72,7 +72,7 @@ class TimedLibrary:
         timing = text.render(
             header=header,
             clock="CLOCK_MONOTONIC" if threads else "CLOCK_PROCESS_CPUTIME_ID",
-            functions=[_parameters(name, real, exact, *own) for name, own in arrays.items()],
+            functions=[_parameters(name, real, exact, *sides) for name, sides in arrays.items()],
         )
         compiled = ["timing.c", *compiled_files(sources)]
         self._library = ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, compiled, flags)))
@@ -99,10 +99,12 @@ class TimedLibrary:
         inputs, outputs = self._arrays[function]
         layout = _columns if by_columns else np.ascontiguousarray
         arrays = [
-            None if own.optional else layout(tasks[own.name][:states].astype(self._dtype)) for own in inputs
+            None if array.optional else layout(tasks[array.name][:states].astype(self._dtype))
+            for array in inputs
         ]
         arrays += [
-            None if own.optional else layout(np.zeros((states, *own.shape), self._dtype)) for own in outputs
+            None if array.optional else layout(np.zeros((states, *array.shape), self._dtype))
+            for array in outputs
         ]
         pointers = [None if array is None else array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
         call = getattr(self._library, f"time_{function}")
@@ -134,12 +136,13 @@ def _parameters(
     name: str, real: str, exact: bool, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> dict[str, Any]:
     """Return a function's parameters, and its arguments for tasks in rows and in columns."""
-    both = [own.name for own in (*inputs, *outputs)]
-    rows = [f"{own.name} ? {own.name} + first * {own.size} : NULL" for own in (*inputs, *outputs)]
+    both = [array.name for array in (*inputs, *outputs)]
+    rows = [f"{array.name} ? {array.name} + first * {array.size} : NULL" for array in (*inputs, *outputs)]
     return {
         "name": name,
         "parameters": ", ".join(
-            [f"const {real} *{own.name}" for own in inputs] + [f"{real} *{own.name}" for own in outputs]
+            [f"const {real} *{array.name}" for array in inputs]
+            + [f"{real} *{array.name}" for array in outputs]
         ),
         "rows": ", ".join([*rows, "NULL"] if exact else rows),
         "columns": ", ".join(f"{array} ? {array} + first : NULL" for array in both),

@@ -192,8 +192,8 @@ def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]
     """
     named = [
         GivenElement(k, WordName.parse(element.name), element.negative)
-        for k, own in enumerate(words)
-        for element in own
+        for k, elements in enumerate(words)
+        for element in elements
     ]
     names = {element.name for element in named}
     for element in named:

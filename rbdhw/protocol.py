@@ -301,12 +301,12 @@ def header_fields(code: int, extended: bool = False) -> dict[str, int]:
 
 def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     """Return the names of the functions whose entries meet a condition, in the registry's order."""
-    return tuple(name for name, own in FUNCTIONS.items() if condition(own))
+    return tuple(name for name, entry in FUNCTIONS.items() if condition(entry))
 
 
 def staged(names: Iterable[str]) -> bool:
     """Return whether one of the functions works in several stages."""
-    return not set(functions_with(lambda own: own.stages > 1)).isdisjoint(names)
+    return not set(functions_with(lambda entry: entry.stages > 1)).isdisjoint(names)
 
 
 def any_takes(functions: Iterable[str], array: str) -> bool:
@@ -319,12 +319,12 @@ def function_giving(array: str, function: str) -> str:
 
     Otherwise no other function gives it, and ``function`` itself is returned.
     """
-    return next((name for name, own in FUNCTIONS.items() if own.outputs == (array,)), function)
+    return next((name for name, entry in FUNCTIONS.items() if entry.outputs == (array,)), function)
 
 
 FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
-    "acceleration_given": (functions_with(lambda own: "a" in own.inputs), False),
-    "inverse_given": (functions_with(lambda own: own.takes_inverse), True),
+    "acceleration_given": (functions_with(lambda entry: "a" in entry.inputs), False),
+    "inverse_given": (functions_with(lambda entry: entry.takes_inverse), True),
 }
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
 tasks must also have the option :data:`EXTENDED`."""

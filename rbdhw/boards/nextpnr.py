@@ -120,7 +120,7 @@ def seeds_from(first: int, tries: int) -> range:
 
 def best_placement(
     seeds: Sequence[int],
-    place: Callable[[int, Progress], Report],
+    run: Callable[[int, Progress], Report],
     results: Sequence[Path],
     progress: Progress = silent,
 ) -> Placed:
@@ -143,7 +143,7 @@ def best_placement(
             if best is not None:
                 step += f"; best {best[1].achieved_mhz:.1f} of {best[1].asked_mhz:g} MHz"
             progress(step)
-            report = place(seed, within(step, progress))
+            report = run(seed, within(step, progress))
             tries.append(Try(seed, report.achieved_mhz))
             if best is None or report.achieved_mhz > best[1].achieved_mhz:
                 best = seed, report
@@ -183,12 +183,12 @@ def place_and_route(
 def state_of(log: str) -> str | None:
     """Return nextpnr's step at the end of its log, with its iteration or the connections left to route."""
     for line in reversed(log.splitlines()):
-        if found := _ROUTED.match(line):
-            return f"routing, {int(found[1]):,} connections left"
-        if found := _REFINED.match(line):
-            return f"refining, iteration {found[1]}"
-        if found := _PLACED.match(line):
-            return f"placing, iteration {found[1]}"
+        if match := _ROUTED.match(line):
+            return f"routing, {int(match[1]):,} connections left"
+        if match := _REFINED.match(line):
+            return f"refining, iteration {match[1]}"
+        if match := _PLACED.match(line):
+            return f"placing, iteration {match[1]}"
     return None
 
 

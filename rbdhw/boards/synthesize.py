@@ -133,8 +133,8 @@ class _Run:
     def seeds(self, name: str, placed: bool) -> range | None:
         """Return the seeds of the placements for a device or board; None without seeded placement."""
         if not placed:
-            given = {"seed": self.seed, "tries": self.tries}
-            for option, value in given.items():
+            options = {"seed": self.seed, "tries": self.tries}
+            for option, value in options.items():
                 if value is not None:
                     raise InputError(option, f"nothing is placed for {name}", f"no --{option}")
             return None

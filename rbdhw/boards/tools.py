@@ -51,16 +51,16 @@ def find_tool(name: str) -> str:
     """
     variable = VARIABLES[name]
     if variable in os.environ:
-        found = shutil.which(os.environ[variable])
-        if found is None:
+        program = shutil.which(os.environ[variable])
+        if program is None:
             where = f"{variable}={os.environ[variable]}"
             raise InputError(where, "no such program", f"the path of {name}")
-        return found
+        return program
     beside = str(Path(sys.executable).parent)
     for candidate, path in ((f"yowasp-{name}", beside), (f"yowasp-{name}", None), (name, None)):
-        found = shutil.which(candidate, path=path)
-        if found is not None:
-            return found
+        program = shutil.which(candidate, path=path)
+        if program is not None:
+            return program
     missing = not_installed(name, "synthesis")
     raise replace(missing, remedy=f"{missing.remedy}, or set {variable} to its path")
 
@@ -72,10 +72,10 @@ def tool_version(name: str) -> str:
     """
     command = [find_tool(name), "--version"]
     status, printed = _wait_for(name, command, env=_environment({}))
-    found = VERSION.search(printed.decode(errors="replace"))
-    if status or found is None:
+    match = VERSION.search(printed.decode(errors="replace"))
+    if status or match is None:
         raise ToolError(f"{name}: {command[0]} --version prints no version; expected a working program")
-    return found[0]
+    return match[0]
 
 
 def last_line(text: str) -> str | None:
@@ -103,9 +103,9 @@ def run_tool(
     log.unlink(missing_ok=True)
 
     def watch() -> None:
-        found = state(_tail(log))
-        if found is not None:
-            progress(found)
+        step = state(_tail(log))
+        if step is not None:
+            progress(step)
 
     status, printed = _wait_for(name, command, watch, cwd=folder, env=_environment(environment or {}))
     written = log.read_bytes() if log.exists() else b""

@@ -246,10 +246,10 @@ def build_bitstream(
 
 def _setup_slack(report: Path) -> float:
     """Return the worst setup slack in ns: the first figure in the design timing summary."""
-    found = re.search(r"^ *WNS\(ns\).*\n[ -]+\n *(-?[0-9.]+)", report.read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^ *WNS\(ns\).*\n[ -]+\n *(-?[0-9.]+)", report.read_text(), re.MULTILINE)
+    if match is None:
         raise ToolError(f"vivado: {report} has no worst negative slack")
-    return float(found[1])
+    return float(match[1])
 
 
 def _resources(report: Path) -> Resources:
@@ -257,9 +257,9 @@ def _resources(report: Path) -> Resources:
     text = report.read_text()
 
     def used(site: str) -> int:
-        found = re.search(rf"^\| *{site}\*? *\| *([0-9.]+)", text, re.MULTILINE)
-        if found is None:
+        match = re.search(rf"^\| *{site}\*? *\| *([0-9.]+)", text, re.MULTILINE)
+        if match is None:
             raise ToolError(f"vivado: {report} has no line for '{site}'")
-        return math.ceil(float(found[1]))
+        return math.ceil(float(match[1]))
 
     return Resources(used("CLB LUTs"), used("CLB Registers"), used("DSPs"), used("Block RAM Tile"))

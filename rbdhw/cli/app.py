@@ -88,8 +88,8 @@ def run_commands(commands: typer.Typer, name: str) -> None:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
-        place, reason = str(error.filename or "standard output"), error.strerror or str(error)
-        _print_refusal(InputError(place, reason, "a place that can be read and written"))
+        where, reason = str(error.filename or "standard output"), error.strerror or str(error)
+        _print_refusal(InputError(where, reason, "a place that can be read and written"))
         sys.stdout = io.StringIO()  # buffered output must not fail a second time at exit
         sys.exit(BAD_INPUT)
 
@@ -178,7 +178,7 @@ def info(
     if explore:
         _explore(urdf, build, output, as_json)
         return
-    hardware = [name for name in OF_HARDWARE if name != "domain" and name in build.given]
+    hardware = [name for name in OF_HARDWARE if name != "domain" and name in build.named]
     idle = hardware + ["output"] * (output is not None)
     if idle:
         name = idle[0].replace("_", "-")
@@ -194,22 +194,22 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
 
     if output is not None:
         check_plotting(output)
-    link_alone = "bandwidth" in build.given and "ii" not in build.given
+    link_alone = "bandwidth" in build.named and "ii" not in build.named
     options, overrides = build.parse(**({"ii": LINK_PACE} if link_alone else {}))
     if options.target in PROCESSORS:
         expected = "an FPGA as the target, or no --explore"
         raise InputError("explore", f"has no effect with --target {options.target}", expected)
     kind = sets if options.several else intervals
     with show_progress() as progress:
-        found = kind.explore(urdf, options, overrides=overrides, progress=progress)
+        comparison = kind.explore(urdf, options, overrides=overrides, progress=progress)
     if output is not None:
-        plot(found, output, draw_sets if options.several else draw_intervals)
+        plot(comparison, output, draw_sets if options.several else draw_intervals)
     if as_json:
-        _print_json(found)
+        _print_json(comparison)
         return
-    for table in kind.tables(found):
+    for table in kind.tables(comparison):
         print_table(*table)
-    for remark in kind.remarks(found):
+    for remark in kind.remarks(comparison):
         print_text(remark, "  ")
 
 

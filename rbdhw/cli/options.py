@@ -46,19 +46,19 @@ class BuildArguments:
     ----------
     values
         The values of all options by their names in Python.
-    given
+    named
         The names of the options that appear on the command line.
     """
 
     values: Mapping[str, Any]
-    given: frozenset[str]
+    named: frozenset[str]
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
         """Return :func:`~rbdhw.options.arguments.given_options`, with the values ``instead`` replaced."""
         values = {**self.values, **instead}
         known = [option for option in OPTIONS if option.key in values]
-        given = [option.name for option in known if option.key in self.given]
-        return given_options({option.name: values[option.key] for option in known}, given)
+        named = [option.name for option in known if option.key in self.named]
+        return given_options({option.name: values[option.key] for option in known}, named)
 
 
 def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -66,7 +66,7 @@ def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
 
     ``command`` receives them together, as :class:`BuildArguments`.
     """
-    own = inspect.signature(command, eval_str=True).parameters
+    declared = inspect.signature(command, eval_str=True).parameters
 
     @wraps(command)
     def call(context: typer.Context, **arguments: Any) -> None:
@@ -74,9 +74,9 @@ def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:
         command(build=BuildArguments(values, _given_options(context)), **arguments)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    for name, parameter in own.items():
+    for name, parameter in declared.items():
         replaced = PARAMETERS if name == "build" else (parameter,)
-        parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in replaced]
+        parameters += [replacement.replace(kind=inspect.Parameter.KEYWORD_ONLY) for replacement in replaced]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call

@@ -23,8 +23,11 @@ def print_description(data: dict[str, Any]) -> None:
     print_text(f"{one_line(robot.name)}: {freedoms_text(robot)}, depth {robot.depth}")
     names = ("name", "kind", "link", "parent_link")
     joints = [
-        [*(one_line(own[name]) for name in names), one_line(own["mimics"]["joint"]) if own["mimics"] else ""]
-        for own in data["joints"]
+        [
+            *(one_line(joint[name]) for name in names),
+            one_line(joint["mimics"]["joint"]) if joint["mimics"] else "",
+        ]
+        for joint in data["joints"]
     ]
     print_table("joints", ["joint", "kind", "link", "parent", "mimics"], joints)
     print_coordinates(data["coordinates"], counted=bool(data["functions"]))
@@ -64,14 +67,14 @@ def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]], co
     for array, title in (("q", "configuration"), ("v", "velocity; a and tau have the same order")):
         rows = [
             [
-                f"{array}[{own['index']}]",
-                one_line(own["joint"]) + (f", {own['part']}" if own["part"] else ""),
-                own["kind"],
-                own["unit"],
-                *("-" if bound is None else f"{bound:.4g}" for bound in own["bounds"].values()),
-                ", ".join(own["travels"]) or ("no" if counted else "?"),
+                f"{array}[{coordinate['index']}]",
+                one_line(coordinate["joint"]) + (f", {coordinate['part']}" if coordinate["part"] else ""),
+                coordinate["kind"],
+                coordinate["unit"],
+                *("-" if bound is None else f"{bound:.4g}" for bound in coordinate["bounds"].values()),
+                ", ".join(coordinate["travels"]) or ("no" if counted else "?"),
             ]
-            for own in coordinates[array]
+            for coordinate in coordinates[array]
         ]
         columns = ["", "joint", "kind", "unit", "lower", "upper", "travels"]
         print_table(f"coordinates: {title}", columns, rows)

@@ -51,19 +51,19 @@ def describe(
         For a robot or an option that cannot be built.
     """
     source = load(urdf, options, progress)
-    found = countable(source, options.functions, options.algorithms)
-    options = replace(options, functions=tuple(found.functions))
-    source, trials = rooted(source, options, progress) if found.functions else (source, [])
+    counted = countable(source, options.functions, options.algorithms)
+    options = replace(options, functions=tuple(counted.functions))
+    source, trials = rooted(source, options, progress) if counted.functions else (source, [])
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
     build = _software if options.target in PROCESSORS else _accelerator
     entries, inputs, remarks = _NOTHING
-    if found.functions:
+    if counted.functions:
         entries, inputs, remarks = build(source, options, progress)
     return {
         "robot": robot_entry(source),
         **entries,
-        "omitted": _omitted(found),
+        "omitted": _omitted(counted),
         "joints": joint_entries(source),
         "coordinates": _with_bounds(coordinates_entry(source, inputs), domain),
         "roots": [vars(trial) for trial in trials],
@@ -75,12 +75,12 @@ _NOTHING: tuple[dict[str, Any], Collection[str], Sequence[str]] = {"functions": 
 """The entries of a robot of which no function is counted."""
 
 
-def _omitted(found: Countable) -> dict[str, str]:
+def _omitted(counted: Countable) -> dict[str, str]:
     """Return why each function is left out that was asked for."""
-    refused = {function: str(refusal) for function, refusal in found.refused.items()}
+    refused = {function: str(refusal) for function, refusal in counted.refused.items()}
     large = {
         function: f"about {size:,} operations, more than are counted here ({MOST_COUNTED:,})"
-        for function, size in found.large.items()
+        for function, size in counted.large.items()
     }
     return refused | large
 
@@ -143,7 +143,7 @@ def _software(
         most_traced=MOST_TRACED,
     )
     warn(model.remarks)
-    graphs = {own.function: own.graph for own in trace_sources(model, options.functions, progress)}
+    graphs = {traced.function: traced.graph for traced in trace_sources(model, options.functions, progress)}
     entries = {
         "functions": {function: operation_counts(graph) for function, graph in graphs.items()},
         "algorithms": model.choice.json(),

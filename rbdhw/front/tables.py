@@ -56,7 +56,7 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
         rows,
     )
     print_accuracy(manifest.error)
-    for formats in [own.formats for own in manifest.parts or (manifest,) if own.formats]:
+    for formats in [part.formats for part in manifest.parts or (manifest,) if part.formats]:
         print_text(f"widths: {formats.why}", INDENT)
     print_interval(manifest)
     if manifest.parts is not None:
@@ -72,11 +72,11 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
     rows = [
         [
             name,
-            f"{own.multiplications.variable + own.multiplications.constant} / {own.additions}",
-            ", ".join(array.name for array in own.inputs if not array.optional),
-            ", ".join(array.name for array in own.outputs if not array.optional),
+            f"{entry.multiplications.variable + entry.multiplications.constant} / {entry.additions}",
+            ", ".join(array.name for array in entry.inputs if not array.optional),
+            ", ".join(array.name for array in entry.outputs if not array.optional),
         ]
-        for name, own in manifest.functions.items()
+        for name, entry in manifest.functions.items()
     ]
     print_table(
         f"{one_line(manifest.robot.name)} ({freedoms_text(manifest.robot)}) "
@@ -89,15 +89,18 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
 def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
     """Print the errors of each result by stratum, its error floor and its largest step."""
     results = {
-        f"{name}.{result}": own for name, entry in errors.items() for result, own in entry.results.items()
+        f"{name}.{result}": figures
+        for name, entry in errors.items()
+        for result, figures in entry.results.items()
     }
     strata = {
-        name: {kind: (part.median, part.max) for kind, part in own.strata.items()}
-        for name, own in results.items()
+        name: {kind: (part.median, part.max) for kind, part in figures.strata.items()}
+        for name, figures in results.items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
     rows = [
-        [name, ", ".join(own.units), f"{own.step:.1e}", f"{own.floor:.2g}"] for name, own in results.items()
+        [name, ", ".join(figures.units), f"{figures.step:.1e}", f"{figures.floor:.2g}"]
+        for name, figures in results.items()
     ]
     title = (
         "errors are relative to the result's norm, or to the floor where that is larger\n"
@@ -108,10 +111,10 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
     """Print a table of errors, results by strata; its numbers are short, so that five strata fit a line."""
-    kinds = list(dict.fromkeys(kind for own in strata.values() for kind in own))
+    kinds = list(dict.fromkeys(kind for errors in strata.values() for kind in errors))
     rows = [
-        [_short_name(name), *(_short_errors(*own.get(kind, (None, None))) for kind in kinds)]
-        for name, own in strata.items()
+        [_short_name(name), *(_short_errors(*errors.get(kind, (None, None))) for kind in kinds)]
+        for name, errors in strata.items()
     ]
     print_table(title, ["", *kinds], rows)
 
@@ -140,8 +143,10 @@ def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
 
 def print_interval(manifest: Manifest) -> None:
     """Print the initiation interval, the estimated resources and the choice of the core, with the reasons."""
-    chosen, found = manifest.interval, manifest.estimate
-    taken = [f"{getattr(found, name):,} {NAMES[name]} ({share:.1%})" for name, share in found.shares.items()]
+    chosen, estimate = manifest.interval, manifest.estimate
+    taken = [
+        f"{getattr(estimate, name):,} {NAMES[name]} ({share:.1%})" for name, share in estimate.shares.items()
+    ]
     if manifest.parts is None:
         print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
     print_text(f"by estimate {', '.join(taken)} of {manifest.target}", INDENT)
@@ -224,19 +229,19 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
             f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
         )
     if "rollouts" in report:
-        own = report["rollouts"]
+        rollouts = report["rollouts"]
         title.append(
-            f"{own['tasks']:,} rollouts of {own['steps']:,} steps: {own['mismatches']:,} mismatches, "
-            f"{own['flagged']:,} flagged"
+            f"{rollouts['tasks']:,} rollouts of {rollouts['steps']:,} steps: "
+            f"{rollouts['mismatches']:,} mismatches, {rollouts['flagged']:,} flagged"
         )
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
     strata = {
         f"{name}.{result}": {
-            kind: (part["error_median"], part["error_max"]) for kind, part in own["strata"].items()
+            kind: (part["error_median"], part["error_max"]) for kind, part in figures["strata"].items()
         }
         for name, function in report["functions"].items()
-        for result, own in function["results"].items()
+        for result, figures in function["results"].items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
 

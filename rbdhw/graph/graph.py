@@ -150,12 +150,12 @@ class GraphBuilder:
 
     def constant(self, value: float, region: Region) -> Edge:
         """Return a constant edge; its node holds only the mantissa, so that 3 and -6 share one."""
-        found = self._edges.get(value)
-        if found is None:
+        edge = self._edges.get(value)
+        if edge is None:
             scale, negative, shift = mantissa(value) if value else (0.0, False, 0)
             node = self._node(Op.CONSTANT, (), scale, "", region).node
-            found = self._edges[value] = Edge(node, negative, shift)
-        return found
+            edge = self._edges[value] = Edge(node, negative, shift)
+        return edge
 
     def constant_value(self, edge: Edge) -> float | None:
         """Return the value of a constant edge, or None for any other edge."""
@@ -299,14 +299,14 @@ class GraphBuilder:
     def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> Edge:
         """Return the edge of a node without sign and shift; the node is created unless it exists."""
         key = (op, args, value, name)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = edge_of((len(self.nodes), False, 0))
+        edge = self._known.get(key)
+        if edge is None:
+            edge = self._known[key] = edge_of((len(self.nodes), False, 0))
             if op is Op.CONSTANT:
                 self._constants[len(self.nodes)] = value
-            self._plain.append(found)
+            self._plain.append(edge)
             self.nodes.append(node_of((op, args, value, name, region)))
-        return found
+        return edge
 
 
 def _exact(offset: float) -> float:

@@ -34,13 +34,13 @@ def node_values(
     graph: Graph, inputs: Mapping[str, Array], real: type[np.floating[Any]] = np.float64
 ) -> list[Array]:
     """Return the value of every node, in the graph's order and in the shape of the inputs."""
-    given = {name: np.asarray(inputs[name], dtype=real) for name in graph.inputs}
+    arrays = {name: np.asarray(inputs[name], dtype=real) for name in graph.inputs}
     full_turn = 8.0 * np.arctan(np.asarray(1.0, real))
-    shape = np.broadcast_shapes(*(own.shape for own in given.values()))
+    shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     values: list[Array] = []
     for node in graph.nodes:
         args = [edge_value(values, edge) for edge in node.args]
-        value = _evaluate(node, args, given, full_turn)
+        value = _evaluate(node, args, arrays, full_turn)
         values.append(value if value.shape == shape else np.full(shape, value))
     return values
 
@@ -52,10 +52,10 @@ def edge_value(values: list[Array], edge: Edge) -> Array:
     return values[edge.node] * math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
 
 
-def _evaluate(node: Node, args: list[Array], given: Mapping[str, Array], full_turn: Array) -> Array:
+def _evaluate(node: Node, args: list[Array], inputs: Mapping[str, Array], full_turn: Array) -> Array:
     match node.op:
         case Op.INPUT:
-            return given[node.name]
+            return inputs[node.name]
         case Op.CONSTANT:
             return np.asarray(node.value)
         case Op.ADD:

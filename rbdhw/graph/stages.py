@@ -24,14 +24,14 @@ def is_state(node: Node) -> bool:
 
 def find_states(graph: Graph) -> tuple[State, ...]:
     """Return the state of each stage; of a graph without a method in several stages none."""
-    found: dict[int, State] = {}
+    states: dict[int, State] = {}
     for node in graph.nodes:
         if is_state(node):
             number, _, stage = node.name.partition("@")
-            found.setdefault(int(stage), {})[node.name] = number
-    if len(found) < 2:
+            states.setdefault(int(stage), {})[node.name] = number
+    if len(states) < 2:
         return ()
-    later = {number for stage, state in found.items() if stage > 1 for number in state.values()}
-    rounded = set(found.setdefault(1, {}).values())
-    found[1] |= {name: name for name in later - rounded if name in graph.inputs}
-    return tuple(found[stage] for stage in sorted(found))
+    later = {number for stage, state in states.items() if stage > 1 for number in state.values()}
+    rounded = set(states.setdefault(1, {}).values())
+    states[1] |= {name: name for name in later - rounded if name in graph.inputs}
+    return tuple(states[stage] for stage in sorted(states))

@@ -139,8 +139,8 @@ class Sweeps:
 
     def branches(self, sweep: Sweep) -> bool:
         """Return whether links of a sweep read what others than the one before them hand on."""
-        own = (self.sources[name] for name in sweep.step.inputs)
-        return any(isinstance(source, Carried) and bool(source.givers) for source in own)
+        sources = (self.sources[name] for name in sweep.step.inputs)
+        return any(isinstance(source, Carried) and bool(source.givers) for source in sources)
 
     def result_name(self, link: int) -> str:
         """Return the name of a link's element of the result."""
@@ -164,10 +164,12 @@ class Sweeps:
             if self.is_result(output):
                 yield output, output, self.links - 1
 
-    def region(self, own: Region, link: int) -> Region:
+    def region(self, region: Region, link: int) -> Region:
         """Return the region of a step's node for a link: its joint, or the stage of a method in time."""
         return (
-            replace(own, joint=link) if self.each_link else replace(own, step=f"{own.step}{STAGE}{link + 1}")
+            replace(region, joint=link)
+            if self.each_link
+            else replace(region, step=f"{region.step}{STAGE}{link + 1}")
         )
 
 
@@ -179,8 +181,8 @@ def run(
     """Return the results by name; ``step`` returns the outputs of a step from its inputs."""
     outputs: dict[tuple[str, int], Array] = {}
     for sweep, link in sweeps.steps():
-        own = {name: _value(sweeps, name, sweep, link, inputs, outputs) for name in sweep.step.inputs}
-        outputs |= {(name, link): found for name, found in step(sweep, link, own).items()}
+        step_inputs = {name: _value(sweeps, name, sweep, link, inputs, outputs) for name in sweep.step.inputs}
+        outputs |= {(name, link): value for name, value in step(sweep, link, step_inputs).items()}
     return {name: outputs[output, link] for name, output, link in sweeps.results()}
 
 
@@ -234,7 +236,9 @@ def unroll(sweeps: Sweeps) -> Graph:
                     giver = source.giver(sweep, link, sweeps.links)
                     edges.append(build.constant(first, region) if giver is None else known[output, giver])
         for name, edge in sweep.step.outputs:
-            own = edge.applied(edges[edge.node])
+            result = edge.applied(edges[edge.node])
             # Shifts must not add up from step to step, beyond the range of double precision.
-            known[name, link] = build.round(own, current_region()) if abs(own.shift) > MAX_SHIFT else own
+            known[name, link] = (
+                build.round(result, current_region()) if abs(result.shift) > MAX_SHIFT else result
+            )
     return build.finish([(name, known[output, link]) for name, output, link in sweeps.results()])

@@ -60,7 +60,7 @@ class Group(Sequence[int]):
 
     def delays(self, ii: int) -> tuple[int, ...]:
         """Return by how many cycles each twin follows the first, up to whole intervals of ``ii``."""
-        return tuple((place - self.places[0]) * (ii // self.turns) for place in self.places)
+        return tuple((turn - self.places[0]) * (ii // self.turns) for turn in self.places)
 
     @property
     def taken(self) -> int:
@@ -136,9 +136,9 @@ def _order(graph: Graph, groups: dict[int, Group], states: frozenset[int]) -> tu
     order: list[int] = []
     while ready:
         first = heapq.heappop(ready)
-        own: Sequence[int] = groups.get(first, (first,))
-        order.extend(own)
-        for user in (user for i in own for user in users[i]):
+        members: Sequence[int] = groups.get(first, (first,))
+        order.extend(members)
+        for user in (user for i in members for user in users[i]):
             unit = leader.get(user, user)
             count = left if unit in groups else waiting
             count[unit] -= 1

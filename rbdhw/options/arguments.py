@@ -24,12 +24,12 @@ JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
 OF_MOUNTING = "mounting."
 
 
-def asked_build(**given: Any) -> tuple[BuildOptions, Overrides]:
+def asked_build(**arguments: Any) -> tuple[BuildOptions, Overrides]:
     """Return the build that options ask for, and the bounds of inputs that override the defaults.
 
     Parameters
     ----------
-    given
+    arguments
         The options that are given, by their names with underscores. A value is a text as on the command line,
         or an object of Python that says the same: a number, a sequence of names or numbers, or a mapping for
         ``name=number``.
@@ -39,19 +39,19 @@ def asked_build(**given: Any) -> tuple[BuildOptions, Overrides]:
     InputError
         An option or its value is unknown, not possible or without effect; or a domain file cannot be read.
     """
-    named = {_known(name): value for name, value in given.items() if value is not None}
+    named = {_known(name): value for name, value in arguments.items() if value is not None}
     typed = {name: _as_typed(BY_NAME[name], value) for name, value in named.items()}
     return given_options(typed, typed)
 
 
-def given_options(values: Mapping[str, Any], given: Iterable[str]) -> tuple[BuildOptions, Overrides]:
+def given_options(values: Mapping[str, Any], named: Iterable[str]) -> tuple[BuildOptions, Overrides]:
     """Return the build of values as the command line has them.
 
     Parameters
     ----------
     values
         The values by the options' names on the command line.
-    given
+    named
         Those that were given by name.
 
     Raises
@@ -60,7 +60,7 @@ def given_options(values: Mapping[str, Any], given: Iterable[str]) -> tuple[Buil
         As :func:`asked_build`.
     """
     options, overrides = build_options(values)
-    check_values(options, frozenset(given))
+    check_values(options, frozenset(named))
     return options, overrides
 
 
@@ -77,22 +77,22 @@ def build_options(values: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
     InputError
         A text has no meaning, or a domain file cannot be read.
     """
-    found = {option.name: values.get(option.name, option.default) for option in OPTIONS}
+    complete = {option.name: values.get(option.name, option.default) for option in OPTIONS}
     parsed = {
-        option.attribute: option.parse(found[option.name])
+        option.attribute: option.parse(complete[option.name])
         for option in OPTIONS
         if option.attribute and option.name not in JOINED
     }
-    drives = parse_drives(found["damping"] or (), found["armature"] or ())
+    drives = parse_drives(complete["damping"] or (), complete["armature"] or ())
     cores, share = parsed["cores"], parsed["fit"]
-    functions = _functions_of(found["functions"], cores)
-    if ROLLOUT not in functions and found["horizon"] is not None:
+    functions = _functions_of(complete["functions"], cores)
+    if ROLLOUT not in functions and complete["horizon"] is not None:
         raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
-    ii, pacing = parse_interval(found["ii"], found["bandwidth"], None if cores else share)
+    ii, pacing = parse_interval(complete["ii"], complete["bandwidth"], None if cores else share)
     of_mounting, of_build = _divide(parsed)
     mounting = Mounting(**of_mounting, drives=drives)
     options = BuildOptions(**of_build, functions=functions, ii=ii, pacing=pacing, mounting=mounting)
-    domain = found["domain"]
+    domain = complete["domain"]
     return options, read_overrides(domain) if domain else Overrides()
 
 

@@ -93,9 +93,9 @@ class Pacing:
     bandwidth: float | None = None
 
 
-def reason(given: object | None) -> str:
+def reason(value: object | None) -> str:
     """Return the origin of an option's value: :data:`THE_DEFAULT` for None, else :data:`ASKED_FOR`."""
-    return THE_DEFAULT if given is None else ASKED_FOR
+    return THE_DEFAULT if value is None else ASKED_FOR
 
 
 @dataclass(frozen=True)
@@ -215,9 +215,9 @@ class BuildOptions:
 
     def __post_init__(self) -> None:
         """Build ``step`` for ``rollout``, with the horizon by default."""
-        if ROLLOUT not in (*self.functions, *(name for own in self.cores for name in own.functions)):
+        if ROLLOUT not in (*self.functions, *(name for request in self.cores for name in request.functions)):
             return
-        cores = tuple(replace(own, functions=_with_steps(own.functions)) for own in self.cores)
+        cores = tuple(replace(request, functions=_with_steps(request.functions)) for request in self.cores)
         object.__setattr__(self, "functions", _with_steps(self.functions))
         object.__setattr__(self, "cores", cores)
         object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)

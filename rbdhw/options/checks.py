@@ -24,12 +24,12 @@ def check_options(options: BuildOptions) -> None:
     _check_core(options)
 
 
-def check_values(options: BuildOptions, given: Collection[str] = ()) -> None:
+def check_values(options: BuildOptions, named: Collection[str] = ()) -> None:
     """Refuse options that no build of any core and interval can satisfy, and those without effect.
 
     Parameters
     ----------
-    given
+    named
         The names of the options that were given by name.
 
     Raises
@@ -45,7 +45,7 @@ def check_values(options: BuildOptions, given: Collection[str] = ()) -> None:
     _check_cores(options)
     _check_rollouts(options)
     for option in OPTIONS:
-        option.check_effects(options, given)
+        option.check_effects(options, named)
 
 
 def _check_functions(options: BuildOptions) -> None:
@@ -99,11 +99,11 @@ def _check_cores(options: BuildOptions) -> None:
         if function not in placed:
             remedy = "add it to a core, or leave it out of --functions"
             raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
-    for own in options.each_core():
-        if own.asked_core == CHAIN_CORE:
+    for core in options.each_core():
+        if core.asked_core == CHAIN_CORE:
             remedy = "use --core chain, with --copies for several"
             raise InputError("cores", "a chain core stands alone", "pipeline, array or auto", remedy)
-        _check_core(own)
+        _check_core(core)
 
 
 def _check_mix(options: BuildOptions) -> None:

@@ -102,12 +102,12 @@ class Option:
         if self.attribute and (value := self.value(options)) is not None:
             self.check(self.name, value)
 
-    def check_effects(self, options: BuildOptions, given: Collection[str]) -> None:
+    def check_effects(self, options: BuildOptions, named: Collection[str]) -> None:
         """Refuse the option where it asks for something and has no effect.
 
         Parameters
         ----------
-        given
+        named
             The names of the options that were given by name.
 
         Raises
@@ -115,18 +115,18 @@ class Option:
         InputError
             It has no effect in this build.
         """
-        if self._is_asked(options, given):
+        if self._is_asked(options, named):
             for effect in self.effects:
                 if not effect.holds(options):
                     reason = effect.reason.format(target=options.target)
                     raise InputError(self.name, reason, effect.expected, effect.remedy)
 
-    def _is_asked(self, options: BuildOptions, given: Collection[str]) -> bool:
+    def _is_asked(self, options: BuildOptions, named: Collection[str]) -> bool:
         """Return whether the option asks for something, by its value or because it is given."""
         if not self.attribute:
-            return self.name in given
+            return self.name in named
         default = self.value(_DEFAULTS)
-        return self.value(options) != default or (self.name in given and default not in NOTHING)
+        return self.value(options) != default or (self.name in named and default not in NOTHING)
 
 
 _DEFAULTS = BuildOptions()
@@ -170,10 +170,10 @@ def distinct_names(known: Sequence[str] | None = None, what: str = "") -> Check:
     """Return a check that names differ and, if ``known`` is given, that each is known."""
 
     def check(name: str, value: Sequence[str]) -> None:
-        for place, item in enumerate(value):
+        for k, item in enumerate(value):
             if known is not None and item not in known:
                 raise InputError(name, f"'{item}' is unknown", f"some of {', '.join(known)}")
-            if item in value[:place]:
+            if item in value[:k]:
                 raise InputError(name, f"'{item}' appears twice", f"each {what} once")
 
     return check

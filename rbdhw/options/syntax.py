@@ -70,10 +70,10 @@ def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
         A name is empty, or appears twice.
     """
     names = [name for text in texts for name, _ in _words(text)]
-    for place, name in enumerate(names):
+    for k, name in enumerate(names):
         if not name:
             raise InputError("frames", "'' is not a link", "names of links")
-        if name in names[:place]:
+        if name in names[:k]:
             raise InputError("frames", f"link '{name}' appears twice", "each link once")
     return tuple(names)
 
@@ -111,7 +111,7 @@ def parse_drives(damping: Sequence[str], armature: Sequence[str]) -> Drives:
 
 
 def _parse_numbers(option: str, words: Sequence[str]) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    found: dict[str, tuple[float, ...]] = {}
+    numbers_of: dict[str, tuple[float, ...]] = {}
     for word in words:
         name, _, text = word.rpartition("=")
         try:
@@ -121,10 +121,10 @@ def _parse_numbers(option: str, words: Sequence[str]) -> tuple[tuple[str, tuple[
         if not name or not numbers or not all(map(math.isfinite, numbers)):
             expected = "JOINT=NUMBER" + (f" or {FROM_FILE}" if option == "damping" else "")
             raise InputError(option, f"'{word}' is not a joint and a number", expected)
-        if name in found:
+        if name in numbers_of:
             raise InputError(option, f"joint '{name}' appears twice", "each joint once")
-        found[name] = numbers
-    return tuple(found.items())
+        numbers_of[name] = numbers
+    return tuple(numbers_of.items())
 
 
 def parse_interval(
@@ -214,10 +214,10 @@ _CORES = (
 
 
 def _parse_core(text: str) -> CoreRequest:
-    found = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
-    if found is None:
+    match = re.fullmatch(r"([a-z0-9,]+)(?::(\d{1,6}))?(?::([a-z]+))?(?:\*(\d{1,6}))?", text)
+    if match is None:
         raise InputError("cores", f"'{text}' is not a core", _CORES)
-    functions, ii, core, copies = found.groups()
+    functions, ii, core, copies = match.groups()
     return CoreRequest(tuple(filter(None, functions.split(","))), int(ii or 1), core, int(copies or 1))
 
 

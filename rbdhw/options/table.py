@@ -130,8 +130,8 @@ _ROLLOUTS = Effect(
 )
 
 _DRIVES = {
-    "damping": of_functions(lambda own: "fext" in own.inputs and _is_first_order(own), _DEPENDS),
-    "armature": of_functions(lambda own: PARAMETERS in own.inputs and _is_first_order(own), _DEPENDS),
+    "damping": of_functions(lambda entry: "fext" in entry.inputs and _is_first_order(entry), _DEPENDS),
+    "armature": of_functions(lambda entry: PARAMETERS in entry.inputs and _is_first_order(entry), _DEPENDS),
 }
 
 
@@ -157,7 +157,9 @@ OPTIONS: tuple[Option, ...] = (
         metavar="LINKS",
         parse=lambda texts: parse_links(texts or ()),
         effects=(
-            of_functions(lambda own: "fext" in own.inputs, "no function of the build takes external forces"),
+            of_functions(
+                lambda entry: "fext" in entry.inputs, "no function of the build takes external forces"
+            ),
         ),
     ),
     Option(
@@ -185,7 +187,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.gravity",
         parse=parse_gravity,
         check=_check_gravity,
-        effects=(of_functions(lambda own: "gravity" in own.inputs, _DEPENDS),),
+        effects=(of_functions(lambda entry: "gravity" in entry.inputs, _DEPENDS),),
     ),
     Option(
         "root",
@@ -244,7 +246,9 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.time_step",
         metavar="H",
         check=positive(TIME_STEP, "s is not a step"),
-        effects=(of_functions(lambda own: own.integrates, "no function of the build takes a step in time"),),
+        effects=(
+            of_functions(lambda entry: entry.integrates, "no function of the build takes a step in time"),
+        ),
     ),
     Option(
         "horizon",
@@ -303,7 +307,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.parameters",
         metavar="LINKS",
         parse=lambda texts: parse_parameters(texts or ()),
-        effects=(of_functions(lambda own: PARAMETERS in own.inputs, _DEPENDS),),
+        effects=(of_functions(lambda entry: PARAMETERS in entry.inputs, _DEPENDS),),
     ),
     Option(
         "strict",
@@ -437,7 +441,7 @@ OPTIONS: tuple[Option, ...] = (
         "selects the smaller of these; or chain (fd of robots of many links, on the hardware of one). "
         "generate uses pipeline by default; info --explore compares pipeline and array.",
         Effect(
-            lambda options: not options.cores or any(own.core is None for own in options.cores),
+            lambda options: not options.cores or any(request.core is None for request in options.cores),
             "each core in --cores has a kind of its own",
             remedy="leave --core out",
         ),

@@ -27,13 +27,13 @@ def derivatives(builder: GraphBuilder, values: Sequence[Edge], seeds: Mapping[in
         The derivatives of some nodes along the direction. What these nodes are computed from has no effect.
         All other inputs are constant.
     """
-    found: dict[int, Edge] = {}
+    tangents: dict[int, Edge] = {}
     for i in _nodes_between(builder, [value.node for value in values], seeds):
-        change = seeds[i] if i in seeds else _tangent(builder, i, found)
+        change = seeds[i] if i in seeds else _tangent(builder, i, tangents)
         if builder.constant_value(change) != 0.0:
-            found[i] = change
+            tangents[i] = change
     zero = builder.constant(0.0, current_region())
-    return [value.applied(found.get(value.node, zero)) for value in values]
+    return [value.applied(tangents.get(value.node, zero)) for value in values]
 
 
 def gradient(
@@ -75,8 +75,8 @@ def _flows(
             adjoint = _sum(builder, [flow for _, flow in flows[i]], region)
             for k, edge in enumerate(node.args):
                 if edge.node in between:
-                    own = _times_partial(builder, i, k, edge.applied(adjoint), region)
-                    flows.setdefault(edge.node, []).append((i, own))
+                    contribution = _times_partial(builder, i, k, edge.applied(adjoint), region)
+                    flows.setdefault(edge.node, []).append((i, contribution))
     return flows
 
 

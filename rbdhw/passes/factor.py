@@ -28,9 +28,9 @@ def factor(graph: Graph) -> Graph:
         if node.op is not Op.ADD:
             moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
         elif i in roots:
-            own = [edge.applied(moved[edge.node]) for edge in terms(graph, i, roots)]
+            summands = [edge.applied(moved[edge.node]) for edge in terms(graph, i, roots)]
             once = {moved[edge.node].node for edge in terms(graph, i, roots) if graph.uses[edge.node] == 1}
-            moved[i] = _Sum(builder, once, node.region).build(own)
+            moved[i] = _Sum(builder, once, node.region).build(summands)
     return prune(builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs]))
 
 
@@ -64,13 +64,13 @@ class _Sum:
             base, coefficient = self._term(edge)
             coefficients.setdefault(base, []).append((edge, coefficient))
         collected: list[Edge] = []
-        for base, own in coefficients.items():
-            total = sum(coefficient for _, coefficient in own)
+        for base, pairs in coefficients.items():
+            total = sum(coefficient for _, coefficient in pairs)
             trivial = total == 0.0 or mantissa(total)[0] == 1.0
-            if len(own) > 1 and (trivial or any(edge.node != base for edge, _ in own)):
+            if len(pairs) > 1 and (trivial or any(edge.node != base for edge, _ in pairs)):
                 collected.append(self._builder.scale(Edge(base), total, self._region))
             else:
-                collected.extend(edge for edge, _ in own)
+                collected.extend(edge for edge, _ in pairs)
         return collected
 
     def _term(self, edge: Edge) -> tuple[int, float]:

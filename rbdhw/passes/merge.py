@@ -96,17 +96,17 @@ def _scaled(sizes: Array, shift: int) -> Array:
 
 def _divided(graph: Graph) -> list[bool]:
     """Return for each node whether a reciprocal has a part in it; the numbers of a state start anew."""
-    found: list[bool] = []
+    divided: list[bool] = []
     for node in graph.nodes:
-        known = not is_state(node) and any(found[edge.node] for edge in node.args)
-        found.append(known or node.op is Op.RECIPROCAL)
-    return found
+        known = not is_state(node) and any(divided[edge.node] for edge in node.args)
+        divided.append(known or node.op is Op.RECIPROCAL)
+    return divided
 
 
 def _steady(values: Array) -> NDArray[np.bool_]:
     """Return which nodes have the same value in all states."""
-    found: NDArray[np.bool_] = np.ptp(values, axis=1) <= TOLERANCE * np.abs(values).max(axis=1)
-    return found
+    steady: NDArray[np.bool_] = np.ptp(values, axis=1) <= TOLERANCE * np.abs(values).max(axis=1)
+    return steady
 
 
 def _constants(values: Array) -> list[float]:
@@ -128,5 +128,5 @@ def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
             one, other = (_scaled(sizes[edge.node], edge.shift) for edge in node.args)
             np.maximum(one, other, out=sizes[i])
     sums = np.array([node.op is Op.ADD for node in graph.nodes])
-    found: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)
-    return found
+    cancelling: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)
+    return cancelling

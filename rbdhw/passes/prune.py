@@ -12,28 +12,28 @@ def prune(graph: Graph) -> Graph:
     kept = alive(graph)
     if all(kept):
         return graph
-    places = [count - 1 for count in accumulate(kept)]
-    plain = [Edge(place) for place in places]
+    positions = [count - 1 for count in accumulate(kept)]
+    plain = [Edge(position) for position in positions]
 
     def move(edge: Edge) -> Edge:
         node, negative, shift = edge
-        return edge_of((places[node], negative, shift)) if negative or shift else plain[node]
+        return edge_of((positions[node], negative, shift)) if negative or shift else plain[node]
 
     nodes = [
         node_of((op, tuple([move(edge) for edge in args]), value, name, region))
-        for (op, args, value, name, region), own in zip(graph.nodes, kept, strict=True)
-        if own
+        for (op, args, value, name, region), stays in zip(graph.nodes, kept, strict=True)
+        if stays
     ]
     return Graph(tuple(nodes), tuple((name, move(edge)) for name, edge in graph.outputs))
 
 
 def alive(graph: Graph) -> list[bool]:
     """Return for each node whether an output depends on it."""
-    found = [False] * len(graph.nodes)
+    needed = [False] * len(graph.nodes)
     for _, edge in graph.outputs:
-        found[edge.node] = True
+        needed[edge.node] = True
     for i in reversed(range(len(graph.nodes))):
-        if found[i]:
+        if needed[i]:
             for edge in graph.nodes[i].args:
-                found[edge.node] = True
-    return found
+                needed[edge.node] = True
+    return needed

@@ -33,14 +33,14 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
 def reached_nodes(graph: Graph, function: str, flags: Mapping[str, bool]) -> list[bool]:
     """Return for each node whether the function's outputs depend on it, with choices by ``flags`` made."""
     decided = {i: flags[name] for name, i in graph.inputs.items() if name in flags}
-    found = [False] * len(graph.nodes)
+    reached = [False] * len(graph.nodes)
     for name, edge in graph.outputs:
-        found[edge.node] |= name.startswith(f"{function}.")
+        reached[edge.node] |= name.startswith(f"{function}.")
     for i in reversed(range(len(graph.nodes))):
-        if found[i]:
+        if reached[i]:
             args = graph.nodes[i].args
             if graph.nodes[i].op is Op.SELECT and args[0].node in decided:
                 args = args[1:2] if decided[args[0].node] else args[2:]
             for edge in args:
-                found[edge.node] = True
-    return found
+                reached[edge.node] = True
+    return reached

@@ -71,9 +71,9 @@ def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group
     def arguments(i: int) -> tuple[list[int], int]:
         return sorted(leader.get(edge.node, -1) for edge in graph.nodes[i].args), i
 
-    for lists in sorted(alike, key=lambda lists: max(own[0] for own in lists if own)):
-        places = tuple(limb for limb, own in enumerate(lists) if own)
-        for members in zip(*(sorted(own, key=arguments) for own in lists if own), strict=True):
+    for lists in sorted(alike, key=lambda lists: max(nodes[0] for nodes in lists if nodes)):
+        places = tuple(limb for limb, nodes in enumerate(lists) if nodes)
+        for members in zip(*(sorted(nodes, key=arguments) for nodes in lists if nodes), strict=True):
             leader.update(dict.fromkeys(members, members[0]))
             if len({graph.nodes[i].op for i in members}) == 1:
                 yield Group(members, places, len(lists))
@@ -106,28 +106,28 @@ class _Colours:
 
     def classes(self) -> list[list[list[int]]]:
         """Return the nodes of each colour that have a home, by limb."""
-        found: dict[Hashable, list[list[int]]] = {}
+        colours: dict[Hashable, list[list[int]]] = {}
         for i, home in enumerate(self.homes):
             if home is not None:
                 key = home.group, home.distance, self.of[i]
-                found.setdefault(key, [[] for _ in range(home.count)])[home.limb].append(i)
-        return list(found.values())
+                colours.setdefault(key, [[] for _ in range(home.count)])[home.limb].append(i)
+        return list(colours.values())
 
     def alike(self) -> list[list[list[int]]]:
         """Return the nodes of each colour by limb, if all limbs have the same number of them.
 
         Of stages two or more must have some. An input has a twin in every limb.
         """
-        found = []
+        matched = []
         for lists in self.classes():
-            sizes = [len(own) for own in lists if own]
+            sizes = [len(nodes) for nodes in lists if nodes]
             enough = len(sizes) > 1 and self._stages and not self._are_inputs(lists)
             if len(set(sizes)) == 1 and (enough or len(sizes) == len(lists)):
-                found.append(lists)
-        return found
+                matched.append(lists)
+        return matched
 
     def _are_inputs(self, lists: Sequence[Sequence[int]]) -> bool:
-        return any(self._nodes[i].op is Op.INPUT for own in lists for i in own)
+        return any(self._nodes[i].op is Op.INPUT for nodes in lists for i in nodes)
 
     def refine(self) -> None:
         """Split colours that several nodes of a limb have, as long as all limbs are split alike."""
@@ -142,7 +142,7 @@ class _Colours:
                     continue
                 split = True
                 for key, part in parts.items():
-                    members = [i for own in part for i in own]
+                    members = [i for nodes in part for i in nodes]
                     number = self._number((self.of[members[0]], key))
                     for i in members:
                         self.of[i] = number
@@ -153,8 +153,8 @@ class _Colours:
     def _parts(self, lists: Sequence[Sequence[int]]) -> dict[Hashable, list[list[int]]]:
         """Split the nodes of a colour, by limb, according to their arguments and their users in the limb."""
         parts: dict[Hashable, list[list[int]]] = {}
-        for k, own in enumerate(lists):
-            for i in own:
+        for k, nodes in enumerate(lists):
+            for i in nodes:
                 home = self.homes[i]
                 users = sorted(self.of[user] for user in self._users[i] if self.homes[user] == home)
                 key = (*self._view(i, home), *users)
@@ -172,14 +172,14 @@ class _Colours:
 
     def _home(self, i: int) -> _Home | None:
         """Return the home of a node from the homes of its arguments."""
-        found = {self.homes[argument] for argument in self._arguments[i]} - {None}
-        if len(found) < 2:
-            return next(iter(found), None)
-        far = [home for home in found if home is not None and home.distance]
+        homes = {self.homes[argument] for argument in self._arguments[i]} - {None}
+        if len(homes) < 2:
+            return next(iter(homes), None)
+        far = [home for home in homes if home is not None and home.distance]
         if len(far) == 1:
             (pair,) = far
-            near = {home.limb for home in found if home is not None and not home.distance}
-            same = all(home is not None and home.group == pair.group for home in found)
+            near = {home.limb for home in homes if home is not None and not home.distance}
+            same = all(home is not None and home.group == pair.group for home in homes)
             return pair if same and near <= {pair.limb, pair.partner} else None
         return self._pair(i) if not far and self._nodes[i].op is Op.MULTIPLY else None
 
@@ -197,7 +197,7 @@ class _Colours:
 
 def _split_alike(lists: Sequence[Sequence[int]], part: Sequence[Sequence[int]]) -> bool:
     """Return whether a part of a colour has the same number of nodes in each limb that has the colour."""
-    return len({len(some) for own, some in zip(lists, part, strict=True) if own}) == 1
+    return len({len(some) for nodes, some in zip(lists, part, strict=True) if nodes}) == 1
 
 
 def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:

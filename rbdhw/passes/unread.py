@@ -11,11 +11,11 @@ from rbdhw.passes.prune import prune
 
 def leave_out_unread(sweeps: Sweeps) -> Sweeps:
     """Return sweeps with those outputs only on which a result depends, and the sources of their inputs."""
-    outputs = {name for own in sweeps.sweeps for name, _ in own.step.outputs if sweeps.is_result(name)}
+    outputs = {name for sweep in sweeps.sweeps for name, _ in sweep.step.outputs if sweeps.is_result(name)}
     while True:
-        steps = tuple(_with_outputs(own, outputs) for own in sweeps.sweeps)
-        sources = {name: sweeps.sources[name] for own in steps for name in own.step.inputs}
-        read = {own.output for own in sources.values() if isinstance(own, Carried | Kept)}
+        steps = tuple(_with_outputs(sweep, outputs) for sweep in sweeps.sweeps)
+        sources = {name: sweeps.sources[name] for sweep in steps for name in sweep.step.inputs}
+        read = {source.output for source in sources.values() if isinstance(source, Carried | Kept)}
         if read <= outputs:
             return replace(sweeps, sweeps=steps, sources=sources)
         outputs |= read

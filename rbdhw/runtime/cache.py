@@ -35,28 +35,28 @@ def find_or_make(name: str, make: Callable[[Path], Path], folder: Path | None = 
         Where the file is kept if the user's cache cannot be used; by default a folder that only this
         process uses, and that is removed at its end.
     """
-    places = []
-    for place in _places(folder):
-        if is_whole(place / name):
-            return place / name
-        places.append(place)
+    roots = []
+    for root in _roots(folder):
+        if is_whole(root / name):
+            return root / name
+        roots.append(root)
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         made = make(Path(work))
-        for place in places[:-1]:
+        for root in roots[:-1]:
             try:
-                keep(made, place / name)
+                keep(made, root / name)
             except OSError:
                 continue
-            return place / name
-        keep(made, places[-1] / name)
-    return places[-1] / name
+            return root / name
+        keep(made, roots[-1] / name)
+    return roots[-1] / name
 
 
-def _places(folder: Path | None) -> Iterator[Path]:
+def _roots(folder: Path | None) -> Iterator[Path]:
     """Yield the folders in which a file may be, the last of which can be written."""
-    own = user_cache()
-    if own is not None:
-        yield own
+    root = user_cache()
+    if root is not None:
+        yield root
     yield folder or process_folder()
 
 
@@ -108,18 +108,18 @@ def is_whole(file: Path) -> bool:
         return False
 
 
-def keep(made: Path, place: Path) -> None:
+def keep(made: Path, path: Path) -> None:
     """Copy a file to its place in a cache atomically, and write its digest beside it.
 
     Another process may do the same at the same time.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    copy, digest = aside(place.parent), aside(place.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    copy, digest = aside(path.parent), aside(path.parent)
     try:
         shutil.copy(made, copy)  # a program remains executable
         digest.write_text(_digest(copy), encoding="ascii")
-        copy.replace(place)
-        digest.replace(_beside(place))
+        copy.replace(path)
+        digest.replace(_beside(path))
     finally:
         copy.unlink(missing_ok=True)
         digest.unlink(missing_ok=True)

@@ -57,10 +57,10 @@ def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> lis
     units: list[Unit] = []
     groups = [group for group in problem.groups if problem.steps[group[0]].resource is resource]
     for turns, taken in sorted({(group.turns, group.taken) for group in groups}):
-        own = [group for group in groups if (group.turns, group.taken) == (turns, taken)]
-        pool = _Pool(problem, problem.limit(problem.steps[own[0][0]]), problem.ii // turns)
-        own.sort(key=lambda group: (problem.steps[group[0]].region, starts[group[0]]))
-        for steps in _couples(own, starts, problem.ii) if taken < turns else map(tuple, own):
+        alike = [group for group in groups if (group.turns, group.taken) == (turns, taken)]
+        pool = _Pool(problem, problem.limit(problem.steps[alike[0][0]]), problem.ii // turns)
+        alike.sort(key=lambda group: (problem.steps[group[0]].region, starts[group[0]]))
+        for steps in _couples(alike, starts, problem.ii) if taken < turns else map(tuple, alike):
             pool.place({starts[i] % problem.ii: i for i in steps})
         units += [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
     return units

@@ -34,10 +34,10 @@ def schedule(problem: Problem) -> Schedule:
         if not added:
             break
         known = Schedule(shorten(held, list_schedule(held)).starts[added:])
-        found = separate(problem, frames, known)
-        if last_cycle(problem, found) >= last_cycle(problem, best):
+        candidate = separate(problem, frames, known)
+        if last_cycle(problem, candidate) >= last_cycle(problem, best):
             break
-        best = found
+        best = candidate
     return best
 
 
@@ -72,8 +72,8 @@ def _urgency(problem: Problem, users: list[list[int]]) -> list[float]:
     urgency = [0.0] * len(problem.groups)
     for g in TopologicalSorter(dict(enumerate(users))).static_order():  # users first
         step = problem.steps[problem.groups[g][0]]
-        own = step.delay + step.latency * problem.period
-        urgency[g] = own + max((urgency[user] for user in users[g]), default=0.0)
+        duration = step.delay + step.latency * problem.period
+        urgency[g] = duration + max((urgency[user] for user in users[g]), default=0.0)
     return urgency
 
 

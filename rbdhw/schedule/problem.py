@@ -45,14 +45,14 @@ def problem(
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
-    found = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
+    unlimited = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
     filled: Counter[tuple[Resource, int, int]] = Counter()
-    for step in (steps[group[0]] for group in found.groups):
+    for step in (steps[group[0]] for group in unlimited.groups):
         if step.resource is not None:
             filled[step.resource, step.limbs, step.taken] += step.taken
     limits = {resource: math.ceil(filled[resource, 1, 1] / ii) for resource in Resource}
     shared = {pool: math.ceil(number / ii) for pool, number in filled.items() if pool[1] > 1}
-    return replace(found, limits=limits, limb_limits=shared)
+    return replace(unlimited, limits=limits, limb_limits=shared)
 
 
 def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:

@@ -46,8 +46,8 @@ def shared_words(program: ChainProgram, schedule: ChainSchedule, sweep: int) -> 
     A step that enters in window ``e`` reads in the one before, and a task starts every ``links`` windows.
     """
     sweeps, inputs = program.steps.sweeps, program.steps.program.inputs
-    own = sweeps.sweeps[sweep].step.inputs
-    words = tuple(w for w in inputs if w.name in own and isinstance(sweeps.sources[w.name], Shared))
+    names = sweeps.sweeps[sweep].step.inputs
+    words = tuple(w for w in inputs if w.name in names and isinstance(sweeps.sources[w.name], Shared))
     if not words:
         return None
     links, time = schedule.links, schedule.sweeps[sweep]

@@ -25,18 +25,18 @@ def use_adders(
     group_of = {value: group for group in twins for value in group}
     for step in steps:
         group = group_of.get(step.results[0]) or Group.whole(*step.results[:1])
-        found = _adders(program, group)
-        if found is None or step.resource is None:
+        adders = _adders(program, group)
+        if adders is None or step.resource is None:
             yield step
             continue
         ports = program.port_widths if step.resource is Resource.MULTIPLIER else program.wide_port_widths
         filled = group.taken == ii
         price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
-        delay = target.delays.add * found.levels
+        delay = target.delays.add * adders.levels
         check = target.delays.check if program.operations[step.results[0]].checked else 0.0
         choice = target.delays.select if len(group) > 1 else 0.0
         fits = choice + delay + target.delays.check <= period
-        if found.bits <= price and fits and choice + delay <= step.latency * period + step.delay:
+        if adders.bits <= price and fits and choice + delay <= step.latency * period + step.delay:
             yield replace(step, resource=None, setup=delay + check, latency=0, delay=delay, registered=False)
         else:
             yield step

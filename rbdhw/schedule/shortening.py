@@ -79,11 +79,11 @@ def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: boo
     highest = max(ends, default=0)
     while soonest < highest:
         middle = (soonest + highest) // 2
-        found = StartSearch(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
-        if found is None:
+        shorter = StartSearch(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
+        if shorter is None:
             soonest = middle + 1
         else:
-            best, ends = found, network.ends(found)
+            best, ends = shorter, network.ends(shorter)
             highest = max(ends)
     return best
 
@@ -100,25 +100,29 @@ class Network:
         self.after: list[list[Dependence]] = [[] for _ in self.groups]
         steps = [[problem.steps[i] for i in group] for group in self.groups]
         self.delays = [group.delays(problem.ii) for group in self.groups]
-        self.length = [own[0].latency + delays[-1] for own, delays in zip(steps, self.delays, strict=True)]
+        self.length = [
+            members[0].latency + delays[-1] for members, delays in zip(steps, self.delays, strict=True)
+        ]
         self.room = [
-            0 if any(s.registered for s in own) else max(0, period - max(_picoseconds(s.setup) for s in own))
-            for own in steps
+            0
+            if any(s.registered for s in members)
+            else max(0, period - max(_picoseconds(s.setup) for s in members))
+            for members in steps
         ]
         self.pools = [None if s.resource is None else _pool(problem, s) for s, *_ in steps]
         self._connect()
 
     def _connect(self) -> None:
-        place = {
+        position_of = {
             i: (g, later)
             for g, group in enumerate(self.groups)
             for i, later in zip(group, self.delays[g], strict=True)
         }
         producer = self.problem.producer
         for i, step in enumerate(self.problem.steps):
-            user, later = place[i]
+            user, later = position_of[i]
             for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):
-                maker, earlier = place[j]
+                maker, earlier = position_of[j]
                 made = self.problem.steps[j]
                 distance, delay = made.latency + earlier - later, _picoseconds(made.delay)
                 self.before[user].append(Dependence(maker, distance, delay, made.latency > 0))
@@ -126,9 +130,9 @@ class Network:
 
     def ends(self, schedule: Schedule) -> list[int]:
         """Return the cycle of each group's last result; a group that others use gets the overall last one."""
-        own = [schedule.starts[group[0]].cycle + self.length[g] for g, group in enumerate(self.groups)]
-        last = max(own, default=0)
-        return [last if self.after[g] else end for g, end in enumerate(own)]
+        ends = [schedule.starts[group[0]].cycle + self.length[g] for g, group in enumerate(self.groups)]
+        last = max(ends, default=0)
+        return [last if self.after[g] else end for g, end in enumerate(ends)]
 
     def unlimited_ends(self) -> list[int]:
         """Return the cycle of each group's last result with unlimited units."""

@@ -31,8 +31,8 @@ def find_frames(problem: Problem) -> list[int]:
         return [0] * len(problem.steps)
     producer = problem.producer
     group_of = {i: group for group in problem.groups for i in group}
-    place = {i: k for group in problem.groups for i, k in zip(group, group.places, strict=True)}
-    frames = [place[i] for i in range(len(problem.steps))]
+    turn_of = {i: k for group in problem.groups for i, k in zip(group, group.places, strict=True)}
+    frames = [turn_of[i] for i in range(len(problem.steps))]
     changed = True
     while changed:
         changed = False
@@ -41,7 +41,7 @@ def find_frames(problem: Problem) -> list[int]:
             if least > frames[i]:
                 changed = True
                 for member in group_of[i]:
-                    frames[member] = least + place[member] - place[i]
+                    frames[member] = least + turn_of[member] - turn_of[i]
     return frames
 
 
@@ -50,9 +50,9 @@ def within_frames(problem: Problem, frames: Sequence[int]) -> Problem:
     producer = problem.producer
     steps = tuple(
         replace(
-            step, operands=tuple(v for v in step.operands if v in producer and frames[producer[v]] == own)
+            step, operands=tuple(v for v in step.operands if v in producer and frames[producer[v]] == frame)
         )
-        for step, own in zip(problem.steps, frames, strict=True)
+        for step, frame in zip(problem.steps, frames, strict=True)
     )
     return replace(problem, steps=steps)
 
@@ -86,9 +86,9 @@ def hold_back(problem: Problem, frames: Sequence[int], known: Schedule) -> tuple
     unused = 1 + max(value for step in problem.steps for value in (*step.results, *step.operands))
     steps, added = list(inside.steps), []
     for value, (i, moment) in enumerate(waiting.items(), unused):
-        own = steps[i]
-        added.append(Step((value,), (), own.region, None, 0.0, moment.cycle, moment.offset))
-        steps[i] = replace(own, operands=(*own.operands, value))
+        held = steps[i]
+        added.append(Step((value,), (), held.region, None, 0.0, moment.cycle, moment.offset))
+        steps[i] = replace(held, operands=(*held.operands, value))
     return replace(inside, steps=(*added, *steps)), len(added)
 
 
@@ -101,12 +101,12 @@ def _latest(inside: Problem, known: Schedule) -> list[Time]:
     """Return the latest start of each step with which no result is later than the last one of a schedule."""
     network = Network(inside)
     late, end = [0] * len(network.groups), max(network.ends(known))
-    found = [Time(0, 0.0)] * len(inside.steps)
+    latest = [Time(0, 0.0)] * len(inside.steps)
     for g in reversed(range(len(late))):
         late[g] = network.latest(g, late, end)
         for i, later in zip(network.groups[g], network.delays[g], strict=True):
-            found[i] = Time(late[g] // network.cycle + later, late[g] % network.cycle / PICOSECONDS)
-    return found
+            latest[i] = Time(late[g] // network.cycle + later, late[g] % network.cycle / PICOSECONDS)
+    return latest
 
 
 def _distance(problem: Problem, frames: Sequence[int], made: Sequence[Time], read: Sequence[Time]) -> int:

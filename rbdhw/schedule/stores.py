@@ -59,9 +59,9 @@ def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
     for sweep, time in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
         order = sweep.order(links)
         reads = [time.enters(link, links) for link in order]
-        given = [name for name in sweep.step.inputs if isinstance(steps.sweeps.sources[name], Given)]
-        if given:
-            words = tuple(inputs[name] for name in given)
+        brought = [name for name in sweep.step.inputs if isinstance(steps.sweeps.sources[name], Given)]
+        if brought:
+            words = tuple(inputs[name] for name in brought)
             yield _store(TASK, sweep.name, words, reads, [arrive[link] for link in order])
         for earlier, ready in zip(steps.sweeps.sweeps, schedule.sweeps, strict=True):
             words = tuple(inputs[name] for name in _kept(program, earlier, sweep))

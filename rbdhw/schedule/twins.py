@@ -25,7 +25,7 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
         for turn in turns:
             if turn is not None:
                 angles.setdefault(turn, set()).add(turns)
-    twofold = {turn for turn, found in angles.items() if len(found) > 1}
+    twofold = {turn for turn, sequences in angles.items() if len(sequences) > 1}
     grouped = {i for group in kept for i in group}
     loose = {_turn(operation) for i, operation in enumerate(program.operations) if i not in grouped}
     broken = twofold | loose - {None}
@@ -38,15 +38,15 @@ def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:
 
 def _result_turns(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
     """Yield groups of sums of one operand, which copy or negate results, if the operands are twins."""
-    found: dict[int, list[int]] = {}
+    sums_of: dict[int, list[int]] = {}
     known = {i for group in groups for i in group}
     for i, operation in enumerate(program.operations):
         if operation.kind is Kind.ADD and len(operation.operands) == 1 and i not in known:
-            found.setdefault(operation.operands[0].value, []).append(i)
+            sums_of.setdefault(operation.operands[0].value, []).append(i)
     for group in groups:
-        own = [found.get(value, []) for value in group]
-        if all(len(sums) == 1 for sums in own):
-            yield group.with_members(sums[0] for sums in own)
+        candidates = [sums_of.get(value, []) for value in group]
+        if all(len(sums) == 1 for sums in candidates):
+            yield group.with_members(sums[0] for sums in candidates)
 
 
 def _turn(operation: Operation) -> tuple[object, ...] | None:
@@ -116,4 +116,4 @@ def _in_one_line(operands: Group, twins: Group | None) -> bool:
     if twins is None or twins.turns != operands.turns:
         return False
     line = dict(zip(twins.places, twins, strict=True))
-    return all(line.get(place) == value for value, place in zip(operands, operands.places, strict=True))
+    return all(line.get(turn) == value for value, turn in zip(operands, operands.places, strict=True))

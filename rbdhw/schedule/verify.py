@@ -72,13 +72,13 @@ def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> Non
             raise ScheduleError(f"value {group[0]}: {reason}")
         if not 0 <= group.places[0] < group.places[-1] < group.turns:
             raise ScheduleError(f"value {group[0]}: its twins have no places among {group.turns}")
-        for value, place in zip(group.members, group.places, strict=True):
+        for value, turn in zip(group.members, group.places, strict=True):
             if limbs[value] != group.turns or value in seen:
                 raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins in exactly one group")
             seen.add(value)
-            (cycle, offset), (own, its) = stands[group[0]], stands[value]
-            apart = (place - group.places[0]) * problem.ii // group.turns
-            if (own - cycle) % problem.ii != apart or its != offset:
+            (first, offset), (second, other) = stands[group[0]], stands[value]
+            apart = (turn - group.places[0]) * problem.ii // group.turns
+            if (second - first) % problem.ii != apart or other != offset:
                 raise ScheduleError(f"value {value}: is not {apart} slots after its twin {group[0]}")
     alone = [value for value, count in limbs.items() if count > 1 and value not in seen]
     if alone:
@@ -87,10 +87,10 @@ def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> Non
 
 def _verify_empty_turns(problem: Problem, schedule: Schedule, load: dict[Slot, int]) -> None:
     """Check that there are units enough if each group keeps the turns of its missing twins for itself."""
-    place = {value: i for i, step in enumerate(problem.steps) for value in step.results}
+    index_of = {value: i for i, step in enumerate(problem.steps) for value in step.results}
     seen: set[tuple[int, ...]] = set()
     for group in problem.twins:
-        steps = tuple(place[value] for value in group)
+        steps = tuple(index_of[value] for value in group)
         step = problem.steps[steps[0]]
         if step.resource is None or steps in seen:
             continue

@@ -121,6 +121,6 @@ def test_a_command_receives_them_together_with_the_names_of_those_given():
     app(["robot", "--width", "18", "--seed", "0", "--as-json"], standalone_mode=False)
     ((urdf, build, as_json),) = seen
     assert (urdf, as_json) == ("robot", True)
-    assert build.given == {"width", "seed"}
+    assert build.named == {"width", "seed"}
     assert set(build.values) == set(KEYS)
     assert build.parse()[0] == BuildOptions(functions=DEFAULT_FUNCTIONS, width=18)

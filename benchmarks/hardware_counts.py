@@ -7,9 +7,9 @@ from typing import Any
 
 from benchmarks.builds import ALL, graph_of, plan_of, robot_of
 from benchmarks.rows import Row, Rows, by_function, robot_label
+from rbdhw.cores.pipeline.cells import counts
 from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
-from rbdhw.estimate.core import counts
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.functions import unmerged
 from rbdhw.passes.factor import factor

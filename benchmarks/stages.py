@@ -8,8 +8,8 @@ from dataclasses import replace
 from benchmarks.builds import robot_of
 from benchmarks.integrators import BITS
 from benchmarks.rows import Row, Rows
-from rbdhw.cores.loop import LoopCore
-from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.cores.pipeline.core import PipelineCore
+from rbdhw.cores.steps.loop import LoopCore
 from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.plan import Scheduled
 from rbdhw.explore.search import BuildSearch

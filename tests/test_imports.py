@@ -100,7 +100,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.lower",
     ),
     "schedule": ("errors", "scalar", "graph", "target", *FORMATS, "fixed.step_program"),
-    "array": ("errors", "target", *FORMATS, "fixed.fusion"),
     "rtl": (
         "errors",
         "verilog_names",
@@ -116,8 +115,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "fixed.normal",
         "fixed.fusion",
         "schedule.model",
-        "array.model",
-        "array.memories",
         *CHAIN,
     ),
     "estimate": (
@@ -128,8 +125,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         *ROLLOUTS,
         "fixed.normal",
         "fixed.fusion",
-        "array.model",
-        "array.memories",
         "schedule.model",
         *CHAIN,
         "rtl.multiplexer",
@@ -201,11 +196,11 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "target",
         "scalar",
         "graph",
-        "fixed.program",
+        *FORMATS,
+        "fixed.fusion",
         "fixed.step_program",
         "model.interface",
         "schedule",
-        "array",
         "rtl",
         "estimate",
     ),
@@ -329,7 +324,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 
 # Libraries that stay in their corner.
 USED_ONLY_IN: dict[str, tuple[str, ...]] = {
-    "amaranth": ("rtl", "boards"),
+    "amaranth": ("rtl", "cores", "boards"),
     "amaranth_boards": ("boards",),
     "cocotb": ("sim",),
     "cocotb_tools": ("sim",),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
-from rbdhw.cores.pipeline import schedule_pipeline
+from rbdhw.cores.pipeline.core import schedule_pipeline
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.overrides import JointBounds, Overrides

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from rbdhw.arrays import is_optional
-from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.traffic import Traffic, link_entry, traffic
 from rbdhw.emit.accuracy import error_entry, formats_entry

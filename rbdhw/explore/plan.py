@@ -8,7 +8,7 @@ from typing import Any
 
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
-from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.domain.bounds import Domain
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval

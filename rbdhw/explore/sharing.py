@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rbdhw.cores.pipeline import PipelineCore
+from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.stage_sharing import StageGroup, find_shared_stages
 from rbdhw.fixed.program import Kind

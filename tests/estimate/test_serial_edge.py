@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rbdhw.cores.chain import ChainCore
+from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.model.interface import FunctionWords, Interface

@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.rtl.core import PipelineComponent
+from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.schedule.model import Resource
 from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import bound_of, random_words

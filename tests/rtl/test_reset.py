@@ -14,12 +14,12 @@ import pytest
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
+from rbdhw.cores.array.component import ArrayComponent
+from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.fixed.program import Program
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import FUNCTIONS as ARRAYS
-from rbdhw.rtl.array import ArrayComponent
 from rbdhw.rtl.completion import streams
-from rbdhw.rtl.core import PipelineComponent
 from rbdhw.rtl.shell import Accelerator
 from tests.rtl import test_shell_floating as singles
 from tests.support.array_programs import array_of, mixed

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from rbdhw.cores.loop import LoopCore
+from rbdhw.cores.steps.loop import LoopCore
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.shared_words import shared_words

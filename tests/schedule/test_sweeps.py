@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.cores.chain import ChainCore
+from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.schedule.stores import OUTPUT, TASK, lookups, stores
 from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
 from rbdhw.target import target

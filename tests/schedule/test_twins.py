@@ -8,9 +8,9 @@ from functools import cache
 
 import pytest
 
-from rbdhw.cores.pipeline import core_cost, schedule_pipeline
+from rbdhw.cores.pipeline.cells import counts
+from rbdhw.cores.pipeline.core import core_cost, schedule_pipeline
 from rbdhw.errors import InputError
-from rbdhw.estimate.core import counts
 from rbdhw.estimate.model import load
 from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rbdhw.array.annealing import anneal
-from rbdhw.array.build import timing
-from rbdhw.array.jobs import jobs
-from rbdhw.array.model import ArrayResource, ArraySchedule, Constant, Job, Term
-from rbdhw.array.placement import place_jobs
-from rbdhw.array.verify import verify
+from rbdhw.cores.array.annealing import anneal
+from rbdhw.cores.array.build import timing
+from rbdhw.cores.array.jobs import jobs
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule, Constant, Job, Term
+from rbdhw.cores.array.placement import place_jobs
+from rbdhw.cores.array.verify import verify
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.program import Program

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from rbdhw.cores.pipeline import schedule_pipeline
+from rbdhw.cores.pipeline.core import schedule_pipeline
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample

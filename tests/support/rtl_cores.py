@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from amaranth.sim import Simulator
 
+from rbdhw.cores.array.component import ArrayComponent
+from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
-from rbdhw.rtl.array import ArrayComponent
-from rbdhw.rtl.core import PipelineComponent
 from rbdhw.schedule.model import Bound
 
 

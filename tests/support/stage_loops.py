@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rbdhw.cores.loop import LoopCore
+from rbdhw.cores.steps.loop import LoopCore
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import LOOP, BuildOptions

@@ -1,0 +1,98 @@
+"""The cells of an array: accumulators, operand memories with multiplexers, delay lines, and units."""
+
+from __future__ import annotations
+
+from rbdhw.cores.array.memories import Contents, block_memories, contents, outputs
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.cores.pipeline.cells import function_cells, line
+from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
+from rbdhw.fixed.fusion import GUARD_BITS
+from rbdhw.fixed.program import Program
+from rbdhw.rtl.multiplexer import tables
+from rbdhw.schedule import model
+from rbdhw.schedule.model import stage
+from rbdhw.target import Target
+
+SUM_HEAD = 6
+"""The approximate number of bits of an accumulator's sum above its result."""
+
+CONTROL_BITS = 8
+"""The bits of the counters and registers that control a memory or an accumulator."""
+
+
+def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[str, Cells]:
+    """Return the cells of an array, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+    fabric = FABRICS[device.family]
+    width = max(program.port_widths)
+    total = width + GUARD_BITS + SUM_HEAD
+    arithmetic, selection, units = Cells(), Cells(), Cells()
+    for unit, resource in enumerate(array.units):
+        if resource is ArrayResource.ACCUMULATOR:
+            shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
+            arithmetic += Cells(total, 2.0 * total)
+            selection += Cells(_multiplexers(fabric, len(shifts), total), CONTROL_BITS)
+            selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
+        elif resource is ArrayResource.SOURCE:
+            words = len(array.steps_of[unit])
+            selection += Cells(_multiplexers(fabric, words, width), words * width)
+        else:
+            kind = model.Resource(resource.value)
+            units += function_cells(program, kind, fabric)
+    waiting = _delay_memories(program, array, device, fabric)
+    held = contents(array)
+    blocks = block_memories(array, held, array.block_rams)
+    for port, own in held.items():
+        inputs = len(outputs(array, port))
+        selection += Cells(_multiplexers(fabric, inputs, width))
+        waiting += _memory(array, own, inputs, port in blocks, width, fabric)
+    return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
+
+
+def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
+    """Return the DSP blocks of accumulators and of the units for sines and reciprocals."""
+    products = {
+        ArrayResource.ACCUMULATOR: (program.port_widths,),
+        ArrayResource.TRIGONOMETRY: program.trigonometry.multipliers,
+        ArrayResource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
+        ArrayResource.SOURCE: (),
+    }
+    return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
+
+
+def _multiplexers(fabric: Fabric, choices: int, width: int) -> float:
+    """Return the look-up tables of a multiplexer, in the family's own cells if it is built from them."""
+    return float(tables(choices) * width) if fabric.joined else fabric.multiplexer(choices, width)
+
+
+def _memory(
+    array: ArraySchedule, held: Contents, inputs: int, block: bool, width: int, fabric: Fabric
+) -> Cells:
+    """Return the cells of an operand memory with its addresses and input by slot, or of a constant table."""
+    if not inputs:
+        return Cells(fabric.constants(array.ii, width), float(width))
+    address = held.slot_bits(array.ii)
+    told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
+    cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
+    if block:
+        return cells + Cells(block_rams=held.blocks(array.ii) * fabric.tables[0].takes.block_rams)
+    return cells + fabric.distributed(width, held.depth(array.ii))
+
+
+def _delay_memories(program: Program, array: ArraySchedule, device: Target, fabric: Fabric) -> Cells:
+    """Return the cells of results that wait for the last of their function, and of outputs that are kept."""
+    cells = Cells()
+    stages: dict[int, set[int]] = {}
+    for function, words in program.outputs.items():
+        for word in words:
+            step = array.producer.get(word.value)
+            ready = step.ready if step else 0
+            stages.setdefault(word.value, set()).add(stage(array.latency[function] - ready, array.ii))
+    for value, read in stages.items():
+        width = program.operations[value].format.width
+        cells += line(width, sorted(read), device.memory_stages, fabric)
+    latest: dict[tuple[int, int], int] = {}
+    for row in array.writes.values():
+        for write in row.values():
+            key = write.output.unit, write.output.result
+            latest[key] = max(latest.get(key, 0), write.output.delay)
+    return cells + Cells(flip_flops=float(sum(latest.values()) * max(program.port_widths)))

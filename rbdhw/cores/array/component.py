@@ -1,0 +1,320 @@
+"""The array core: accumulators, trigonometry and reciprocal units, and their operand memories."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, signed
+
+from rbdhw.cores.array.accumulator import Accumulator, TermControl, sum_bits
+from rbdhw.cores.array.control import Sequencer, places
+from rbdhw.cores.array.memories import block_memories, contents, outputs
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule, ArrayStep, Output, Port
+from rbdhw.cores.array.operand_memory import OperandMemory
+from rbdhw.fixed.fusion import GUARD_BITS
+from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
+from rbdhw.rtl.arithmetic import align, saturate, split_sum
+from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.multiplexer import multiplex
+from rbdhw.rtl.overflow import gather_overflows
+from rbdhw.rtl.reciprocal import ReciprocalUnit
+from rbdhw.rtl.trigonometry import TrigonometryUnit, register
+from rbdhw.rtl.values import value_names
+from rbdhw.schedule.model import stage
+from rbdhw.target import Primitive
+
+
+class ArrayComponent(CorePorts):
+    """A core of units that the jobs of a task share.
+
+    Parameters
+    ----------
+    program, array
+        The computation, and its schedule on the units.
+    memory_stages
+        The shortest delay line of a result that uses a memory.
+    primitive
+        The device's multiplier block; without it the RTL is portable, with the same results.
+    """
+
+    def __init__(
+        self,
+        *,
+        program: Program,
+        array: ArraySchedule,
+        memory_stages: int,
+        primitive: Primitive | None = None,
+    ) -> None:
+        self.array = array
+        self.primitive = primitive
+        self._memory_stages = memory_stages
+        self._names = value_names(program, range(len(program.operations)), {})
+        self._contents = contents(array)
+        self._blocks = block_memories(array, self._contents, array.block_rams)
+        super().__init__(program, array.ii, array.latency)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        self._slots = Signal(self.ii, name="slots", init=1)
+        m.d.sync += self._slots.eq(self._slots.rotate_left(1))
+        m.d.comb += self.phase_zero.eq(self._slots[0])
+        self._words = self._decode(m)
+        self._results: dict[tuple[int, int], Signal] = {}
+        self._overflows: dict[int, Signal] = {}
+        memories: dict[Port, OperandMemory] = {}
+        for unit, resource in enumerate(self.array.units):
+            ports = [port for port in self._contents if port.unit == unit]
+            turns = max((self._contents[port].turns for port in ports), default=1)
+            sequencer = Sequencer(m, f"unit_{unit}", self.ii, turns)
+            for port in ports:
+                memories[port] = self._memory(m, port, sequencer)
+            self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])
+        self._connect(m, memories)
+        self._encode(m)
+        return m
+
+    def _decode(self, m: Module) -> dict[int, Any]:
+        """Return the words and flags of the task that starts in this cycle, by value."""
+        slots = split_sum(m, self.payload, self.program.slots)
+        words = {
+            word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
+        }
+        raised = {flag.value: (flag.name, self.flag_raised(flag)) for flag in self.program.flags}
+        names = {word.value: word.name for word in self.program.inputs}
+        raised |= {value: (names[value], words[value][0]) for value in self.program.choosing_words}
+        for flag, (name, bit) in raised.items():
+            for value, own in ((flag, bit), (~flag, ~bit)):
+                words[value] = Signal(signed(2), name=f"flag_{name}_{value < 0:d}")
+                m.d.comb += words[value].eq(Cat(own, Const(0, 1)))
+        return words
+
+    def _operation(self, value: int) -> Operation:
+        return self.program.operations[value]
+
+    def _width(self, value: int) -> int:
+        """Return the width of a value; copies are as wide as an accumulator's results."""
+        if value < 0:
+            return self._operation(~value).format.width
+        if value >= len(self.program.operations):
+            return max(self.program.port_widths)
+        return self._operation(value).format.width
+
+    def _memory(self, m: Module, port: Port, sequencer: Sequencer) -> OperandMemory:
+        writes = self.array.writes.get(port, {})
+        held = self._contents[port]
+        constants = [integer.bit_length() + 1 for integer in held.constants]
+        width = max([*(self._width(write.value) for write in writes.values()), *constants], default=2)
+        memory = OperandMemory(
+            width=width,
+            ii=self.ii,
+            contents=held,
+            inputs=len(outputs(self.array, port)),
+            style="block" if port in self._blocks else "distributed",
+            sequencer=sequencer,
+            primitive=self.primitive,
+        )
+        m.submodules[f"operand_memory_{port.unit}_{port.index}"] = memory
+        return memory
+
+    def _unit(
+        self, m: Module, unit: int, resource: ArrayResource, sequencer: Sequencer, operands: list[Any]
+    ) -> None:
+        match resource:
+            case ArrayResource.ACCUMULATOR:
+                self._accumulator(m, unit, sequencer, operands)
+            case ArrayResource.TRIGONOMETRY:
+                self._trigonometry(m, unit, sequencer, operands)
+            case ArrayResource.RECIPROCAL:
+                self._reciprocal(m, unit, sequencer, operands)
+            case ArrayResource.SOURCE:
+                self._source(m, unit, sequencer)
+
+    def _accumulator(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        controls, widest = {}, 2
+        for step in self.array.steps_of[unit]:
+            widest = max(widest, self._sum_bits(step))
+            for k, term in enumerate(step.job.terms):
+                more = k < len(step.job.terms) - 1
+                controls[(step.start + k + 1) % self.ii] = TermControl(term.negative, term.shift, more)
+        m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
+            widths=(len(operands[0]), len(operands[1])),
+            width=max(self.program.port_widths),
+            sum_bits=widest,
+            drop=GUARD_BITS,
+            ii=self.ii,
+            terms=controls,
+            registers=self.array.registers,
+            sequencer=sequencer,
+            primitive=self.primitive,
+        )
+        m.d.comb += [hardware.a.eq(operands[0]), hardware.b.eq(operands[1])]
+        self._results[unit, 0] = hardware.o
+        self._overflows[unit] = register(m, hardware.overflow, 1)
+
+    def _sum_bits(self, step: ArrayStep) -> int:
+        """Return the bits of a job's sum before rounding, at least those of a result and the guard bits."""
+        (value,) = step.job.values
+        least = max(self.program.port_widths) + GUARD_BITS + 1
+        if value >= len(self.program.operations):
+            return least
+        operation = self._operation(value)
+        formats = {
+            operand.value: (own.lowest, own.highest)
+            for operand in operation.operands
+            for own in [self._operation(operand.value).format]
+        }
+        low, high = exact_interval(operation, formats)
+        return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
+
+    def _select(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
+        """Return the signal of the current slot."""
+        different = list({id(choice): choice for choice in choices.values()}.values())
+        if len(different) == 1:
+            return different[0]
+        places_of = {id(choice): k for k, choice in enumerate(different)}
+        number = sequencer.steps(
+            m,
+            f"{name}_choice",
+            {slot: places_of[id(choice)] for slot, choice in choices.items()},
+            places(len(different)),
+        )
+        inputs = []
+        for k, choice in enumerate(different):
+            wide = Signal(signed(max(map(len, different))), name=f"{name}_{k}")
+            m.d.comb += wide.eq(choice)
+            inputs.append(wide)
+        return multiplex(m, name, inputs, number, self.primitive)
+
+    def _source(self, m: Module, unit: int, sequencer: Sequencer) -> None:
+        """Hold the words of a task while those of the next arrive."""
+        choices = {}
+        for step in self.array.steps_of[unit]:
+            (value,) = step.job.values
+            kept = Signal(
+                self._words[value].shape(), name=f"word_{value}".replace("-", "not_"), reset_less=True
+            )
+            with m.If(self._slots[0]):
+                m.d.sync += kept.eq(self._words[value])
+            choices[step.start % self.ii] = kept
+        self._results[unit, 0] = self._select(m, sequencer, f"source_{unit}", choices)
+
+    def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"trigonometry_{unit}"
+        hardware = TrigonometryUnit(self.program.trigonometry, self.array.registers, self.primitive)
+        m.submodules[name] = hardware
+        angles, offsets = {}, {}
+        for step in self.array.steps_of[unit]:
+            operation = self._operation(step.job.values[0])
+            slot = (step.start + 1) % self.ii
+            angles[slot] = operation.operands[0]
+            offsets[slot] = operation.constant
+        ways = {operand.shift: align(operands[0], operand) for operand in angles.values()}
+        angle = self._select(m, sequencer, f"{name}_angle", {s: ways[o.shift] for s, o in angles.items()})
+        offset = sequencer.steps(m, f"{name}_offset", offsets, hardware.angle.shape())
+        m.d.comb += hardware.angle.eq(angle + offset)
+        self._results[unit, 0], self._results[unit, 1] = hardware.sin, hardware.cos
+
+    def _reciprocal(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
+        name = f"reciprocal_{unit}"
+        assert self.program.reciprocal is not None
+        cycles = self.array.timing.cycles[ArrayResource.RECIPROCAL]
+        hardware = ReciprocalUnit(self.program.reciprocal, cycles, self.array.registers, self.primitive)
+        m.submodules[name] = hardware
+        steps = self.array.steps_of[unit]
+        shifts = {(s.start + 1) % self.ii: self._operation(s.job.values[0]).constant for s in steps}
+        shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
+        m.d.comb += [
+            hardware.x.eq(operands[0]),
+            hardware.shift.eq(shift),
+        ]
+        results, overflows = {}, {}
+        for step in steps:
+            operation = self._operation(step.job.values[0])
+            result = Signal(signed(operation.format.width), name=self._names[step.job.values[0]])
+            value, overflow = saturate(hardware.y, operation)
+            m.d.comb += result.eq(value)
+            results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
+        self._results[unit, 0] = self._select(m, sequencer, f"{name}_o", results)
+        self._overflows[unit] = register(m, self._overflow_by_slot(overflows), 1)
+
+    def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
+        return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
+
+    def _connect(self, m: Module, memories: dict[Port, OperandMemory]) -> None:
+        """Connect the operand memories to the outputs that they store."""
+        held: dict[Output, Any] = {}
+        for port, memory in memories.items():
+            for k, output in enumerate(outputs(self.array, port)):
+                m.d.comb += getattr(memory, f"i{k}").eq(self._delay_output(m, held, output))
+
+    def _delay_output(self, m: Module, held: dict[Output, Any], output: Output) -> Any:
+        """Return an output, delayed by its number of cycles."""
+        if output.delay == 0:
+            return self._results[output.unit, output.result]
+        if output not in held:
+            before = self._delay_output(m, held, Output(output.unit, output.result, output.delay - 1))
+            name = f"unit_{output.unit}_{output.result}_before_{output.delay}"
+            held[output] = Signal(before.shape(), name=name, reset_less=True)
+            m.d.sync += held[output].eq(before)
+        return held[output]
+
+    def _encode(self, m: Module) -> None:
+        """Register the results of each function once all of them are computed."""
+        lines: dict[int, dict[int, Any]] = {}
+        reads: dict[int, set[int]] = defaultdict(set)
+        for function, words in self.program.outputs.items():
+            for word in words:
+                reads[word.value].add(self._stage(word.value, function))
+        for value, stages in reads.items():
+            ready = self._ready(value) % self.ii
+            lines[value] = delay_line(
+                m,
+                self._value(m, value),
+                self._slots[ready],
+                tuple(sorted(stages - {0})),
+                name=self._names[value],
+                memory_stages=self._memory_stages,
+            )
+        for function, words in self.program.outputs.items():
+            result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
+            parts = [lines[word.value][self._stage(word.value, function)] for word in words]
+            with m.If(self._slots[self.array.latency[function] % self.ii]):
+                m.d.sync += result.eq(Cat(parts))
+            m.d.comb += getattr(self, f"result_{function}").eq(result)
+            overflow = gather_overflows(m, function, self._flags(function), self.array.latency[function] + 1)
+            m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)
+
+    def _ready(self, value: int) -> int:
+        step = self.array.producer.get(value)
+        known = step is None or step.job.resource is ArrayResource.SOURCE
+        return 0 if known or step is None else step.ready
+
+    def _stage(self, value: int, function: str) -> int:
+        if self._operation(value).kind is Kind.CONSTANT:
+            return 0
+        return stage(self.array.latency[function] - self._ready(value), self.ii)
+
+    def _value(self, m: Module, value: int) -> Any:
+        """Return a value in the cycle in which it is ready, in the width of its format."""
+        operation = self._operation(value)
+        width = operation.format.width
+        if operation.kind is Kind.CONSTANT:
+            return Const(operation.constant, signed(width))
+        if operation.kind is Kind.INPUT:
+            return self._words[value]
+        step = self.array.producer[value]
+        own = Signal(signed(width), name=self._names[value])
+        m.d.comb += own.eq(self._results[step.unit, step.job.results.index(value)])
+        return own
+
+    def _flags(self, function: str) -> dict[int, list[Any]]:
+        """Return the overflow bits that concern a function, by the cycle in which they are valid."""
+        reached = self.program.operations_of(function)
+        flags: dict[int, list[Any]] = defaultdict(list)
+        for value in sorted(reached):
+            if self._operation(value).checked:
+                step = self.array.producer[value]
+                flags[step.ready + 1].append(self._overflows[step.unit])
+        return flags

@@ -1,0 +1,100 @@
+"""The array core: accumulators and other units that all operations share, with operands in memories."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from rbdhw.cores.array.build import build_array
+from rbdhw.cores.array.cells import array_blocks, array_cells
+from rbdhw.cores.array.component import ArrayComponent
+from rbdhw.cores.array.jobs import jobs
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.cores.core import Core
+from rbdhw.estimate.fabric import Cells
+from rbdhw.fixed.program import Program
+from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
+from rbdhw.target import Primitive, Target
+
+
+@dataclass(frozen=True)
+class ArrayCore(Core):
+    """A program on an array of shared units."""
+
+    schedule: ArraySchedule
+
+    name: ClassVar[str] = "array"
+    estimated_as: ClassVar[str] = "array"
+    fuses_sums: ClassVar[bool] = True
+    shares_hardware: ClassVar[bool] = False
+
+    @classmethod
+    def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
+        """Place and schedule a program with fused sums; an array does not use twins.
+
+        Raises
+        ------
+        InputError
+            If the clock is too fast, or a job cannot be placed.
+        """
+        share = options.fit or 1.0
+        return cls(program, device, build_array(program, device, options.clock_mhz, options.least_ii, share))
+
+    @staticmethod
+    def clock(_program: Program, device: Target, options: BuildOptions, _ii: int) -> float:
+        """Return the clock in MHz at which the core would run, before it is scheduled."""
+        return device.clock(options.clock_mhz).mhz
+
+    @staticmethod
+    def products(program: Program) -> int:
+        """Return the terms that accumulators add in one task of all functions."""
+        return sum(len(job.terms) for job in jobs(program))
+
+    @property
+    def multipliers(self) -> int:
+        """The accumulators, each of which has one multiplier."""
+        return self.schedule.units.count(ArrayResource.ACCUMULATOR)
+
+    @property
+    def dsp_blocks(self) -> int:
+        """DSP blocks of the whole core."""
+        return array_blocks(self.program, self.schedule, self.device)
+
+    def cells(self) -> dict[str, Cells]:
+        """Return the cells of each part of the core, before they are weighted."""
+        return array_cells(self.program, self.schedule, self.device)
+
+    def entries(self) -> dict[str, Any]:
+        """Return the manifest's entries on the core: its units, and its operand memories and their inputs."""
+        array = self.schedule
+        count = Counter(array.units)
+        return {
+            "multipliers": self.multipliers,
+            "multiplier_slots": {
+                "used": sum(len(step.job.terms) for step in array.steps),
+                "offered": self.multipliers * array.ii,
+            },
+            "wide_products": {"width": None, "multipliers": 0, "products": {}},
+            "shift_add_products": 0,
+            "pipeline_registers": {"accumulator": array.registers},
+            "trigonometry_units": count[ArrayResource.TRIGONOMETRY],
+            "reciprocal_units": count[ArrayResource.RECIPROCAL],
+            "operand_memories": {
+                "memories": len(list(array.ports())),
+                "words_written": sum(len(row) for row in array.writes.values()),
+                "inputs": sum(len({w.output for w in row.values()}) for row in array.writes.values()),
+            },
+            "regions": [],
+        }
+
+    def component(self, primitive: Primitive | None) -> ArrayComponent:
+        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
+        return ArrayComponent(
+            program=self.program,
+            array=self.schedule,
+            memory_stages=self.device.memory_stages,
+            primitive=primitive,
+        )

@@ -1,0 +1,440 @@
+"""Placement: assign a unit and a start cycle to each job.
+
+Jobs are placed one after the other; jobs with the longest remaining path come first. A job may start if its
+unit is free, its operands are in the unit's memories or can be written there before, and no memory takes two
+words in a slot. Among the places in the first possible cycles, the cheapest is chosen: one that connects few
+new outputs to memories, shifts products by amounts that the unit already has, and leaves no short gaps.
+
+If there is no place for a job, copies of its operands are made, which a unit computes at another time and
+other jobs may read as well. Words that are too wide to be copied are supplied one per cycle if they find no
+place otherwise.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rbdhw.cores.array.model import (
+    HOLD,
+    ArrayResource,
+    ArraySchedule,
+    ArrayStep,
+    Constant,
+    Job,
+    Output,
+    Port,
+    Term,
+    Timing,
+    Write,
+    equivalent_terms,
+    kept_window,
+)
+from rbdhw.cores.array.precedence import least_copies, needs_of, urgencies, users_of
+from rbdhw.errors import InputError
+from rbdhw.fixed.fusion import GUARD_BITS
+
+SPARE, MOST_SPARE = 0.02, 0.4
+"""The accumulators beyond the least number, as shares of it: at first, and at most. A job that finds no place
+gets one more. If any did, all jobs are placed once more, with half of these from the start."""
+
+WINDOW = 12
+"""The number of cycles after the first possible one in which a cheaper place is sought."""
+
+COPY_AFTER = 2
+"""The number of intervals after which a job without a place gets copies of its operands."""
+
+CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 4.0, 0.5, 3.0
+"""Approximate costs in look-up tables.
+
+In this order: an input of a memory; a shift of an accumulator's products; a gap between its jobs that is too
+short for most of them; each cycle of waiting; each cycle for which an output is kept.
+"""
+
+TRIES = 60
+"""The most terms tried in the search for an order of a job's factors."""
+
+LONG_GAP = 7
+"""The number of slots of a gap that is long enough for most jobs."""
+
+
+def place_jobs(
+    jobs: Sequence[Job],
+    outputs: dict[str, tuple[int, ...]],
+    ii: int,
+    clock_mhz: float,
+    timing: Timing,
+    registers: int,
+    width: int,
+) -> ArraySchedule:
+    """Return an array that does the jobs of one task every ``ii`` cycles.
+
+    Parameters
+    ----------
+    outputs
+        The values that leave the array, by function.
+    registers
+        The number of pipeline registers of each product.
+    width
+        The width of an accumulator's operands.
+
+    Raises
+    ------
+    InputError
+        There is no place for a job.
+    """
+    choices = (False, True) if any(job.wide for job in jobs) else (False,)
+    for apart in choices:
+        placement = _Placement(jobs, ii, timing, width, apart)
+        if placement.place_all():
+            if placement.added:
+                half = max(placement.added // 2, 1)
+                again = _Placement(jobs, ii, timing, width, apart, half)
+                if again.place_all() and again.size < placement.size:
+                    placement = again
+            cycle = {value: step.ready for step in placement.steps for value in step.job.values}
+            latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
+            units = tuple(unit.resource for unit in placement.units)
+            kept = {port: memory.slots for port, memory in placement.memories.items() if memory.slots}
+            writes = {port: dict(sorted(slots.items())) for port, slots in kept.items()}
+            steps = tuple(placement.steps)
+            array = ArraySchedule(ii, clock_mhz, timing, units, steps, writes, latency, registers)
+            return array.remove_idle_units()
+    raise InputError("ii", f"the array found no place for all operations in {ii} cycles", "a larger ii")
+
+
+@dataclass
+class _Unit:
+    """The state of a unit: its busy slots as bits, and the shifts of its products."""
+
+    resource: ArrayResource
+    busy: int = 0
+    shifts: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Memory:
+    """An operand memory: its writes by slot, the cycle of each value's write, and its source outputs."""
+
+    slots: dict[int, Write] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    outputs: set[Output] = field(default_factory=set)
+
+
+@dataclass
+class _Fit:
+    """A possible place of a job: its cost, and the terms, writes and shifts that it requires."""
+
+    cost: float = 0.0
+    terms: list[Term] = field(default_factory=list)
+    writes: list[tuple[Port, Write]] = field(default_factory=list)
+    shifts: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a placed job added to memories and to the shifts of its unit."""
+
+    writes: Sequence[tuple[Port, Write]]
+    shifts: set[int]
+
+
+class _Placement:
+    """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
+
+    ``extra`` are accumulators beyond those of :data:`SPARE`; ``added`` counts those that the attempt added.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, apart: bool, extra: int = 0
+    ) -> None:
+        self.added = 0
+        self.steps: list[ArrayStep] = []
+        self.units: list[_Unit] = []
+        self.memories: dict[Port, _Memory] = defaultdict(_Memory)
+        self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
+        self._age = kept_window(ii)
+        self._lasting = self._age - ii
+        self._ready: dict[int, int] = {}
+        self._origin: dict[int, tuple[int, int]] = {}
+        wide = [value for job in jobs if job.wide for value in job.values]
+        self._wide = frozenset(wide)
+        self._turn = {value: k for k, value in enumerate(wide)} if apart else {}
+        self._next = 1 + max((value for job in jobs for value in job.values), default=0)
+        self._copies: dict[int, list[int]] = defaultdict(list)
+        self._original: dict[int, int] = {}
+        self._taken: list[_Taken] = []
+        self._needs = needs_of(jobs)
+        slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
+        for job in jobs:
+            slots[job.resource] += job.cycles
+        moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
+        self._usual = moved.most_common(1)[0][0] if moved else 0
+        least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
+        accumulators = least[ArrayResource.ACCUMULATOR]
+        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE)) + extra
+        self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
+        for resource, count in least.items():
+            self.units += [_Unit(resource) for _ in range(count)]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of units, and the cycle of the last result: smaller is better."""
+        return len(self.units), max((step.ready for step in self.steps), default=0)
+
+    def place_all(self) -> bool:
+        """Place every job, and return whether all found a place."""
+        needs, users = self._needs, users_of(self._needs)
+        urgency = urgencies(self._jobs, needs, users, self._timing)
+        first = max(urgency, default=0) + 1
+        for k, job in enumerate(self._jobs):
+            if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's
+                urgency[k] = first
+        waiting = [len(needed) for needed in needs]
+        queue = [(-urgency[k], k) for k, count in enumerate(waiting) if count == 0]
+        heapq.heapify(queue)
+        while queue:
+            _, k = heapq.heappop(queue)
+            while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
+                if self.added >= self._most_added:
+                    return False
+                self.added += 1
+                self.units.append(_Unit(ArrayResource.ACCUMULATOR))
+            for user in users[k]:
+                waiting[user] -= 1
+                if waiting[user] == 0:
+                    heapq.heappush(queue, (-urgency[user], user))
+        return True
+
+    def _place(self, job: Job, since: int = 0) -> bool:
+        """Place a job at cycle ``since`` or later; return whether there is a place."""
+        job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
+        best: tuple[float, int, int, _Fit] | None = None
+        earliest = max(self._earliest(job), since)
+        last = earliest + COPY_AFTER * self._ii
+        start = earliest
+        while start <= last:
+            for unit, fit in self._fits(job, start):
+                cost = fit.cost + WAIT * (start - earliest) + self._gap_cost(unit, job, start)
+                if best is None:
+                    last = min(last, start + WINDOW)
+                if best is None or cost < best[0]:
+                    best = cost, unit, start, fit
+            start += 1
+        if best is None:
+            return False
+        _, unit, start, fit = best
+        self._take(job, unit, start, fit)
+        return True
+
+    def _available(self, term: Term) -> int:
+        """Return the first cycle in which all values of a term can be read."""
+        return max((self._ready[value] + 1 for value in term.values), default=0)
+
+    def _earliest(self, job: Job) -> int:
+        """Return the first possible start of a job; the words of a task are supplied from cycle 1."""
+        if job.resource is ArrayResource.SOURCE:
+            return 1 + self._turn.get(job.values[0], 0) % self._ii
+        if job.operand is not None:
+            return self._ready[job.operand] + 1
+        return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
+
+    def _fits(self, job: Job, start: int) -> Iterator[tuple[int, _Fit]]:
+        """Yield the units that can do a job from a cycle on; of unused units only the first."""
+        if job.resource is ArrayResource.SOURCE and start > self._ii:
+            return
+        taken = self._slots(start, job.cycles)
+        empty = False
+        for number, unit in enumerate(self.units):
+            if unit.resource is not job.resource or unit.busy & taken or (empty and not unit.busy):
+                continue
+            empty = empty or not unit.busy
+            fit = self._fit(job, number, start)
+            if fit is not None:
+                yield number, fit
+
+    def _slots(self, start: int, cycles: int) -> int:
+        """Return the slots of successive cycles as bits."""
+        bits = ((1 << cycles) - 1) << (start % self._ii)
+        return (bits | bits >> self._ii) & ((1 << self._ii) - 1)
+
+    def _gap_cost(self, number: int, job: Job, start: int) -> float:
+        """Return the cost of the gaps before and after a job."""
+        busy = self.units[number].busy
+        if job.resource is not ArrayResource.ACCUMULATOR or not busy:
+            return 0.0
+
+        def gap(cycle: int, step: int) -> float:
+            free = 0
+            while free < LONG_GAP and not busy >> ((cycle + step * free) % self._ii) & 1:
+                free += 1
+            return 0.0 if free == 0 else 0.5 if free < LONG_GAP else 0.15
+
+        return GAP * (gap(start - 1, -1) + gap(start + job.cycles, 1))
+
+    def _fit(self, job: Job, number: int, start: int) -> _Fit | None:
+        """Return how a job fits a free unit, or None if its operands cannot be brought there."""
+        fit = _Fit()
+        if job.operand is not None:
+            return fit if self._bring(fit, Port(number, 0), job.operand, start) else None
+        tries = [TRIES]
+        return fit if self._bring_terms(fit, job.terms, number, start, tries) else None
+
+    def _bring_terms(
+        self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]
+    ) -> bool:
+        """Bring the factors of the remaining terms to a unit's memories, in either order, if possible."""
+        k = len(fit.terms)
+        if k == len(terms):
+            return True
+        tries[0] -= 1
+        if tries[0] < 0:
+            return False
+        term = self._choose_shift(fit, number, terms[k])
+        for turned in self._ways(term, number):
+            before = fit.cost, len(fit.writes)
+            ports = (Port(number, 0), Port(number, 1))
+            pairs = zip(ports, turned.factors, strict=True)
+            if all(isinstance(f, Constant) or self._bring(fit, port, f, start + k) for port, f in pairs):
+                fit.terms.append(turned)
+                if self._bring_terms(fit, terms, number, start, tries):
+                    return True
+                fit.terms.pop()
+            fit.cost = before[0]
+            del fit.writes[before[1] :]
+        return False
+
+    def _ways(self, term: Term, number: int) -> tuple[Term, Term]:
+        """Return a term with its factors in both orders; the one with more values in memories comes first."""
+        other = replace(term, factors=(term.factors[1], term.factors[0]))
+
+        def known(way: Term) -> int:
+            return sum(f in self.memories[Port(number, k)].values for k, f in enumerate(way.factors))
+
+        return (term, other) if known(term) >= known(other) else (other, term)
+
+    def _choose_shift(self, fit: _Fit, number: int, term: Term) -> Term:
+        """Return an equivalent term with a shift that the unit has, or with a new shift at a cost."""
+        shifts = self.units[number].shifts | fit.shifts
+        possible = list(equivalent_terms(term, self._width))
+        known = [way for way in possible if way.shift in shifts]
+        if known:
+            return known[0]
+        best = min(possible, key=lambda way: abs(way.shift - self._usual))
+        fit.shifts.add(best.shift)
+        fit.cost += SHIFT
+        return best
+
+    def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
+        """Ensure that a memory holds a value when it is read, with a write at some cost if necessary."""
+        memory = self.memories[port]
+        added = [write for own, write in fit.writes if own == port]
+        cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
+        if cycle is not None:
+            return cycle < read < cycle + self._age
+        unit, result = self._origin[value]
+        known = memory.outputs.union(write.output for write in added)
+        taken = {write.cycle % self._ii for write in added}
+        best: tuple[float, Write] | None = None
+        for delay in range(HOLD):
+            cycle = self._ready[value] + delay
+            slot = cycle % self._ii
+            if not cycle < read < cycle + self._age or slot in taken or slot in memory.slots:
+                continue
+            output = Output(unit, result, delay)
+            cost = DELAY * delay + (0.0 if output in known else CONNECTION)
+            if best is None or cost < best[0]:
+                best = cost, Write(value, output, cycle)
+        if best is None:
+            return False
+        fit.cost += best[0]
+        fit.writes.append((port, best[1]))
+        return True
+
+    def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
+        """Assign a job to a unit."""
+        unit = self.units[number]
+        unit.busy |= self._slots(start, job.cycles)
+        self._taken.append(_Taken(fit.writes, fit.shifts - unit.shifts))
+        unit.shifts |= fit.shifts
+        for port, write in fit.writes:
+            memory = self.memories[port]
+            memory.slots[write.cycle % self._ii] = write
+            memory.values[write.value] = write.cycle
+            memory.outputs.add(write.output)
+        if job.terms:
+            job = replace(job, terms=tuple(fit.terms))
+        ready = self._timing.ready(job, start)
+        for result, value in enumerate(job.results):
+            if value is not None:
+                self._ready[value] = ready
+                self._origin[value] = number, result
+        self.steps.append(ArrayStep(job, number, start, ready))
+
+    def _undo(self, count: int) -> None:
+        """Take back the jobs that were placed after the first ``count``."""
+        while len(self.steps) > count:
+            step, taken = self.steps.pop(), self._taken.pop()
+            unit = self.units[step.unit]
+            unit.busy &= ~self._slots(step.start, step.job.cycles)
+            unit.shifts -= taken.shifts
+            for port, write in taken.writes:
+                memory = self.memories[port]
+                del memory.slots[write.cycle % self._ii], memory.values[write.value]
+                memory.outputs = {own.output for own in memory.slots.values()}
+            for value in step.job.values:
+                del self._ready[value], self._origin[value]
+                if value in self._original:
+                    self._copies[self._original.pop(value)].remove(value)
+
+    def _place_with_copies(self, job: Job) -> bool:
+        """Place a job after copying its values, one after the other, until it fits.
+
+        The oldest values come first, because memories may not keep them until the job starts. If it does not
+        fit, no copies stay.
+        """
+        placed = len(self.steps)
+        since = self._earliest(job) - self._lasting
+        narrow = (value for value in dict.fromkeys(job.operands) if value not in self._wide)
+        for value in sorted(narrow, key=self._ready.__getitem__):
+            copy = self._copy(value, since)
+            if copy is None:
+                continue
+            job = _substitute_copy(job, value, copy)
+            if self._place(job):
+                return True
+        self._undo(placed)
+        return False
+
+    def _copy(self, value: int, since: int) -> int | None:
+        """Return a copy of a value that is ready in a cycle or later, made from other copies if necessary."""
+        original = self._original.get(value, value)
+        for known in sorted(self._copies[original], key=self._ready.__getitem__):
+            value = known
+            if self._ready[known] >= since:
+                return known
+        while True:
+            copy, self._next = self._next, self._next + 1
+            moved = Term((value, Constant(1)), shift=GUARD_BITS)
+            start = min(since, self._ready[value] + self._lasting)
+            if not self._place(Job((copy,), ArrayResource.ACCUMULATOR, (moved,)), start):
+                return None
+            self._copies[original].append(copy)
+            self._original[copy] = original
+            value = copy
+            if self._ready[value] >= since:
+                return value
+
+
+def _substitute_copy(job: Job, value: int, copy: int) -> Job:
+    """Return a job that reads a copy in place of a value."""
+    if job.operand is not None:
+        return replace(job, operand=copy)
+    terms = []
+    for term in job.terms:
+        first, second = (copy if factor == value else factor for factor in term.factors)
+        terms.append(replace(term, factors=(first, second)))
+    return replace(job, terms=tuple(terms))

@@ -1,0 +1,1 @@
+"""The pipeline: a core with an operator for each sum, and multipliers that products share."""

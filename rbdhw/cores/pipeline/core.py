@@ -1,0 +1,184 @@
+"""The pipeline core: an operator for each sum, and multipliers that products share over the interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from rbdhw.cores.core import Core
+from rbdhw.cores.pipeline.cells import Counts, core_cells, counts, dsp_blocks
+from rbdhw.cores.pipeline.component import PipelineComponent
+from rbdhw.errors import InputError
+from rbdhw.estimate.calibration import weigh
+from rbdhw.estimate.fabric import Cells
+from rbdhw.estimate.model import load, weights_of
+from rbdhw.estimate.resources import Resources
+from rbdhw.fixed.program import Kind, Program
+from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
+from rbdhw.scalar import Region
+from rbdhw.schedule.binding import bind
+from rbdhw.schedule.list_scheduler import schedule
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource
+from rbdhw.schedule.problem import clock_of, problem
+from rbdhw.schedule.twins import shareable
+from rbdhw.schedule.verify import verify
+from rbdhw.target import Primitive, Target
+
+
+@dataclass(frozen=True)
+class CoreCost:
+    """The cost of a core: counts of its hardware, and its estimated resources on the device."""
+
+    counts: Counts
+    estimate: Resources
+
+    def json(self) -> dict[str, int]:
+        """Return both in one table."""
+        return {**vars(self.counts), **self.estimate.json()}
+
+
+@dataclass(frozen=True)
+class PipelineCore(Core):
+    """A program on a pipeline.
+
+    Parameters
+    ----------
+    costs
+        If limbs or stages can share hardware, the cost of the core with sharing (``on``) and without
+        (``off``).
+    """
+
+    schedule: Bound
+    costs: Mapping[str, CoreCost] = field(default_factory=dict)
+
+    name: ClassVar[str] = "pipeline"
+    estimated_as: ClassVar[str] = "pipeline"
+    fuses_sums: ClassVar[bool] = False
+    shares_hardware: ClassVar[bool] = True
+
+    @classmethod
+    def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
+        """Schedule a program; its twins share hardware if that is required or cheaper.
+
+        If the clock is too fast for the multiplexers that select among twins, twins share hardware only if
+        that is required.
+
+        Raises
+        ------
+        InputError
+            If the clock is too fast.
+        """
+        required = "on" in (options.share_limbs, options.share_stages)
+        alone = schedule_pipeline(program, device, options)
+        groups = shareable(program, twins)
+        if not groups:
+            return cls(program, device, alone)
+        try:
+            shared = schedule_pipeline(program, device, options, groups)
+        except InputError:
+            if required:
+                raise
+            return cls(program, device, alone)
+        costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
+        less = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
+        return cls(program, device, shared if less or required else alone, costs)
+
+    @staticmethod
+    def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
+        """Return the clock in MHz at which the core would run, before it is scheduled."""
+        return clock_of(program, device, options.clock_mhz, ii).mhz
+
+    @staticmethod
+    def products(program: Program) -> int:
+        """Return the products of one task of all functions that take multipliers at long intervals."""
+        return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
+
+    @property
+    def multipliers(self) -> int:
+        """Multipliers, without those inside the trigonometry and reciprocal units."""
+        return sum(unit.resource in MULTIPLIERS for unit in self.schedule.units)
+
+    @property
+    def dsp_blocks(self) -> int:
+        """DSP blocks of the whole core."""
+        return dsp_blocks(self.program, self.schedule, self.device)
+
+    def cells(self) -> dict[str, Cells]:
+        """Return the cells of each part of the core, before they are weighted."""
+        return core_cells(self.program, self.schedule, self.device)
+
+    def entries(self) -> dict[str, Any]:
+        """Return the manifest's entries on the core: its units and its submodules."""
+        bound = self.schedule
+        multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
+        return {
+            "multipliers": len(multipliers),
+            "multiplier_slots": {
+                "used": sum(len(unit.steps) for unit in multipliers),
+                "offered": len(multipliers) * bound.ii,
+            },
+            "wide_products": self._wide_products(),
+            "shift_add_products": len(self.shift_add_products()),
+            "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
+            "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
+            "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
+            "regions": [region_entry(bound, region) for region in bound.regions],
+        }
+
+    def _wide_products(self) -> dict[str, Any]:
+        """Return the products that the error budget made wider than an ordinary multiplier, by region."""
+        program = self.program
+        regions: dict[str, int] = {}
+        for i in program.wide:
+            name = str(program.operations[i].region)
+            regions[name] = regions.get(name, 0) + 1
+        return {
+            "width": list(program.wide_port_widths) if program.wide else None,
+            "multipliers": sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in self.schedule.units),
+            "products": dict(sorted(regions.items())),
+        }
+
+    def shift_add_products(self) -> list[int]:
+        """Return the products by constants that adders compute."""
+        operations = enumerate(self.program.operations)
+        return [i for i, own in operations if own.kind is Kind.SCALE and self.schedule.alone(i)]
+
+    def component(self, primitive: Primitive | None) -> PipelineComponent:
+        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
+        return PipelineComponent(program=self.program, bound=self.schedule, primitive=primitive)
+
+
+def schedule_pipeline(
+    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()
+) -> Bound:
+    """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
+
+    ``groups`` lists the values that share hardware.
+    """
+    task = problem(program, device, options.clock_mhz, options.least_ii, groups)
+    plan = schedule(task)
+    verify(task, plan)
+    return bind(program, task, plan, device.memory_stages)
+
+
+def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
+    """Return the cost of the core without the rest of the accelerator."""
+    cells = core_cells(program, bound, device)
+    found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, PipelineCore.name))
+    return CoreCost(counts(program, bound), found)
+
+
+def region_entry(bound: Bound, region: Region) -> dict[str, Any]:
+    """Return the manifest's entry on a submodule: its operations, multipliers and latency in cycles."""
+    hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
+    cycles = [bound.ready[value] for value in hosted]
+    units = [u for u in bound.units if u.host == region and u.resource in MULTIPLIERS]
+    return {
+        "name": str(region),
+        "ii": bound.ii,
+        "operations": len(hosted),
+        "multipliers": len(units),
+        "latency": max(cycles) - min(cycles) + 1 if cycles else 0,
+    }

@@ -1,0 +1,98 @@
+"""The chain core between memories, in which the numbers and the results of the links wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+
+from rbdhw.cores.steps.component import Steps
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.graph.sweeps import Sweep
+from rbdhw.rtl.column_reader import NUMBER_LATENCY
+from rbdhw.rtl.serial_core import SerialCore
+from rbdhw.rtl.serial_layout import readers
+from rbdhw.schedule.stores import OUTPUT, TASK, Store, stores
+from rbdhw.schedule.sweeps import FIRST_WORDS, ChainSchedule
+from rbdhw.target import Primitive
+
+
+class SerialChain(SerialCore):
+    """A core in which the links of a chain, and of several tasks, take turns.
+
+    Parameters
+    ----------
+    program
+        The program of all links, with that of one step.
+    schedule
+        When each link enters each sweep.
+    primitive
+        The device's multiplier block; without it the RTL is portable, with the same results.
+    """
+
+    def __init__(
+        self, *, program: ChainProgram, schedule: ChainSchedule, primitive: Primitive | None = None
+    ) -> None:
+        self.chain = program
+        self.schedule = schedule
+        self.primitive = primitive
+        super().__init__(
+            function=schedule.function,
+            readers=readers(program.steps),
+            slots=program.slots,
+            width=program.outputs[schedule.function][0].format.width,
+            window=schedule.window,
+            cycles=serial_latency(schedule),
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        schedule = self.schedule
+        links = _Links(self, m)
+        windows = links.windows
+        m.d.comb += [
+            self.first.eq(windows.first),
+            self.phase_zero.eq(windows.first & (windows.count == -_early(schedule) % schedule.links)),
+            self.begins.eq(windows.first & (windows.count == schedule.output % schedule.links)),
+        ]
+        links.build()
+        return m
+
+
+def serial_latency(schedule: ChainSchedule) -> int:
+    """Return the cycles from the start of a task, whose links are then read, to its last result."""
+    return (_early(schedule) + schedule.output + schedule.links - 1) * schedule.window
+
+
+def _early(schedule: ChainSchedule) -> int:
+    """Return the windows from a task's start to that from which the schedule counts."""
+    return -(-NUMBER_LATENCY // schedule.window) - FIRST_WORDS
+
+
+class _Links(Steps):
+    """Links that bring their numbers, and give their results, one after the other."""
+
+    def _task_numbers(self, sweep: Sweep) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for store in self._between(TASK, sweep.name):
+            numbers = Cat(self._core.numbers[word.name.partition("[")[0]] for word in store.words)
+            found |= self._stored(store, numbers)
+        return found
+
+    def _put_out(self) -> None:
+        schedule = self._schedule
+        (store,) = self._between(self._sweeps.sweeps[-1].name, OUTPUT)
+        (result,) = store.words
+        _, ahead = self.windows.link(OUTPUT, schedule.output, 1)
+        (read,) = self.windows.store(store, self._handed[result.name], ahead)
+        self._m.d.comb += [
+            self._core.result.eq(read),
+            self._core.overflow.eq(self._overflow(schedule.output + schedule.links - 1)),
+        ]
+
+    def _between(self, writer: str, reader: str) -> Iterator[Store]:
+        """Yield the memories with a writer and a reader."""
+        for store in stores(self._core.chain, self._schedule):
+            if (store.writer, store.reader) == (writer, reader):
+                yield store

@@ -1,0 +1,79 @@
+"""What the chain core and the loop core have in common: steps that pass through the hardware of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from rbdhw.cores.core import Core
+from rbdhw.cores.pipeline.core import PipelineCore, schedule_pipeline
+from rbdhw.cores.steps.cells import chain_cells
+from rbdhw.estimate.fabric import Cells
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.graph.twins import Group
+from rbdhw.options.build import BuildOptions
+from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
+from rbdhw.schedule.verify_sweeps import verify_sweeps
+from rbdhw.target import Target
+
+
+@dataclass(frozen=True)
+class StepsCore(Core):
+    """A program of equal steps on the hardware of one: those of links, or of stages."""
+
+    program: ChainProgram
+    schedule: ChainSchedule
+
+    estimated_as: ClassVar[str] = PipelineCore.name
+    fuses_sums: ClassVar[bool] = False
+    shares_hardware: ClassVar[bool] = False
+
+    @classmethod
+    def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
+        """Schedule the step of a link at its share of the interval, and then all sweeps.
+
+        Raises
+        ------
+        InputError
+            If the clock is too fast.
+        """
+        assert isinstance(program, ChainProgram)
+        sweeps = program.steps.sweeps
+        window = options.least_ii // sweeps.links
+        step = schedule_pipeline(program.steps.program, device, replace(options, ii=window))
+        schedule = schedule_sweeps(step, sweeps)
+        verify_sweeps(program, schedule)
+        return cls(program, device, schedule)
+
+    @staticmethod
+    def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
+        """Return the clock in MHz at which the core would run, before it is scheduled."""
+        assert isinstance(program, ChainProgram)
+        steps = program.steps
+        return PipelineCore.clock(steps.program, device, options, ii // steps.sweeps.links)
+
+    @staticmethod
+    def products(program: Program) -> int:
+        """Return the products of one task that take multipliers at long intervals."""
+        return PipelineCore.products(program)
+
+    @property
+    def step(self) -> PipelineCore:
+        """The step of a link as a core."""
+        return PipelineCore(self.program.steps.program, self.device, self.schedule.step)
+
+    @property
+    def multipliers(self) -> int:
+        """Multipliers, without those inside the trigonometry and reciprocal units."""
+        return self.step.multipliers
+
+    @property
+    def dsp_blocks(self) -> int:
+        """DSP blocks of the whole core."""
+        return self.step.dsp_blocks
+
+    def cells(self) -> dict[str, Cells]:
+        """Return the cells of each part of the core, before they are weighted."""
+        return chain_cells(self.program, self.schedule, self.device)

@@ -1,0 +1,61 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Control by slot: registers with the value of a slot, and memories of constants alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from amaranth.hdl import Module, signed
+from amaranth.sim import Simulator
+
+from rbdhw.cores.array.control import Sequencer
+from rbdhw.cores.array.memories import Contents
+from rbdhw.cores.array.operand_memory import OperandMemory
+
+
+def clocked(m, bench):
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("ii", [8, 13, 32])
+def test_a_register_holds_what_a_slot_needs(ii):
+    rng = random.Random(ii)
+    values = {slot: rng.randrange(-16, 16) for slot in rng.sample(range(ii), ii // 2)}
+    m = Module()
+    sequencer = Sequencer(m, "unit", ii)
+    register = sequencer.steps(m, "number", values, signed(5))
+    strict = sequencer.steps(m, "strict", dict.fromkeys(values, 1), 1, other=0)
+
+    async def bench(context):
+        for cycle in range(3 * ii):
+            slot = cycle % ii
+            assert context.get(sequencer.slot) == slot
+            if cycle >= 1:
+                assert context.get(strict) == (slot in values)
+                assert slot not in values or context.get(register) == values[slot]
+            await context.tick()
+
+    clocked(m, bench)
+
+
+def test_a_memory_of_constants_alone_is_a_table():
+    """The word whose address is present in slot 3 is read in slot 4."""
+    contents = Contents(turns=1, choices={}, reads={3: 0, 7: 1, 5: 0}, constants=[-9, 4])
+    m = Module()
+    m.submodules.memory = memory = OperandMemory(
+        width=5, ii=8, contents=contents, inputs=0, style="distributed", sequencer=Sequencer(m, "unit", 8)
+    )
+
+    async def bench(context):
+        for cycle in range(24):
+            expected = {4: -9, 0: 4, 6: -9}.get(cycle % 8)
+            if cycle > 0 and expected is not None:
+                assert context.get(memory.o) == expected
+            await context.tick()
+
+    clocked(m, bench)

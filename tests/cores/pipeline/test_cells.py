@@ -1,0 +1,94 @@
+"""The cells of a core: counted by hand for small programs, and their change with the interval."""
+
+from __future__ import annotations
+
+import pytest
+
+from rbdhw.cores.pipeline.cells import REPEATED, Multiplexer, core_cells, counts, dsp_blocks
+from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
+from rbdhw.fixed.program import Kind
+from rbdhw.fixed.recoding import shift_add
+from rbdhw.schedule.model import MULTIPLIERS
+from rbdhw.target import TARGETS, target
+from tests.support.builds import bound_of, program_of
+
+PROGRAM = program_of("iiwa14", 18)
+INTERVALS = (1, 2, 4, 8, 16, 32)
+
+
+@pytest.mark.parametrize(
+    ("choice", "lookups"),
+    [
+        (Multiplexer(1, 0, 8, 18), 0.0),
+        (Multiplexer(0, 1, 8, 18), 0.0),
+        (Multiplexer(0, 5, 8, 18), 18.0),
+        (Multiplexer(4, 0, 4, 18), 18.0),
+        (Multiplexer(8, 0, 8, 10), 30.0),
+        (Multiplexer(4, 4, 8, 10), 17.0),
+    ],
+)
+def test_an_operand_by_slot(choice, lookups):
+    """On UltraScale+ a LUT6 selects one of four; four constants beside four signals weigh as one signal."""
+    assert choice.luts(ULTRASCALE_PLUS) == pytest.approx(lookups)
+    assert REPEATED == 0.25
+
+
+def adders_of(value):
+    """Return the adders of a product by a constant."""
+    operation = PROGRAM.operations[value]
+    width = PROGRAM.operations[operation.operands[0].value].format.width
+    return shift_add(width, operation.constant, operation.drop).adders
+
+
+@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
+class TestInterval:
+    def test_at_one_cycle_nothing_is_chosen(self, device):
+        design = bound_of(PROGRAM, device.name, 1)
+        assert core_cells(PROGRAM, design, device)["selection"] == Cells()
+        assert counts(PROGRAM, design).multiplexed_bits == 0
+
+    def test_more_cycles_take_fewer_dsp_blocks(self, device):
+        blocks = [dsp_blocks(PROGRAM, bound_of(PROGRAM, device.name, ii), device) for ii in INTERVALS]
+        assert blocks == sorted(blocks, reverse=True)
+        assert blocks[0] > 10 * blocks[-1]
+
+    def test_more_cycles_take_larger_multiplexers(self, device):
+        designs = [bound_of(PROGRAM, device.name, ii) for ii in INTERVALS[:5]]
+        bits = [counts(PROGRAM, design).multiplexed_bits for design in designs]
+        assert bits == sorted(bits)
+        lookups = [core_cells(PROGRAM, design, device)["selection"].luts for design in designs]
+        assert lookups[0] == 0.0 < min(lookups[1:])
+
+    def test_the_counts_are_those_of_the_program(self, device):
+        design = bound_of(PROGRAM, device.name, 1)
+        found = counts(PROGRAM, design)
+        kinds = [operation.kind for operation in PROGRAM.operations]
+        alone = [i for i, kind in enumerate(kinds) if kind is Kind.SCALE and design.alone(i)]
+        assert found.multipliers == kinds.count(Kind.MULTIPLY) + kinds.count(Kind.SCALE) - len(alone) > 0
+        assert found.adders == kinds.count(Kind.ADD) + kinds.count(Kind.SELECT) + sum(map(adders_of, alone))
+        assert min(found.delay_bits, found.adder_bits) > 4000
+
+
+def test_wider_numbers_take_more_of_everything():
+    device = target("ecp5-85")
+    wide = program_of("iiwa14", 27)
+    narrow, wider = (
+        core_cells(program, bound_of(program, "ecp5-85", 4), device) for program in (PROGRAM, wide)
+    )
+    for part in ("arithmetic", "selection"):
+        assert wider[part].luts > narrow[part].luts
+    assert wider["waiting"].flip_flops > narrow["waiting"].flip_flops
+
+
+def test_delay_lines_are_registers_shift_registers_or_memories():
+    """On UltraScale+ three stages are a shift register; on ECP5 four are a memory."""
+    ultrascale = bound_of(PROGRAM, "xcvu9p", 1)
+    waiting = core_cells(PROGRAM, ultrascale, target("xcvu9p"))["waiting"]
+    assert waiting.flip_flops < counts(PROGRAM, ultrascale).delay_bits
+    assert waiting.luts > 0
+    assert ECP5.delay(18, 3, 4) == Cells(0, 54)
+
+
+def test_every_multiplier_is_a_unit():
+    design = bound_of(PROGRAM, "xcvu9p", 8)
+    assert counts(PROGRAM, design).multipliers == sum(unit.resource in MULTIPLIERS for unit in design.units)

@@ -1,0 +1,215 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""The core equals the evaluator bit for bit, in results and overflow flags, at any initiation interval."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from amaranth.back import rtlil
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rbdhw.cores.pipeline.component import PipelineComponent
+from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.sampling import sample
+from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.program import Kind
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.frontend.build_graph import Model, optimise, prepare
+from rbdhw.frontend.functions import trace
+from rbdhw.graph.graph import Op
+from rbdhw.graph.interpret import node_values
+from rbdhw.passes.prune import prune
+from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.schedule.model import Resource
+from rbdhw.target import target
+from tests.support.builds import (
+    bound_of,
+    input_words,
+    lowered,
+    model_of,
+    program_of,
+    random_words,
+    widened_program,
+)
+from tests.support.combinations import pairwise
+from tests.support.graphs import graphs
+from tests.support.rtl_cores import expected, respond
+from tests.support.strategies import random_direction, random_inertia, random_rotation
+
+ARITHMETIC = (Op.ADD, Op.MULTIPLY, Op.SCALE)
+NO_HARDWARE = (Kind.INPUT, Kind.CONSTANT)
+
+
+@cache
+def skew() -> Model:
+    """Return three bodies with skew axes on a branch: a limited hinge, a slide and a continuous wheel."""
+    rng = np.random.default_rng(11)
+    limits = (Limits(-0.5, 0.4, 3.0, 50.0), Limits(-0.4, 0.6, 1.0, 200.0), Limits(-np.inf, np.inf, 3.0, 50.0))
+    kinds = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS)
+    bodies = []
+    for i, (kind, limit, parent) in enumerate(zip(kinds, limits, (BASE, 0, 0), strict=True)):
+        placement = Placement(random_rotation(rng), tuple(rng.uniform(-0.5, 0.5, 3).tolist()))
+        joint = Joint(f"joint_{i}", kind, random_direction(rng), placement, (limit,))
+        bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
+    return prepare(Robot("skew", "base", tuple(bodies)), ("id",), ("link_2",))
+
+
+@cache
+def skew_program(width):
+    graph = optimise(trace(skew().robot, ("id",), skew().fext), target("xcvu9p").delays)
+    return lowered(skew(), graph, width)
+
+
+def domain_words(program, model, tasks):
+    arrays = sample(model.source, input_domain(model.source), tasks, np.random.default_rng(7), model.fext)
+    return input_words(program, model.source, arrays)
+
+
+def both(program, model, tasks):
+    """Return tasks of the domain, then tasks with words anywhere in their formats."""
+    inside = domain_words(program, model, tasks)
+    wild = random_words(program, tasks, seed=8)
+    return {name: np.concatenate([inside[name], wild[name]]) for name in inside}
+
+
+def assert_bit_exact(program, bound, words, skip=0, asked=()):
+    answers, wanted = respond(program, bound, words, skip, asked), expected(program, words, asked)
+    assert answers == wanted
+    return [flag for _, flag in wanted]
+
+
+DEVICES = {
+    "xcvu9p": ("xcvu9p", None),
+    "ecp5-85-50": ("ecp5-85", 50.0),
+    "ecp5-85-95": ("ecp5-85", 95.0),
+    "xcvu9p-250": ("xcvu9p", 250.0),
+}
+
+
+@pytest.mark.parametrize(("width", "ii", "name"), list(pairwise((14, 18, 28), (1, 2, 5), tuple(DEVICES))))
+def test_the_toy_under_an_external_force(width, ii, name):
+    """At fast clocks products have pipeline registers."""
+    device, clock = DEVICES[name]
+    program = program_of("toy", width, "all")
+    bound = bound_of(program, device, ii, clock)
+    assert bound.registers[Resource.MULTIPLIER] > 0 or clock != 250.0
+    flags = assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 12), skip=3)
+    assert set(flags) == {0, 1}
+    assert not any(flags[:12])
+
+
+@pytest.mark.parametrize(
+    ("device", "ii", "width"),
+    [
+        ("xcvu9p", 1, 18),
+        pytest.param("xcvu9p", 2, 14, marks=pytest.mark.verify),
+        ("xcvu9p", 5, 28),
+        pytest.param("ecp5-85", 1, 14, marks=pytest.mark.verify),
+        ("ecp5-85", 2, 18),
+        pytest.param("ecp5-85", 5, 18, marks=pytest.mark.verify),
+    ],
+)
+def test_three_skew_bodies_with_an_external_force(device, ii, width):
+    program = skew_program(width)
+    flags = assert_bit_exact(program, bound_of(program, device, ii), both(program, skew(), 8), skip=2)
+    assert set(flags) == {0, 1}
+
+
+@pytest.mark.parametrize("memory_stages", [2, pytest.param(3, marks=pytest.mark.verify)])
+def test_short_memory_lines_delay_like_registers(memory_stages):
+    program = skew_program(14)
+    device = bound_of(program, "ecp5-85", 1, 60.0)
+    bound = replace(device, memory_stages=memory_stages)
+    text = rtlil.convert(PipelineComponent(program=program, bound=bound))
+    assert "bypass" in text
+    assert_bit_exact(program, bound, both(program, skew(), 8))
+
+
+@pytest.mark.parametrize("ii", [1, 2])
+@pytest.mark.parametrize("reach", [0.02, 0.4, 0.7])
+def test_small_angles_keep_their_sign(reach, ii):
+    """A hinge without an offset, with a word narrower than a phase, is tested on both sides of zero."""
+    turned = Placement(((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)))
+    joint = Joint("hinge", JointKind.REVOLUTE, (0.0, 0.0, 1.0), turned, (Limits(-reach, reach, 3.0, 50.0),))
+    body = Body("pendulum", BASE, joint, random_inertia(np.random.default_rng(12)))
+    robot = Robot("hinge", "base", (body,))
+    model = replace(skew(), source=robot, robot=robot, fext=())
+    program = lowered(model, trace(robot, ("id",)), 18)
+    (angle,) = (word for word in program.inputs if word.name == "q[0]")
+    assert angle.format.width < program.trigonometry.phase_bits
+    tasks = np.linspace(angle.lowest, angle.highest, 16).astype(np.int64)
+    words = {word.name: tasks if word is angle else np.zeros(16, np.int64) for word in program.inputs}
+    flags = assert_bit_exact(program, bound_of(program, "xcvu9p", ii), words)
+    assert not any(flags)
+
+
+HYQ, ATLAS = (pytest.param(name, marks=pytest.mark.verify) for name in ("hyq", "atlas"))
+
+
+@pytest.mark.parametrize("ii", [1, pytest.param(4, marks=pytest.mark.verify), 16])
+@pytest.mark.parametrize("robot", ["iiwa14", HYQ, ATLAS])
+def test_bundled_robots(robot, ii):
+    program = program_of(robot, 18)
+    assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))
+
+
+@pytest.mark.parametrize("ii", [1, 3])
+@pytest.mark.parametrize(
+    ("robot", "width", "error"),
+    [("toy", 14, 1e-5), pytest.param("iiwa14", 20, 3e-6, marks=pytest.mark.verify)],
+)
+def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
+    program = widened_program(robot, width, error)
+    bound = bound_of(program, "xcvu9p", ii)
+    wide = [unit for unit in bound.units if unit.resource is Resource.WIDE_MULTIPLIER]
+    added = {value for step in bound.steps if step.resource is None for value in step.results}
+    found = {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()}
+    assert found == program.wide.keys() - added
+    assert 0 < len(wide) < len(bound.units)
+    assert_bit_exact(program, bound, both(program, model_of(robot), 10))
+
+
+@given(graphs(trigonometry=True), st.integers(1, 6), st.sampled_from((8, 18, 28)), st.integers(1, 4))
+@settings(max_examples=12)
+def test_random_graphs(graph, ii, width, memory_stages):
+    """They have shared and constant outputs, single negations, operations that cancel, and more."""
+    graph = prune(graph)
+    angles = {node.args[0].node for node in graph.nodes if node.op in (Op.SIN, Op.COS)}
+    assume(
+        not any(edge.node in angles for node in graph.nodes if node.op in ARITHMETIC for edge in node.args)
+    )
+    ranges = {
+        name: InputRange(-0.5, 0.5, "turn", wraps=True) if i in angles else InputRange(-1.0, 1.0, "m")
+        for name, i in graph.inputs.items()
+    }
+    inputs = {name: np.random.default_rng(1).uniform(-1, 1, 50) for name in graph.inputs}
+    sizes = [float(np.abs(value).max()) for value in node_values(graph, inputs)]
+    program = lower(graph, sizes, ranges, plain_widths(graph, width))
+    assume(program.inputs)
+    bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
+    assert_bit_exact(program, bound, random_words(program, 10, seed=3), skip=1)
+
+
+def test_latency_and_widths_are_those_of_the_bound_program():
+    program = program_of("toy", 18, "all")
+    bound = bound_of(program, "xcvu9p", 2)
+    core = PipelineComponent(program=program, bound=bound)
+    assert core.ii == 2
+    assert core.latency("id") == bound.latency["id"] + 1
+    assert len(core.payload) == sum(word.format.width for word in program.inputs)
+    assert (len(core.functions), len(core.options)) == (1, 3)
+    assert core.result_bits("id") == sum(word.format.width for word in program.outputs["id"])
+
+
+def test_the_hierarchy_shows_the_regions():
+    program = program_of("toy", 14)
+    text = rtlil.convert(PipelineComponent(program=program, bound=bound_of(program, "xcvu9p", 1)))
+    modules = [line.split()[1] for line in text.splitlines() if line.startswith("module ")]
+    regions = {operation.region for operation in program.operations if operation.kind not in NO_HARDWARE}
+    inside = {f"\\top.forward_backward.{region}" for region in regions if region.joint is not None}
+    assert inside <= set(modules)
+    assert {"\\top", "\\top.forward_backward", "\\top.trigonometry"} <= set(modules)
+    assert "\\top.forward_backward.rnea_forward_1" in inside

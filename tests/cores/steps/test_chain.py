@@ -1,0 +1,125 @@
+"""The hardware of a chain core, bit for bit beside its program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator, SimulatorContext
+
+from rbdhw.cores.steps.chain import ChainCore
+from rbdhw.cores.steps.chain_component import SerialChain
+from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.robot.model import Robot
+from rbdhw.rtl.column_reader import NUMBER_LATENCY
+from rbdhw.target import target
+from tests.support.builds import random_words
+from tests.support.chains import TREES, chain, options_of, program_of, tree
+from tests.support.mechanisms import with_random_drives
+from tests.support.rtl_cores import Request, expected
+
+TASKS = 8
+
+
+def core(robot: Robot, window: int) -> ChainCore:
+    program = program_of(robot)
+    return ChainCore.build(program, target("xcvu9p"), options_of(len(robot.bodies), window), ())
+
+
+def spoiled(program: ChainProgram) -> dict[str, np.ndarray]:
+    """Return words of which every second task has the velocity of one link at the end of its format."""
+    words = random_words(program, TASKS, seed=2)
+    velocities = [word for word in program.inputs if word.array == "v"]
+    for word in velocities:
+        words[word.name] //= 4
+    for task in range(1, TASKS, 2):
+        word = velocities[task // 2 % len(velocities)]
+        words[word.name][task] = word.format.highest
+    return words
+
+
+def serial_responses(
+    core: SerialChain, words: dict[str, np.ndarray], skip: int
+) -> list[tuple[list[int], int]]:
+    """Return the results and the flag of each task; after every ``skip`` tasks no task starts once.
+
+    Numbers are there in the first cycle of a window only, and only those of links that are read.
+    """
+    before = -(-NUMBER_LATENCY // (core.ii // core.links))
+    rng = np.random.default_rng(9)
+    answers: list[tuple[list[int], int]] = []
+
+    async def bench(ctx: SimulatorContext) -> None:
+        due: dict[int, tuple[int, int]] = {}
+        begun: dict[int, int] = {}
+        cycle = window = task = starts = arriving = 0
+        found: list[int] = []
+        while len(answers) < TASKS:
+            first = ctx.get(core.first)
+            if ctx.get(core.phase_zero):
+                assert first
+                if not (skip and starts % (skip + 1) == skip) and task < TASKS:
+                    due |= {window + before + k: (task, k) for k in range(core.links)}
+                    begun[cycle + core.latency("fd") - (core.links - 1) * (core.ii // core.links)] = task
+                    task += 1
+                starts += 1
+            for own in core.readers:
+                value = int(rng.integers(1 << own.width))
+                if first and window in due:
+                    number, link = due[window]
+                    value = int(words[f"{own.array}[{link}]"][number]) if own.links[link] else 0
+                ctx.set(core.numbers[own.name], value)
+            if cycle in begun:
+                assert ctx.get(core.begins)
+                arriving = core.links
+            if first and arriving:
+                found.append(ctx.get(core.result))
+                arriving -= 1
+                if not arriving:
+                    answers.append((found, ctx.get(core.overflow)))
+                    found = []
+            window += first
+            await ctx.tick()
+            cycle += 1
+
+    simulator = Simulator(core)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return answers
+
+
+def signed(value: int, width: int) -> int:
+    return value - (value >> width - 1 << width)
+
+
+def assert_exact(own: ChainCore, skip: int) -> None:
+    """Compare a core with its program, with tasks that overflow and tasks that do not."""
+    words, component = spoiled(own.program), own.component(None)
+    wanted = expected(own.program, words, [Request("fd")] * TASKS)
+    assert {overflow for _, overflow in wanted} == {False, True}
+    found = serial_responses(component, words, skip)
+    assert [([signed(x, component.width) for x in row], flag) for row, flag in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("kinds", "links", "window", "skip"),
+    [("turning", 5, 1, 0), ("mixed", 4, 2, 1), ("mixed", 5, 3, 2), ("sliding", 3, 1, 0)],
+)
+def test_links_bring_their_numbers_one_after_the_other(
+    kinds: str, links: int, window: int, skip: int
+) -> None:
+    robot = chain(links, kinds)
+    own = core(with_random_drives(robot, seed=1) if kinds == "mixed" else robot, window)
+    assert_exact(own, skip)
+
+
+@pytest.mark.parametrize(
+    ("branches", "kinds", "window", "skip"),
+    [
+        ("two arms", "turning", 1, 0),
+        ("two roots", "mixed", 2, 1),
+        pytest.param("a hand", "sliding", 3, 0, marks=pytest.mark.verify),
+    ],
+)
+def test_robots_that_branch(branches: str, kinds: str, window: int, skip: int) -> None:
+    assert_exact(core(tree(TREES[branches], kinds), window), skip)

@@ -10,6 +10,7 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3
 JOBS ?= 2
 ONLY ?=
+PART ?= 1/1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,8 +43,9 @@ test: $(READY) ## Run the tests, except the long ones marked "verify"
 	$(PYTEST) -m "not verify"
 
 .PHONY: verify
-verify: $(READY) $(ICARUS) ## Run every test, the long ones included
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTEST)
+verify: $(READY) $(ICARUS) ## Run every test, the long ones included, but those that passed since the last change; PART=3/6: a sixth
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR)" $(PYTEST) \
+		-p tests.support.verify_parts --part $(PART) --passed build/verify/passed
 
 .PHONY: lint
 lint: $(READY) ## Check style, format and types

@@ -1,0 +1,75 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.verify_parts import ROOT, digest_of
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(7))
+def test_numbers(number):
+    assert number != 4
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs pytest on seven tests, of which one fails; it returns the last line."""
+    (tmp_path / "test_some.py").write_text(TESTS)
+
+    def run(*arguments):
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "tests.support.verify_parts",
+            "-p",
+            "no:cacheprovider",
+        ]
+        process = subprocess.run(
+            [*command, *arguments, "test_some.py"],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        return (process.stdout + process.stderr).strip().splitlines()[-1]
+
+    return run
+
+
+def test_parts_are_the_whole(run):
+    assert run("--part", "1/3").startswith("3 passed, 4 deselected in")
+    assert run("--part", "2/3").startswith("1 failed, 1 passed, 5 deselected in")
+    assert run("--part", "3/3").startswith("2 passed, 5 deselected in")
+    assert "'4/3' is no part; expected K/N" in run("--part", "4/3")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_run_continues_without_what_passed(run, tmp_path, workers):
+    passed = tmp_path / "passed"
+    assert run(*workers, "--passed", str(passed), "-k", "not 6").startswith("1 failed, 5 passed")
+    assert run(*workers, "--passed", str(passed)).startswith("1 failed, 1 passed")
+    first, *names = passed.read_text().splitlines()
+    assert first == digest_of(ROOT)
+    assert sorted(names) == [f"test_some.py::test_numbers[{number}]" for number in (0, 1, 2, 3, 5, 6)]
+
+
+def test_other_sources_start_anew(run, tmp_path):
+    passed = tmp_path / "passed"
+    passed.write_text("of other sources\ntest_some.py::test_numbers[4]\n")
+    assert run("--passed", str(passed)).startswith("1 failed, 6 passed")
+
+
+def test_the_digest_changes_with_a_source(tmp_path):
+    (tmp_path / "rbdhw").mkdir()
+    before = digest_of(tmp_path)
+    (tmp_path / "rbdhw" / "a.py").write_text("1")
+    after = digest_of(tmp_path)
+    (tmp_path / "rbdhw" / "a.py").write_text("2")
+    assert len({before, after, digest_of(tmp_path)}) == 3

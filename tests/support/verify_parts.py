@@ -1,0 +1,89 @@
+"""Options of pytest for runs of many hours: a part of the tests, and to continue a run that was cut short."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("rbdhw", "tests", "benchmarks", "requirements.lock")
+"""What the results of tests depend on."""
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("parts")
+    group.addoption("--part", metavar="K/N", default="1/1", help="every N-th test, from the K-th on")
+    group.addoption(
+        "--passed", metavar="FILE", help="leave out the tests that passed by this file, and add to it"
+    )
+
+
+def pytest_configure(config):
+    """Read which tests passed before; a worker gets it from the process that started it."""
+    parse_part(config.getoption("part"))
+    if hasattr(config, "workerinput"):
+        config.passed_before = frozenset(config.workerinput["passed_before"])
+        return
+    config.passed_before = frozenset()
+    if path := config.getoption("passed"):
+        record = Record(Path(path), digest_of(ROOT))
+        config.passed_before = record.passed
+        config.pluginmanager.register(record)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Hand the same tests to every worker, also to one that starts late."""
+    node.workerinput["passed_before"] = sorted(node.config.passed_before)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Keep what is selected otherwise, in the part, and has not passed yet."""
+    part, parts = parse_part(config.getoption("part"))
+    chosen = [item for item in items[part - 1 :: parts] if item.nodeid not in config.passed_before]
+    remaining = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in remaining])
+    items[:] = chosen
+
+
+class Record:
+    """The tests that passed, a line each, behind a line with the digest of the sources.
+
+    A record of other sources is begun anew.
+    """
+
+    def __init__(self, path, digest):
+        self._path = path
+        self._called = set()
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if lines[:1] != [digest]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{digest}\n", encoding="utf-8")
+        self.passed = frozenset(lines[1:] if lines[:1] == [digest] else ())
+
+    def pytest_runtest_logreport(self, report):
+        """Add a test whose call and teardown passed."""
+        if report.when == "call" and report.passed:
+            self._called.add(report.nodeid)
+        elif report.when == "teardown" and report.passed and report.nodeid in self._called:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"{report.nodeid}\n")
+
+
+def parse_part(text):
+    """Return K and N of a part ``K/N``."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise pytest.UsageError(f"--part: '{text}' is no part; expected K/N with K from 1 to N, such as 3/6")
+    return int(part), int(parts)
+
+
+def digest_of(root):
+    """Return a digest of the sources."""
+    digest = hashlib.sha256()
+    files = (path for name in SOURCES for path in [root / name, *(root / name).rglob("*")])
+    for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
+        digest.update(f"{path.relative_to(root)}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -15,13 +15,9 @@ from rbdhw.pipeline import emit_design
 BUILDS = (
     ("array", 16, 64),
     ("chain", 16, 64),
-    ("array", 32, 256),
-    ("chain", 32, 256),
     ("array", 64, 512),
     ("chain", 64, 512),
     ("chain", 64, 64),
-    ("chain", 256, 1024),
-    ("chain", 1024, 4096),
     ("chain", 1024, 1024),
 )
 """The core, the links and the interval of each build."""

@@ -16,33 +16,35 @@ from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 
-FIXED = (("iiwa14", "fixed"), ("hyq", "fixed"), ("atlas", "fixed"))
-
-OTHERS = (
+ROBOTS = (
+    ("iiwa14", "fixed"),
+    ("hyq", "fixed"),
+    ("atlas", "fixed"),
     ("hyq", "floating"),
-    ("spot_arm", "floating"),
-    ("atlas", "floating"),
     ("iiwa14", "given"),
     ("tiago", "fixed"),
     ("hand22", "fixed"),
 )
-"""Robots with a floating, planar or moving base, or with many branches."""
+"""Robots with a fixed, floating, planar or moving base, and with many branches."""
+
+BESIDE_PAPERS = ("iiwa14", "hyq", "atlas")
+"""Robots whose operations by the published algorithms, on a fixed base, are shown, too."""
 
 PAPERS = Algorithms(derivatives="columns", inverse="articulated", gradient="repeated")
 """The algorithms of the published accelerators."""
 
 
-def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
+def operations(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:
     """Return the operations of every function, in the program of all functions and in graphs.
 
-    Programs are 18 bits wide. The graphs are that of the function alone and, for robots that they support,
+    Programs are 18 bits wide. The graphs are that of the function alone and, for :data:`BESIDE_PAPERS`,
     that of the published accelerators' algorithms.
     """
     rows = []
     for name, base in robots:
         source = robot_of(name, base)
         plain = align_axes(elementary(source))
-        published = PAPERS.possible_for(source)
+        published = name in BESIDE_PAPERS and PAPERS.possible_for(source)
         program = plan_of(name, base=base).program
         for function in ALL:
             built = program_counts(program, function)
@@ -68,29 +70,27 @@ def operations(robots: Iterable[tuple[str, str]] = FIXED) -> Rows:
 
 
 def operations_layout(rows: Rows) -> Rows:
-    """Return lines of built multiplications / those of the graph alone, and of published algorithms."""
-    return by_function(
-        rows,
-        (robot_label, _both_counts),
+    """Return lines of built multiplications / those of the graph alone, and of published algorithms.
+
+    The second column has the degrees of freedom.
+    """
+    published = [row for row in rows if row["multiplications by columns and articulated bodies"] is not None]
+    freedoms = {robot_label(row): row["degrees of freedom"] for row in rows}
+    shown = by_function(rows, (robot_label, _both_counts)) + by_function(
+        published,
         (
             lambda row: f"{robot_label(row)}, published algorithms",
             lambda row: f"{row['multiplications by columns and articulated bodies']:,}",
         ),
     )
-
-
-def others_layout(rows: Rows) -> Rows:
-    """Return lines of degrees of freedom, and of built multiplications / those of the graph alone."""
-    freedoms = {robot_label(row): row["degrees of freedom"] for row in rows}
-    shown = by_function(rows, (robot_label, _both_counts))
-    return [{"": row[""], "nv": freedoms[row[""]]} | row for row in shown]
+    return [{"": line[""]} | {"nv": freedoms[line[""].partition(", pub")[0]]} | line for line in shown]
 
 
 def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
     """Return the resources of HyQ with and without shared limb hardware: all functions, 18x18 bits."""
     rows = []
     for base in bases:
-        for ii, share in ((1, "off"), (4, "off"), (4, "on")):
+        for ii, share in ((4, "off"), (4, "on")):
             plan = plan_of("hyq", ii=ii, base=base, share=share)
             taken = vars(counts(plan.program, plan.pipeline))
             named = {name.replace("_", " "): count for name, count in taken.items()}

@@ -1,4 +1,4 @@
-"""The tables of steps in time: operations, and the state after many steps of the bit-exact model."""
+"""The table of steps in time: the state after many steps of the bit-exact model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import Rows, robot_label
+from benchmarks.rows import Rows
 from rbdhw import golden
 from rbdhw.domain.overrides import Overrides
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.base import mount
-from rbdhw.options.build import BuildOptions, Pacing
+from rbdhw.options.build import BuildOptions
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
@@ -24,25 +24,6 @@ Array = NDArray[np.float64]
 Arrays = Mapping[str, Array]
 Advance = Callable[[Arrays], Array]
 """Returns the states (N, nx) that follow from tasks."""
-
-BUILDS = (
-    ("iiwa14", "fixed", "step", 1),
-    ("iiwa14", "fixed", "dstep", 1),
-    ("iiwa14", "fixed", "rk4", 1),
-    ("iiwa14", "fixed", "drk4", 4),
-    ("hyq", "floating", "step", None),
-    ("hyq", "floating", "dstep", None),
-)
-"""The robots and functions that are built, and their intervals: None for the least within :data:`SHARE`."""
-
-SHARE = 0.6
-"""The share of the device's resources that a build with the least interval may take."""
-
-BITS = 24
-"""The width of these builds."""
-
-POINTS = 100
-"""The tasks of a horizon."""
 
 WIDTHS = (18, 24, 32)
 
@@ -59,38 +40,6 @@ SWING = 0.3
 
 HANGING = Mounting(gravity=(0.0, 0.0, 9.81))
 """An arm under a ceiling: small motions stay small, so that differences are not amplified."""
-
-
-# Operations
-
-
-def step_builds(builds: Iterable[tuple[str, str, str, int | None]] = BUILDS) -> Rows:
-    """Return interval, resources, latency and packets of builds on the VU9P."""
-    rows = []
-    for name, base, function, ii in builds:
-        interval = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
-        options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024, **interval)
-        plan = make_plan(mount(load_urdf(bundled()[name]), Mounting(base)), options)
-        interface = plan.accelerator.interface
-        beats = interface.beats(interface.response_widths(function))
-        latency = plan.core.latency[function]
-        share = plan.core.dsp_blocks / plan.core.device.dsp_blocks
-        rows.append(
-            {
-                "robot": robot_label({"robot": name, "base": base}),
-                "function": function,
-                "II": plan.ii,
-                "DSP blocks": f"{plan.core.dsp_blocks:,} ({share:.0%})",
-                "LUTs, by estimate": f"{plan.estimate.luts:,}",
-                "core latency": f"{latency} cycles",
-                "beats of an answer": beats,
-                "100 tasks": f"{latency + (POINTS - 1) * max(plan.ii, beats):,} cycles",
-            }
-        )
-    return rows
-
-
-# Many steps
 
 
 def trajectories(

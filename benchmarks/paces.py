@@ -45,11 +45,9 @@ class Pacing:
 
 
 PACINGS = (
-    Pacing(0.05, 1, 512, [(("id",), 1), (("id", "m"), 1)]),
     Pacing(0.05, 1, 1024, [(("id",), 1)]),
     Pacing(0.2, 1, 512, [(("id",), 1)]),
     Pacing(0.2, 3, 1024, [(("id",), 3)]),
-    Pacing(0.6, 1, 512, []),
     Pacing(0.6, 8, 1024, [(("id",), 8)]),
 )
 """The builds that are compared; each group starts with one core for all functions."""

@@ -1,4 +1,4 @@
-"""Comparisons with published accelerators and with a processor, and the interval that saturates a link.
+"""Comparisons with published accelerators and with a processor.
 
 Published figures are from:
 
@@ -23,21 +23,13 @@ from benchmarks.rows import Row, Rows
 from benchmarks.synthesis import Subject, known_counts
 from rbdhw.design.folder import write
 from rbdhw.design.traffic import traffic
-from rbdhw.estimate.model import shares
-from rbdhw.explore.algorithm_search import make_plan, search_build
+from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.options.build import BuildOptions, Pacing
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
 from rbdhw.target import target
-
-BANDWIDTH = 32.0
-"""The memory bandwidth in GB/s each way in the evaluation of Dadu-RBD."""
-
-LINKED = ("iiwa14", "hyq", "atlas")
-EDGES = (("fixed", 125.0), ("float32", 125.0), ("fixed", 250.0), ("float32", 250.0))
-"""The number formats of packets, and the clock in MHz."""
 
 OURS = (
     (("difd",), 4, 18),
@@ -83,36 +75,6 @@ PUBLISHED = (
     Published("Robomorphic [1, 2]", "difd", "32", 55.6, "34, one task at a time", 34, 0.775, NOT_PUBLISHED),
     Published("Dadu-RBD [3]", "all", "32", 125.0, "about 12", 95, 0.62, "54.0%"),
 )
-
-
-def measure_link() -> Rows:
-    """Return the interval at which ΔFD saturates a link of :data:`BANDWIDTH`, and its share of the VU9P."""
-    rows = []
-    for name in LINKED:
-        source, build = load_urdf(bundled()[name]), None
-        for number, clock_mhz in EDGES:
-            pacing = Pacing(bandwidth=BANDWIDTH)
-            options = BuildOptions(("dfd",), width=18, number=number, clock_mhz=clock_mhz, pacing=pacing)
-            build = build.with_options(options) if build else search_build(source, options)
-            plan = build.plan(build.interval())
-            packets = traffic(plan.interface)["dfd"]
-            most, rate = max(packets.bytes_in, packets.bytes_out), clock_mhz * 1e6 / plan.ii
-            taken = shares(plan.estimate, build.device)
-            rows.append(
-                {
-                    "robot": name,
-                    "packets": number,
-                    "MHz": f"{clock_mhz:g}",
-                    "bytes in": packets.bytes_in,
-                    "bytes out": packets.bytes_out,
-                    "II": plan.ii,
-                    "tasks/s": f"{rate / 1e6:.4g} M",
-                    "of the link": f"{most * rate / (BANDWIDTH * 1e9):.0%}",
-                    "DSP blocks": f"{plan.estimate.dsp_blocks:,} ({taken['dsp_blocks']:.1%})",
-                    "LUTs by estimate": f"{plan.estimate.luts:,} ({taken['luts']:.1%})",
-                }
-            )
-    return rows
 
 
 def measure_small() -> Rows:

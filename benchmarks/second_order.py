@@ -1,29 +1,24 @@
-"""The tables of second derivatives: operations, rates, and accuracy beside finite differences."""
+"""The tables of second derivatives: operations, and accuracy beside finite differences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.builds import graph_of, robot_of
 from benchmarks.hardware_counts import products
-from benchmarks.processors import float_speeds
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw import golden
 from rbdhw.arrays import ARRAYS
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
-from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.explore.plan import Plan
 from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.interpret import interpret
 from rbdhw.model.interface import unflatten
-from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -44,12 +39,6 @@ COUNTED = (
     ("hyq", "floating", ("sid", "hid", "hfd")),
 )
 """Robots and the functions that are counted. The search for HyQ's frames takes too long for ``sfd``."""
-
-RATES = (("iiwa14", "fixed", 4), ("hyq", "floating", None))
-"""Robots whose ``hfd`` is built: with an interval, or with the least that fits :data:`SHARE`."""
-
-SHARE = 0.6
-"""The share of the VU9P that a build may take if its interval is not given."""
 
 SIZES = (4, 8, 16)
 """The bodies of the chains and binary trees."""
@@ -102,39 +91,6 @@ def second_operations_layout(rows: Rows) -> Rows:
         (lambda row: f"{robot_label(row)}, by differences", lambda row: f"{row['by differences']:,}"),
     )
     return [{"": line[""]} | {function: line.get(function, "-") for function in SECOND} for line in lines]
-
-
-# Rates
-
-
-@lru_cache(maxsize=2)
-def _contraction(name: str, base: str, ii: int | None) -> Plan:
-    """Return a robot's ``hfd`` within the default budget, at an interval or the least that fits."""
-    chosen = {"ii": ii} if ii else {"fit": SHARE, "pacing": Pacing(link=False)}
-    return make_plan(robot_of(name, base), BuildOptions(functions=("hfd",), **chosen))
-
-
-def second_rates(builds: Iterable[tuple[str, str, int | None]] = RATES) -> Rows:
-    """Return interval, latency and rate of ``hfd`` on the VU9P, beside the generated C on one core."""
-    rows = []
-    for name, base, ii in builds:
-        plan = _contraction(name, base, ii)
-        cycles = plan.core.latency["hfd"]
-        speed = float_speeds(name, base, "float64", ("hfd",))["hfd"]
-        share = plan.core.dsp_blocks / plan.core.device.dsp_blocks
-        rows.append(
-            {
-                "robot": robot_label({"robot": name, "base": base}),
-                "II": plan.ii,
-                "bits": "×".join(map(str, plan.program.port_widths)),
-                "DSP blocks": f"{plan.core.dsp_blocks:,} ({share:.0%})",
-                "core latency": f"{cycles} cycles, {cycles / plan.clock_mhz:.2f} µs",
-                "tasks/s": f"{plan.clock_mhz / plan.ii:.1f} M",
-                "C, one task": f"{speed.nanoseconds / 1e3:.1f} µs",
-                "C, batch": f"{speed.rate / 1e6:.2f} M/s",
-            }
-        )
-    return rows
 
 
 # Accuracy

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from benchmarks.builds import robot_of
-from benchmarks.integrators import BITS
 from benchmarks.rows import Row, Rows
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.cores.steps.loop import LoopCore
@@ -19,6 +18,9 @@ BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
 """The robots and functions of the comparison."""
 
 INTERVALS = (2, 4)
+
+BITS = 24
+"""The width of the multipliers."""
 
 
 def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] = INTERVALS) -> Rows:

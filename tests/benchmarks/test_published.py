@@ -1,4 +1,4 @@
-"""Tables of published accelerators and of a saturated link, measured on a small robot."""
+"""Tables of published accelerators, measured on a small robot."""
 
 import pytest
 
@@ -6,10 +6,8 @@ from benchmarks import published
 from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.pinocchio_cpp import Figures
 from benchmarks.published import (
-    BANDWIDTH,
     OURS,
     PUBLISHED,
-    measure_link,
     measure_published,
     measure_small,
     pace,
@@ -19,20 +17,6 @@ from rbdhw.design.folder import write
 from rbdhw.options.build import BuildOptions
 from rbdhw.target import target
 from tests.support.designs import rail_design
-
-
-def test_the_interval_is_the_least_that_the_link_allows(monkeypatch):
-    monkeypatch.setattr(published, "LINKED", ("toy",))
-    monkeypatch.setattr(published, "EDGES", (("fixed", 125.0), ("float32", 125.0)))
-    monkeypatch.setattr(published, "BANDWIDTH", 2.0)
-    packed, singles = measure_link()
-    for row in (packed, singles):
-        a_cycle = 2.0e9 / 125e6
-        assert row["II"] == -(-max(row["bytes in"], row["bytes out"]) // a_cycle)
-        assert row["DSP blocks"].endswith("%)")
-    assert packed["II"] < singles["II"]
-    assert packed["bytes out"] < singles["bytes out"]
-    assert BANDWIDTH == 32.0
 
 
 def test_rates_beside_pinocchio(monkeypatch):

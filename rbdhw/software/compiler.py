@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -113,6 +114,25 @@ def compile_library(
         return made
 
     return find_or_make(library, make)
+
+
+def load_library(path: Path) -> ctypes.CDLL:
+    """Return a compiled library, loaded.
+
+    Raises
+    ------
+    InputError
+        The system does not load it, as from a file system that is mounted without programs.
+    """
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise InputError(
+            str(path),
+            f"the system does not load it ({error})",
+            "a cache from which libraries can be loaded",
+            "set XDG_CACHE_HOME to a folder on a file system that is not mounted with noexec",
+        ) from None
 
 
 def run_compiler(command: Sequence[str], log: str) -> str:

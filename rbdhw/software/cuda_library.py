@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.software.calls import addresses, in_order
-from rbdhw.software.compiler import compile_library
+from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.float_library import SoftwareLibrary
 from rbdhw.software.nvcc import FLAGS, find_nvcc
 
@@ -73,4 +73,4 @@ class CudaLibrary(SoftwareLibrary):
         flags = [*self._flags, *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
         compiler = (*find_nvcc(), *FLAGS, *GPUS, "-Xcompiler=-fPIC", "-shared")
         what = f"{function} in CUDA, once; engine golden needs no compiler"
-        return ctypes.CDLL(str(compile_library(self._sources, ["dynamics.cu"], flags, compiler, what)))
+        return load_library(compile_library(self._sources, ["dynamics.cu"], flags, compiler, what))

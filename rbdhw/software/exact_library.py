@@ -14,7 +14,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.software.arrays import Array, arrays_of
 from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
-from rbdhw.software.compiler import compile_library
+from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.exact import model_files
 
 Numbers = NDArray[np.float64]
@@ -104,4 +104,4 @@ class ExactLibrary:
         what = f"{function} of the bit-exact model, once; engine numpy needs no compiler"
         call = packed_call("model.h", function, self.arrays(function), status=True)
         sources, flags = self._sources | {PACKED: call}, [*flags, *self._flags]
-        return ctypes.CDLL(str(compile_library(sources, ["model.c", PACKED], flags, what=what)))
+        return load_library(compile_library(sources, ["model.c", PACKED], flags, what=what))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rbdhw.software.arrays import Array
 from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
-from rbdhw.software.compiler import compile_library
+from rbdhw.software.compiler import compile_library, load_library
 
 REALS: dict[str, tuple[str, type[Any]]] = {
     "float64": ("double", np.float64),
@@ -120,7 +120,7 @@ class FloatLibrary(SoftwareLibrary):
         source, what = f"dynamics_{function}.c", f"{function} in C, once; engine golden needs no compiler"
         call = packed_call("dynamics.h", function, self.arrays(function), status=False)
         sources = self._sources | {PACKED: call}
-        return ctypes.CDLL(str(compile_library(sources, [source, PACKED], self._flags, what=what)))
+        return load_library(compile_library(sources, [source, PACKED], self._flags, what=what))
 
 
 def _is_by_columns(array: NDArray[Any]) -> bool:

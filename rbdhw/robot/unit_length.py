@@ -80,6 +80,22 @@ def check_directions(robot: Robot, q: Array) -> None:
             raise InputError(f"array 'q', row {rows[0]}", reason, expected)
 
 
+def check_unit_lengths(robot: Robot, q: Array) -> None:
+    """Refuse configurations (N, columns), in either layout, with a unit vector of another length.
+
+    Raises
+    ------
+    InputError
+        The message names the row and the joint.
+    """
+    for vector in unit_vectors(robot, q.shape[1]):
+        rows = np.flatnonzero(vector.off(q))
+        if len(rows):
+            reason = f"the {vector.name} has length {vector.lengths(q)[rows[0]]:g}"
+            expected, remedy = f"1 within {UNIT_SLACK:.1g}", f"bring {vector.elements} to unit length"
+            raise InputError(f"row {rows[0]}", reason, expected, remedy)
+
+
 def off_unit(robot: Robot, q: Array) -> npt.NDArray[np.bool_]:
     """Return which tasks of ``q`` (N, columns), in either layout, have a unit vector of another length."""
     off = np.zeros(len(q), np.bool_)

@@ -75,7 +75,8 @@ def feedback(design: Design, seed: int, size: float = 0.05) -> dict[str, np.ndar
     drawn = sample(robot, design.domain, HORIZON, rng, design.fext)
     largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
     gains = size * largest * rng.normal(size=(HORIZON, robot.nv, 2 * robot.nv))
-    return {"x_nominal": np.hstack([drawn["q"], drawn["v"]]), "K": gains}
+    q = with_unit_quaternions(robot, drawn["q"])
+    return {"x_nominal": np.hstack([q, drawn["v"]]), "K": gains}
 
 
 @pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
@@ -192,6 +193,16 @@ def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
     found, fine = acc.rollout(**arrays), acc.rollout(**arrays).status == 0
     assert np.count_nonzero(fine) >= 3
     np.testing.assert_allclose(found.cost[fine], golden.rollout(**arrays).cost[fine], rtol=2e-3)
+
+
+def test_states_of_feedback_have_unit_quaternions(turning: Path) -> None:
+    design, acc = read(turning), rbdhw.load(turning, "numpy")
+    arrays = calm(design, 3, seed=2) | feedback(design, 2)
+    nominal = np.array(arrays["x_nominal"], np.float64)
+    nominal[1, :4] *= 1.01
+    text = r"array 'x_nominal', row 1: the quaternion of joint '.*' has length 1\.01; expected 1 within"
+    with pytest.raises(InputError, match=text):
+        acc.rollout(**arrays | {"x_nominal": nominal})
 
 
 def test_unusable_feedback_is_refused(folder: Path) -> None:

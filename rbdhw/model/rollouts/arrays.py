@@ -18,6 +18,7 @@ from rbdhw.model.rollouts.evaluate import SEED
 from rbdhw.model.rollouts.signs import continuous
 from rbdhw.protocol import COST, GAINS, SAMPLES
 from rbdhw.robot.model import Robot
+from rbdhw.robot.unit_length import check_unit_lengths
 
 Array = NDArray[np.float64]
 
@@ -157,6 +158,7 @@ def _check_reference(model: AcceleratorModel, name: str, given: Array | None, st
         return np.broadcast_to(nearest, (steps, len(lowest)))
     rows = _check_rows(name, given, steps, lowest, highest)
     try:
+        check_unit_lengths(robot, rows[:, : robot.nq])
         q = with_unit_quaternions(robot, rows[:, : robot.nq])
     except InputError as error:
         raise error.within(f"array '{name}'") from None

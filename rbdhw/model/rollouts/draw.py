@@ -196,12 +196,13 @@ def _parts(
     """Return random references and weights, and gains that hold the robot, if the build has them."""
     nv, found = model.robot.nv, {}
     if COST in _shape(model).parts:
-        found["x_ref"] = _states(model, horizon, rng)
+        found["x_ref"] = _of_unit_length(model, _states(model, horizon, rng))
         found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)
         found["R"] = rng.uniform(0.0, 1e-3, (horizon, nv))
     if GAINS in _shape(model).parts:
         state = np.hstack([centre["q"], centre["v"]])
         nominal = state + NEAR * NEARER * (_states(model, horizon, rng) - state)
+        nominal = _of_unit_length(model, nominal)
         frequency, mass = STIFFNESS / _longest(model), golden.evaluate(model.robot, "m", centre)["M"][0]
         gains = -np.hstack([frequency**2 * mass, 2.0 * frequency * mass])
         gains = gains * rng.uniform(0.8, 1.2, (horizon, nv, 1))
@@ -214,6 +215,12 @@ def _states(model: AcceleratorModel, tasks: int, rng: np.random.Generator) -> Ar
     """Return random states (N, nq + nv) in the domain."""
     drawn = sample(model.robot, model.domain, tasks, rng, model.fext)
     return np.hstack([drawn["q"], drawn["v"]])
+
+
+def _of_unit_length(model: AcceleratorModel, states: Array) -> Array:
+    """Return states (N, nq + nv) with quaternions of unit length."""
+    q = golden.with_unit_quaternions(model.robot, states[:, : model.robot.nq])
+    return np.hstack([q, states[:, model.robot.nq :]])
 
 
 def _first_states(

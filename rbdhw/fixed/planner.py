@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Bits = NDArray[np.int64]
 
 WIDEST = (27, 32)
-"""Widths of the widest operands of wide products; the first one that meets the budget is used."""
+"""Widths of the widest operands of wide products; the cheaper in the budget is used."""
 
 LEAST_BITS = 6
 """The least width of a signal; errors from its operands then stay within its margin."""

@@ -261,7 +261,6 @@ class FormatSearch:
                     cost = self.cost(plan)
                     if least is None or cost < least:
                         chosen, least = plan, cost
-                    break
         return chosen
 
     def most_accurate(self, budget: float, width: int) -> Widths:

@@ -104,7 +104,7 @@ class TestBuilds:
         def refuse(*_):
             raise InputError("ii", "no place")
 
-        monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
+        monkeypatch.setattr("rbdhw.cores.array.core.build_array", refuse)
         own = search_of(toy(functions=("id",)))
         taken = own.choose(32)
         assert taken.core == "pipeline"

@@ -70,7 +70,7 @@ def test_an_array_that_cannot_be_built_is_listed_as_refused(monkeypatch):
     def refuse(*_):
         raise InputError("ii", "no place")
 
-    monkeypatch.setattr("rbdhw.cores.array.build_array", refuse)
+    monkeypatch.setattr("rbdhw.cores.array.core.build_array", refuse)
     options = replace(PIPELINE, core="auto")
     told = explore(path("toy"), options, intervals=(16,))
     assert [row["core"] for row in told["rows"]] == ["pipeline"]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from benchmarks.forward_dynamics import WAYS, model, snake
 from benchmarks.rows import Row, Rows, microseconds_text
 from benchmarks.timing import timed_software
+from rbdhw.cores.prepared import Prepared
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.emit.software import emit_software
-from rbdhw.explore.plan import Prepared
 from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.graph.interpret import interpret

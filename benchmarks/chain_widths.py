@@ -9,8 +9,9 @@ from benchmarks.chain_builds import bounds
 from benchmarks.chain_runs import ALL_LINKS, WIDTHS
 from benchmarks.forward_dynamics import snake
 from benchmarks.rows import Row, Rows
+from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.explore.search import prepare_build
-from rbdhw.options.build import CHAIN_CORE, BuildOptions
+from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.chain import choose_chain_formats
 
 SAMPLES = 256
@@ -23,7 +24,7 @@ def chain_widths(links: Iterable[int] = ALL_LINKS, widths: Iterable[int] = WIDTH
 
 
 def _row(links: int, widths: tuple[int, ...]) -> Row:
-    options = BuildOptions(("fd",), samples=SAMPLES, core=CHAIN_CORE)
+    options = BuildOptions(("fd",), samples=SAMPLES, core=ChainCore.name)
     prepared = prepare_build(snake(links), options, bounds(links))
     assert prepared.chain is not None
     row: Row = {"links": links}

@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.builds import ALL, graph_of, plan_of, robot_of
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw.cores.pipeline.cells import counts
+from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.frontend.alternatives import Algorithms
@@ -92,7 +93,8 @@ def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
     for base in bases:
         for ii, share in ((4, "off"), (4, "on")):
             plan = plan_of("hyq", ii=ii, base=base, share=share)
-            taken = vars(counts(plan.program, plan.pipeline))
+            assert isinstance(plan.core, PipelineCore)
+            taken = vars(counts(plan.program, plan.core.schedule))
             named = {name.replace("_", " "): count for name, count in taken.items()}
             rows.append(
                 {"base": base, "II": ii, "limbs": "in turn" if share == "on" else "each its own"} | named

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rbdhw.cores.prepared import Prepared
 from rbdhw.domain.bounds import Domain, with_time_step
 from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import settle
-from rbdhw.explore.plan import Prepared
 from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import choose

@@ -12,9 +12,11 @@ Software for processors leaves this way after the graph (:mod:`rbdhw.software`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rbdhw.cores.checks import check_build
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides, ParameterBounds
@@ -28,10 +30,12 @@ from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
+from rbdhw.frontend.solvability import check_solvable
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
+from rbdhw.robot.reroot import RootTrial
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.software.build import trace_sources
@@ -48,9 +52,9 @@ def generate(
     InputError
         If the robot, an option or an override is not supported.
     """
+    check_build(options)
     source, trials = read(urdf, options, progress)
-    design = build_design(source, options, overrides, progress)
-    return replace(design, manifest=validate(design.manifest | {"roots": [vars(trial) for trial in trials]}))
+    return _build(source, options, overrides, trials, progress)
 
 
 def build_design(
@@ -63,10 +67,21 @@ def build_design(
     InputError
         If an option or override is not supported for this robot.
     """
+    check_solvable(source, options.functions)
+    return _build(source, options, overrides, (), progress)
+
+
+def _build(
+    source: Robot,
+    options: BuildOptions,
+    overrides: Overrides | None,
+    roots: Sequence[RootTrial],
+    progress: Progress,
+) -> Design:
     plan = plan_accelerator(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
     progress("writing Verilog")
-    return emit_design(plan, options)
+    return emit_design(plan, options, roots)
 
 
 def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:
@@ -77,6 +92,7 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     InputError
         If the robot or an option is not supported.
     """
+    check_build(options)
     source, trials = read(urdf, options, progress)
     source = bound_parameters(source, ParameterBounds())
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
@@ -87,12 +103,12 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     return replace(software, manifest=software.manifest | {"roots": [vars(trial) for trial in trials]})
 
 
-def emit_design(plan: AcceleratorPlan, options: BuildOptions) -> Design:
-    """Return the design of a plan that was made with these options."""
+def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> Design:
+    """Return the design of a plan that was made with these options, from the best of some roots."""
     device, model = plan.device, plan.accelerator
     hardware = Accelerator(
         cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
     verilog = to_verilog(hardware, options.name, heading(plan, options))
-    design = Design(**vars(model), manifest=manifest(plan, options), verilog=verilog)
+    design = Design(**vars(model), manifest=validate(manifest(plan, options, roots)), verilog=verilog)
     return replace(design, companions=companions(design, device, plan.clock_mhz))

@@ -333,7 +333,7 @@ class TestLimbs:
             options = BuildOptions(
                 functions=DEFAULT_FUNCTIONS, ii=ii, width=18, samples=256, share_limbs=share
             )
-            bound = make_plan(load_urdf(path("hyq")), options).pipeline
+            bound = make_plan(load_urdf(path("hyq")), options).core.schedule
             return sum(unit.resource in MULTIPLIERS for unit in bound.units)
 
         shared = multipliers(4, "on")

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rbdhw.cores import KINDS
+from rbdhw.cores.core import Core
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
 from rbdhw.estimate.resources import Resources
-from rbdhw.options.build import CORES, LOOP_CORE
+from rbdhw.options.build import BuildOptions
+from rbdhw.remarks import warn
+from rbdhw.robot.model import Robot
 from rbdhw.target import Target
+
+
+def possible_kinds(options: BuildOptions) -> tuple[type[Core], ...]:
+    """Return the kinds of cores that the options ask for, or leave open."""
+    return tuple(kind for kind in KINDS.values() if kind.is_asked(options) or kind.is_compared(options))
+
+
+def suggest_core(source: Robot, options: BuildOptions) -> tuple[Robot, BuildOptions]:
+    """Return options with the kind of core that suits a robot, if they leave it open; the robot has a remark.
+
+    If no kind is suggested, nothing changes.
+    """
+    if options.core is not None or options.several:
+        return source, options
+    for kind in KINDS.values():
+        if remark := kind.suggestion(source, options):
+            warn([remark])
+            return replace(source, remarks=(*source.remarks, remark)), replace(options, core=kind.name)
+    return source, options
 
 
 @dataclass(frozen=True)
@@ -56,7 +79,7 @@ def choose_core(
         If none can be built: the refusal of the first.
     """
     if not estimates:
-        raise next(refused[core] for core in (*CORES, LOOP_CORE) if core in refused)
+        raise next(refused[core] for core in KINDS if core in refused)
     largest = {core: _largest(found, device) for core, found in estimates.items()}
     core = min(largest, key=lambda core: largest[core][0])
     reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]

@@ -1,7 +1,8 @@
 """A core: a program scheduled on hardware of one kind.
 
-Each kind of core is a class. Its class attributes state how programs are lowered for it, its static methods
-give clock and products before scheduling, and its instances are scheduled programs.
+Each kind of core is a class, and :data:`rbdhw.cores.KINDS` lists them. Its class methods answer which
+builds it refuses, how a build is prepared and gets its number formats, and what clock and products to expect
+before scheduling. Its instances are scheduled programs; they give cells, hardware and manifest entries.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
+from rbdhw.cores.prepared import Prepared, PreparedBuild, prepare_graph
+from rbdhw.cores.sharing import Sharing
+from rbdhw.domain.bounds import Domain
+from rbdhw.domain.overrides import Overrides
+from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
@@ -18,9 +24,12 @@ from rbdhw.estimate.model import weights_of
 from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
-from rbdhw.graph.twins import Group
+from rbdhw.graph.twins import Group, Twins, no_twins
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import BuildOptions
+from rbdhw.progress import Progress
+from rbdhw.quantize.formats import Formats, choose_formats
+from rbdhw.robot.model import Robot
 from rbdhw.rtl.edge import CoreComponent
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.shell import packet_latency
@@ -64,8 +73,12 @@ class Core(ABC):
         The kind of core whose weights the estimate takes.
     fuses_sums
         Whether the program's sums of products are rounded once, by an accumulator.
-    shares_hardware
-        Whether symmetric limbs, or stages, can share the same hardware.
+    least_ii
+        The shortest initiation interval at which it can be built, if no interval is given.
+    is_smaller
+        Whether messages suggest it for builds that do not fit a device.
+    stands_alone
+        Whether it can only stand beside copies of itself.
     """
 
     program: Program
@@ -74,8 +87,101 @@ class Core(ABC):
 
     name: ClassVar[str]
     estimated_as: ClassVar[str]
-    fuses_sums: ClassVar[bool]
-    shares_hardware: ClassVar[bool]
+    fuses_sums: ClassVar[bool] = False
+    least_ii: ClassVar[int] = 1
+    is_smaller: ClassVar[bool] = False
+    stands_alone: ClassVar[bool] = False
+
+    # Before a build: what it asks for
+
+    @classmethod
+    def is_asked(cls, options: BuildOptions) -> bool:
+        """Return whether a build asks for this kind of core."""
+        return options.asked_core == cls.name
+
+    @classmethod
+    def is_compared(cls, _options: BuildOptions) -> bool:
+        """Return whether a build leaves it open: it is taken where it is the cheapest."""
+        return False
+
+    @classmethod
+    def suggestion(cls, _source: Robot, _options: BuildOptions) -> str | None:
+        """Return why this kind is taken for a robot if no kind is asked for; None if it is not."""
+        return None
+
+    @classmethod
+    def needs(cls, _options: BuildOptions) -> tuple[str, ...]:
+        """Return the options that this kind needs at any interval and that a build lacks."""
+        return ()
+
+    @classmethod
+    def refusal(cls, _options: BuildOptions, _ii: int) -> InputError | None:
+        """Return the refusal of a build at an interval, whatever the robot, or None if it is possible."""
+        return None
+
+    # Before scheduling
+
+    @classmethod
+    def prepare(
+        cls,
+        source: Robot,
+        domain: Domain,
+        options: BuildOptions,
+        overrides: Overrides | None,
+        progress: Progress,
+    ) -> Prepared:
+        """Run the stages that do not depend on number formats or the schedule.
+
+        Raises
+        ------
+        InputError
+            If the robot, an option or an override is not supported.
+        """
+        return prepare_graph(source, domain, options, overrides, progress)
+
+    @classmethod
+    def first_interval(cls, _prepared: Prepared, options: BuildOptions) -> int:
+        """Return the interval of the options; if it is to be chosen, the first of those among which it is.
+
+        Raises
+        ------
+        InputError
+            If a prepared build is impossible at this interval, or at any.
+        """
+        return options.least_ii
+
+    @classmethod
+    def unit(cls, _prepared: Prepared) -> int:
+        """Return the number of which all intervals are multiples."""
+        return 1
+
+    @classmethod
+    def supports(cls, prepared: Prepared, options: BuildOptions, ii: int) -> bool:
+        """Return whether a prepared build is possible at an interval."""
+        return cls.refusal(options, ii) is None and ii % cls.unit(prepared) == 0
+
+    @classmethod
+    def sharing(cls, prepared: Prepared, _options: BuildOptions, _ii: int) -> Sharing:
+        """Return the limbs or stages that may share hardware at an interval.
+
+        Raises
+        ------
+        InputError
+            If sharing is required but impossible.
+        """
+        return Sharing(no_twins(prepared.graph))
+
+    @classmethod
+    def formats(cls, build: PreparedBuild, options: BuildOptions, twins: Twins) -> Formats:
+        """Return the number formats of a build, in which twins share hardware.
+
+        Raises
+        ------
+        InputError
+            If the error budget is not met.
+        """
+        observed = build.observed()
+        return choose_formats(observed, options, twins, cls.fuses_sums, build.choosing_formats(cls.name))
 
     @classmethod
     @abstractmethod
@@ -115,6 +221,10 @@ class Core(ABC):
     @abstractmethod
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core's units."""
+
+    def sharing_entries(self, _robot: Robot, _sharing: Sharing) -> dict[str, Any]:
+        """Return the manifest's entries on limbs and stages that share hardware, if this kind allows it."""
+        return {}
 
     @abstractmethod
     def component(self, primitive: Primitive | None) -> CoreComponent:

@@ -35,6 +35,7 @@ from rbdhw.design.entries import (
 )
 from rbdhw.design.entry import Closed, Count, parse_manifest
 from rbdhw.design.packet_entries import InputWord, OutputWord, Stream
+from rbdhw.options.build import CoreName
 from rbdhw.verilog_names import DEFAULT_NAME
 
 
@@ -58,7 +59,7 @@ class PartEntry(Units):
 
     functions: list[str]
     copies: int
-    core: Literal["pipeline", "array", "chain", "loop"]
+    core: CoreName
     wide_products: WideProducts
     pipeline_registers: Count
     operand_memories: OperandMemories | None = None
@@ -88,7 +89,7 @@ class Manifest(Units):
     functions: dict[str, FunctionEntry]
     clock_mhz: float
     target: str
-    core: Literal["pipeline", "array", "chain", "loop", "mixed"]
+    core: CoreName | Literal["mixed"]
     wide_products: WideProducts | None = Field(default=None, description=_ONE_CORE)
     pipeline_registers: Count | None = Field(
         default=None, description=f"Pipeline registers by kind of unit. {_ONE_CORE}"

@@ -9,25 +9,22 @@ from importlib.metadata import version
 from typing import Any
 
 from rbdhw.arrays import is_optional
-from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.traffic import Traffic, link_entry, traffic
 from rbdhw.emit.accuracy import error_entry, formats_entry
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.model import estimate_entry
-from rbdhw.explore.limb_sharing import limb_names
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
-from rbdhw.explore.sharing import sharing_entry
-from rbdhw.explore.stage_sharing import stage_names
 from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.build import MIXED, BuildOptions
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
-from rbdhw.protocol import flag_values, staged
+from rbdhw.protocol import flag_values
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import LoadedInertias, Robot
+from rbdhw.robot.reroot import RootTrial
 
 
 def robot_entry(robot: Robot) -> dict[str, Any]:
@@ -82,8 +79,8 @@ def _parameters_entry(loaded: LoadedInertias) -> dict[str, Any]:
     }
 
 
-def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
-    """Return the manifest of a plan that was made with these options."""
+def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> dict[str, Any]:
+    """Return the manifest of a plan that was made with these options; ``roots`` were compared for it."""
     source = plan.accelerator.robot
     packets = packet_entries(plan.interface, source)
     parts = [part_entry(part, options) for part in plan.parts]
@@ -111,7 +108,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         **packets,
         **({} if plan.only else {"parts": parts}),
         **({"mix": dict(plan.mix)} if plan.mix else {}),
-        "roots": [],  # filled in if roots were compared
+        "roots": [vars(trial) for trial in roots],
     }
 
 
@@ -137,12 +134,6 @@ def function_entries(plan: AcceleratorPlan) -> dict[str, Any]:
 def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
     """Return the entries on one core: its pace, its units, its formats, and the reasons for them."""
     plan = part.plan
-    chosen: dict[str, Any] = {}
-    if isinstance(plan.core, PipelineCore):
-        robot, sharing = plan.prepared.model.robot, plan.sharing
-        chosen["limbs"] = sharing_entry(limb_names(robot, sharing.limbs), plan.core)
-        if staged(part.functions):
-            chosen["stages"] = sharing_entry(stage_names(sharing.stages), plan.core)
     return {
         "ii": plan.ii,
         "core": plan.core.name,
@@ -150,7 +141,7 @@ def core_entries(part: PlannedCore, options: BuildOptions) -> dict[str, Any]:
         "dsp_blocks": plan.core.dsp_blocks,
         **plan.core.entries(),
         "formats": formats_entry(plan.formats, options),
-        **chosen,
+        **plan.core.sharing_entries(plan.prepared.robot, plan.sharing),
         "cores": {"asked": part.asked} | plan.choice.json(),
     }
 

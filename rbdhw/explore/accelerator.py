@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rbdhw.cores.choice import suggest_core
 from rbdhw.cores.core import estimate_accelerator
+from rbdhw.cores.prepared import Prepared
 from rbdhw.design.traffic import traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -13,10 +15,9 @@ from rbdhw.estimate.model import shares, short_of
 from rbdhw.estimate.preparation import preparation_period
 from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.mix import Group, Mix, choose_cores
-from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore, Prepared
+from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.build_graph import optimise, trace_model
-from rbdhw.frontend.chain import suggest_chain_core
 from rbdhw.graph.graph import Op
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
@@ -43,7 +44,7 @@ def plan_accelerator(
     InputError
         If the robot, an option or an override is not supported, or the cores do not fit together.
     """
-    source, options = suggest_chain_core(source, options)
+    source, options = suggest_core(source, options)
     planner = Planner(prepare_build(source, options, overrides, progress), options, progress)
     return planner.serve_mix() if options.mix else planner.plan(options)
 

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 
 from rbdhw.cores import KINDS
+from rbdhw.cores.prepared import TRIALS, Cache
 from rbdhw.domain.overrides import Overrides
 from rbdhw.explore.algorithm_choice import AccuracyChoice, Candidate, explain, name_of, tried_entries
 from rbdhw.explore.plan import Plan
-from rbdhw.explore.search import TRIALS, BuildSearch, Cache, prepare_build
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import MOST_NODES, compared_steps, cost_of, variants, without_long_inverse
@@ -148,7 +149,7 @@ class _Trials:
 
         At a given width only large differences of errors count.
         """
-        robot, options = self._search.robot, self._search.options
+        robot, options = self._search.prepared.robot, self._search.options
         if options.budget is None:
             kept = self._search.prepared.algorithms
             forced = {step: getattr(kept, step) for step in WITH_EQUAL_ERRORS} | dict(forced)

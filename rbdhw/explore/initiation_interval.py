@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
+from rbdhw.cores import KINDS
 from rbdhw.design.traffic import Traffic, slowest
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import percent, shares, short_of
 from rbdhw.estimate.resources import Resources
-from rbdhw.options.build import CHEAPER_CORE, LEAST_ARRAY_II, BuildOptions, reason
+from rbdhw.options.build import CHEAPER_CORE, BuildOptions, reason
 from rbdhw.runtime.number_bounds import MOST_II
 from rbdhw.target import Target
 
 INTERVALS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Intervals at which designs are compared. Between two of them, a search assumes that a shorter interval
 takes more resources."""
+
+
+SMALLER = next(kind for kind in KINDS.values() if kind.is_smaller)
+"""The kind of core that messages suggest for builds that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def interval(
     least: int,
     device: Target,
     candidates: Candidates,
-    arrays: Candidates | None = None,
+    smaller: Candidates | None = None,
 ) -> Interval:
     """Return the initiation interval that the options give, or the shortest that link and device allow.
 
@@ -70,7 +75,7 @@ def interval(
     ----------
     least
         The shortest interval that the options and the cores allow.
-    arrays
+    smaller
         The same build on the array core, if the array core is possible but not among ``candidates``. An error
         message states whether it would fit.
 
@@ -82,11 +87,11 @@ def interval(
     found = Interval(least, reason(options.ii))
     if options.pacing is None:
         if options.fit is not None:
-            _check_fit(least, options, options.fit, device, candidates, arrays)
+            _check_fit(least, options, options.fit, device, candidates, smaller)
         return found
     if options.pacing.link:
         found = link_interval(least, options.pacing.bandwidth, candidates)
-    return find_fitting(found, options, device, candidates, arrays)
+    return find_fitting(found, options, device, candidates, smaller)
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
@@ -132,7 +137,7 @@ def find_fitting(
     options: BuildOptions,
     device: Target,
     candidates: Candidates,
-    arrays: Candidates | None = None,
+    smaller: Candidates | None = None,
 ) -> Interval:
     """Return the shortest interval from ``start`` on at which the design fits the share ``options.fit``.
 
@@ -151,14 +156,14 @@ def find_fitting(
         )
     short = f"{_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
     remedies = _smaller_builds(options)
-    if arrays is not None:
-        found = _find_fitting_array(options, share, device, arrays)
+    if smaller is not None:
+        found = _find_fitting_smaller(options, share, device, smaller)
         if found is None:
-            short += ", nor does any with --core array"
+            short += f", nor does any with --core {SMALLER.name}"
         else:
-            remedies.insert(0, f"--core array (which fits at --ii {found})")
-    elif options.array_needs and options.asked_core != "array":
-        remedies.append(f"{_array_options(options)}, which was not tried")
+            remedies.insert(0, f"--core {SMALLER.name} (which fits at --ii {found})")
+    elif SMALLER.needs(options) and not SMALLER.is_asked(options):
+        remedies.append(f"{_smaller_options(options)}, which was not tried")
     option = "ii" if options.fit is None else "fit"
     raise InputError(option, short, remedy=_use(remedies))
 
@@ -210,7 +215,7 @@ def _check_fit(
     share: float,
     device: Target,
     candidates: Candidates,
-    arrays: Candidates | None,
+    smaller: Candidates | None,
 ) -> None:
     """Check that a design fits at the given interval.
 
@@ -227,27 +232,27 @@ def _check_fit(
         short += f", and no ii up to {intervals(candidates.unit)[-1]} fits"
     remedies = [f"--ii {larger}"] if fits else _smaller_builds(options)
     most = larger - 1 if fits else intervals(candidates.unit)[-1]
-    if arrays is not None and most >= LEAST_ARRAY_II:
-        found = _find_fitting_array(options, share, device, arrays, most)
+    if smaller is not None and most >= SMALLER.least_ii:
+        found = _find_fitting_smaller(options, share, device, smaller, most)
         if found is not None:
-            remedies.insert(0, f"--core array --ii {found}")
+            remedies.insert(0, f"--core {SMALLER.name} --ii {found}")
         elif not fits:
-            short += ", nor does any with --core array"
-    elif options.array_needs and options.asked_core != "array" and most >= LEAST_ARRAY_II:
-        interval = f" --ii {LEAST_ARRAY_II} or more" if ii < LEAST_ARRAY_II else ""
-        remedies.append(f"{_array_options(options)}{interval}, which was not tried")
+            short += f", nor does any with --core {SMALLER.name}"
+    elif SMALLER.needs(options) and not SMALLER.is_asked(options) and most >= SMALLER.least_ii:
+        interval = f" --ii {SMALLER.least_ii} or more" if ii < SMALLER.least_ii else ""
+        remedies.append(f"{_smaller_options(options)}{interval}, which was not tried")
     raise InputError("fit", short, remedy=_use(remedies))
 
 
-def _find_fitting_array(
-    options: BuildOptions, share: float, device: Target, arrays: Candidates, most: int = INTERVALS[-1]
+def _find_fitting_smaller(
+    options: BuildOptions, share: float, device: Target, smaller: Candidates, most: int = INTERVALS[-1]
 ) -> int | None:
     """Return the shortest interval up to ``most`` at which the array core fits, or None."""
-    least = max(options.least_ii, LEAST_ARRAY_II)
+    least = max(options.least_ii, SMALLER.least_ii)
     try:
         if options.pacing is not None and options.pacing.link:
-            least = link_interval(least, options.pacing.bandwidth, arrays).ii
-        ii, fits = find_smallest_fitting(least, share, device, arrays, most)
+            least = link_interval(least, options.pacing.bandwidth, smaller).ii
+        ii, fits = find_smallest_fitting(least, share, device, smaller, most)
     except InputError:
         return None
     return ii if fits and ii <= most else None
@@ -263,10 +268,10 @@ def _use(remedies: Sequence[str]) -> str:
     return f"use {' or '.join(filter(None, (', '.join(remedies[:-1]), remedies[-1])))}"
 
 
-def _array_options(options: BuildOptions) -> str:
+def _smaller_options(options: BuildOptions) -> str:
     """Return the options with which the array core would be tried."""
-    core = options.asked_core if options.asked_core == CHEAPER_CORE else "array"
-    return " ".join(["--core", core, *options.array_needs])
+    core = CHEAPER_CORE if options.core == CHEAPER_CORE else SMALLER.name
+    return " ".join(["--core", core, *SMALLER.needs(options)])
 
 
 def _largest_shares(ii: int, share: float, device: Target, candidates: Candidates) -> str:

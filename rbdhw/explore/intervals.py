@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rbdhw.cores.checks import check_build
 from rbdhw.design.traffic import rate_text
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -17,8 +18,7 @@ from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.initiation_interval import intervals as usual_intervals
 from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.read import read
-from rbdhw.options.build import CHEAPER_CORE, CORES, BuildOptions, Pacing
-from rbdhw.options.checks import check_options
+from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Pacing
 from rbdhw.progress import Progress, silent
 
 
@@ -51,7 +51,7 @@ def explore(
         None if no interval meets the options; ``chosen`` is None if no option concerns the interval;
         ``rows``: for each interval and core the resources, their shares of the target, the latency of each
         function in cycles, and the tasks per second;
-        ``refused``: the intervals at which the array core cannot be built, and why;
+        ``refused``: the intervals at which a core cannot be built, and why;
         ``link``: for each function the bytes of a task, and the tasks per second that the link carries.
         Look-up tables, flip-flops and block RAMs are estimates.
 
@@ -62,6 +62,7 @@ def explore(
     """
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
+    check_build(every)
     source, _ = read(urdf, every, progress)
     build = search_build(source, every, overrides, progress)
     chosen = _choose_interval(build, options)
@@ -94,7 +95,7 @@ def explore(
 
 
 def _rows(build: BuildSearch, intervals: Iterable[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return a row for each interval and core, and the intervals that the array core refuses."""
+    """Return a row for each interval and core, and the intervals that a core refuses."""
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for ii in sorted(intervals):
@@ -102,7 +103,7 @@ def _rows(build: BuildSearch, intervals: Iterable[int]) -> tuple[list[dict[str, 
             try:
                 rows.append(_row(build, core, ii))
             except InputError as error:
-                if core in (CORES[0], build.options.core):
+                if core == build.kinds[0].name:
                     raise
                 refused.append({"ii": ii, "core": core, "why": str(error)})
     return rows, refused
@@ -112,7 +113,7 @@ def _choose_interval(build: BuildSearch, options: BuildOptions) -> dict[str, Any
     """Return the interval and core that ``generate`` takes, or None if no option concerns the interval."""
     if options.ii is None and options.pacing is None and options.fit is None:
         return None
-    check_options(options)
+    check_build(options)
     try:
         asked = build.with_options(options)
         interval = asked.interval()
@@ -165,7 +166,7 @@ def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
 
 
 def remarks(found: dict[str, Any]) -> list[str]:
-    """Return the lines below the tables: the link's rate, the chosen interval, and the array's refusals."""
+    """Return the lines below the tables: the link's rate, the chosen interval, and the cores' refusals."""
     function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
     # The link's rate may have been rounded down by up to half a task per second.
     least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))

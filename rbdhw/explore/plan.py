@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
-from rbdhw.cores.pipeline.core import PipelineCore
-from rbdhw.domain.bounds import Domain
+from rbdhw.cores.prepared import Prepared
+from rbdhw.cores.sharing import Sharing
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
-from rbdhw.explore.sharing import Sharing
 from rbdhw.fixed.program import Program
-from rbdhw.frontend.algorithms import AlgorithmChoice
-from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import Model
-from rbdhw.graph.graph import Graph
-from rbdhw.graph.sweeps import Sweeps
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.quantize.formats import Formats
-from rbdhw.schedule.model import Bound
 from rbdhw.target import Target
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """The stages that do not depend on number formats or the schedule: prepared robot, domain and graph.
-
-    ``chain`` are the steps of a chain's links, of which ``graph`` consists, for a build with a chain core.
-    """
-
-    model: Model
-    domain: Domain
-    graph: Graph
-    chain: Sweeps | None = None
-
-    @property
-    def algorithms(self) -> Algorithms:
-        """The algorithms by which the graph computes its functions."""
-        return self.model.choice.algorithms
-
-    def with_choice(self, choice: AlgorithmChoice) -> Prepared:
-        """Return the same with another record of the choice of algorithms."""
-        return replace(self, model=replace(self.model, choice=choice))
 
 
 @dataclass(frozen=True)
@@ -70,12 +41,6 @@ class Scheduled:
     def interface(self) -> Interface:
         """The layout of packets."""
         return self.accelerator.interface
-
-    @property
-    def pipeline(self) -> Bound:
-        """The schedule of a build on the pipeline core."""
-        assert isinstance(self.core, PipelineCore)
-        return self.core.schedule
 
     @property
     def ii(self) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from rbdhw.cores import KINDS
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES
 from rbdhw.explore.initiation_interval import INTERVALS
@@ -24,8 +25,8 @@ COUNTS = NAMES | {"multipliers": "multipliers"}
 Draw = Callable[[Any, dict[str, Any]], None]
 """Draws the results of an exploration on a figure."""
 
-MARKS = {"pipeline": "o-", "array": "s--", "chain": "^-.", "loop": "d:"}
-"""The marker and line style of each core."""
+MARKS = dict(zip(KINDS, ("o-", "s--", "^-.", "d:", "v-", "p--"), strict=False))
+"""The marker and line style of each kind of core."""
 
 
 def check_plotting(folder: Path) -> None:

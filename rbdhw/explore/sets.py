@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rbdhw.cores.checks import check_build
 from rbdhw.design.traffic import rate_text, traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -17,7 +18,7 @@ from rbdhw.explore.intervals import Table
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
 from rbdhw.frontend.read import read
-from rbdhw.options.build import BuildOptions, CoreRequest
+from rbdhw.options.build import DEFAULT_CORE, BuildOptions, CoreRequest
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import MOST_II
@@ -55,6 +56,7 @@ def explore(
     InputError
         If the robot or an option is not supported.
     """
+    check_build(options)
     source, _ = read(urdf, options, progress)
     planner = Planner(prepare_build(source, options, overrides, progress), options, progress)
     rows: list[dict[str, Any]] = []
@@ -144,7 +146,7 @@ def _cores_text(options: BuildOptions) -> str:
 
 def _core_text(core: CoreRequest) -> str:
     """Return a core in the syntax of ``--cores``; a pipeline is not named."""
-    kind = f":{core.core}" if core.core not in (None, "pipeline") else ""
+    kind = f":{core.core}" if core.core not in (None, DEFAULT_CORE) else ""
     copies = f"*{core.copies}" if core.copies > 1 else ""
     return f"{','.join(core.functions)}:{core.ii}{kind}{copies}"
 

@@ -8,10 +8,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from rbdhw.cores.checks import check_build
+from rbdhw.cores.pipeline.limb_sharing import hardware, least_interval, limb_inputs, limb_names
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import coordinates_entry, function_counts, operation_counts, robot_entry
-from rbdhw.explore.limb_sharing import hardware, least_interval, limb_inputs, limb_names
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.read import load, rooted
 from rbdhw.frontend.sizes import MOST_COUNTED, Countable, countable
@@ -50,6 +51,7 @@ def describe(
     InputError
         For a robot or an option that cannot be built.
     """
+    check_build(options)
     source = load(urdf, options, progress)
     counted = countable(source, options.functions, options.algorithms)
     options = replace(options, functions=tuple(counted.functions))

@@ -24,11 +24,9 @@ from rbdhw.frontend.alternatives import Algorithms, is_plain
 from rbdhw.frontend.build_graph import Model
 from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
-from rbdhw.options.build import CHAIN_CORE, CHAIN_FUNCTION, BuildOptions
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.unread import leave_out_unread
-from rbdhw.remarks import warn
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, Joint, JointKind, Placement, Robot
@@ -38,10 +36,7 @@ from rbdhw.scalar import Scalar, region
 MOTION, GATHER, RELEASE = "motion", "gather", "release"
 """The sweeps: outward, inward, outward."""
 
-RESULT = "a"
-
-LONG_CHAIN = 64
-"""The most links of a robot that has a pipeline by default."""
+CHAIN_FUNCTION, RESULT = "fd", "a"
 
 Givers = tuple[int | None, ...]
 """The link that hands on to each link (:attr:`rbdhw.graph.sweeps.Carried.givers`)."""
@@ -62,29 +57,6 @@ def check_chain(robot: Robot) -> None:
         raise InputError("core", f"the chain core does not support {robot.name}", expected, remedy)
     if len(robot.bodies) < 2:
         raise InputError("core", f"{robot.name} has one link", "two or more for the chain core", remedy)
-
-
-def suggest_chain_core(source: Robot, options: BuildOptions) -> tuple[Robot, BuildOptions]:
-    """Return options with the chain core for a long robot, if they leave it open; the robot has a remark.
-
-    Up to :data:`LONG_CHAIN` links, and for an interval that is no multiple of the links, nothing changes.
-    """
-    chosen = replace(options, core=CHAIN_CORE)
-    links = len(source.bodies)
-    if options.core is not None or options.several or chosen.refusal(CHAIN_CORE, options.least_ii):
-        return source, options
-    if links <= LONG_CHAIN or (options.ii or links) % links:
-        return source, options
-    try:
-        check_chain(elementary(source))
-    except InputError:
-        return source, options
-    remark = (
-        f"robot {source.name!r} has {links:,} links; taken: the chain core; "
-        "--core pipeline computes each link by hardware of its own"
-    )
-    warn([remark])
-    return replace(source, remarks=(*source.remarks, remark)), chosen
 
 
 def prepare_chain(source: Robot) -> Model:

@@ -8,7 +8,6 @@ from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, choose_root
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.options.build import PROCESSORS, BuildOptions
-from rbdhw.options.checks import check_options
 from rbdhw.progress import Progress, silent
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
@@ -36,7 +35,6 @@ def load(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Robo
     InputError
         If the robot or an option is not supported.
     """
-    check_options(options)
     progress("reading the robot")
     return load_mounted(urdf, options.mounting)
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
-from rbdhw.options.checks import check_values
+from rbdhw.options.checks import check_options
 from rbdhw.options.option import Option
 from rbdhw.options.syntax import parse_drives, parse_interval, parse_names
 from rbdhw.options.table import ALL_FUNCTIONS, BY_NAME, OPTIONS
@@ -60,7 +60,7 @@ def given_options(values: Mapping[str, Any], named: Iterable[str]) -> tuple[Buil
         As :func:`asked_build`.
     """
     options, overrides = build_options(values)
-    check_values(options, frozenset(named))
+    check_options(options, frozenset(named))
     return options, overrides
 
 

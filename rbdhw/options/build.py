@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS, ROLLOUT, staged
+from rbdhw.protocol import ROLLOUT, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -37,32 +36,26 @@ DEFAULT_MAX_ERROR = 1e-3
 SHARING = ("auto", "on", "off")
 """Whether symmetric limbs or stages share hardware: if that is cheaper, always, or never."""
 
-CORES = ("pipeline", "array")
-"""The kinds of cores: a pipeline with an operator for each sum and shared multipliers, or an array."""
+CoreName = Literal["pipeline", "array", "chain", "loop"]
+"""The kinds of cores, by name; :data:`rbdhw.cores.KINDS` has the class of each."""
 
-CHAIN_CORE = "chain"
-"""A core for the forward dynamics of robots of many links: the hardware of one, through which all pass."""
+CORES: tuple[CoreName, ...] = ("pipeline", "array", "chain")
+"""The kinds of cores that ``--core`` names."""
 
-CHAIN_FUNCTION = "fd"
-"""The function of a chain core."""
+DEFAULT_CORE: CoreName = "pipeline"
+"""The kind of core if none is named."""
 
-LOOP, LOOP_CORE = "loop", "loop"
-"""A way to share one stage's hardware, and its core: each stage of a task enters it in a cycle of its own."""
+LOOP = "loop"
+"""A way to share one stage's hardware, and its kind of core: each stage of a task enters it in turn."""
 
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
 
 MIXED = "mixed"
-"""A value in place of a core: an accelerator with cores of both kinds."""
+"""A value in place of a core: an accelerator with cores of several kinds."""
 
 CHEAPER_CORE = "auto"
 """A value in place of a core: the core that takes less of the device."""
-
-LEAST_ARRAY_II = 8
-"""The least interval of an array; at fewer cycles between tasks its units share too little."""
-
-WIDEST_ARRAY = 18
-"""The largest operand width of an array."""
 
 ASKED_FOR, THE_DEFAULT = "asked for", "the default"
 """The origin of an option's value: the user gave it, or did not."""
@@ -109,7 +102,7 @@ class CoreRequest:
     ii
         Cycles between its tasks.
     core
-        One of :data:`CORES`, :data:`CHEAPER_CORE`, or None for the core of the build's options.
+        One of :data:`CORES`, or :data:`CHEAPER_CORE`; None is the core of the build's options.
     copies
         The number of equal cores, whose tasks take turns.
     """
@@ -160,8 +153,7 @@ class BuildOptions:
     share_limbs, share_stages
         Each one of :data:`SHARING`; stages can also :data:`LOOP` through the hardware of one.
     core
-        One of :data:`CORES`, :data:`CHAIN_CORE`, or :data:`CHEAPER_CORE`. None uses the first of
-        :data:`CORES`.
+        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses :data:`DEFAULT_CORE`.
     cores
         Several cores, which divide the functions among themselves; none for one core with all functions.
     copies
@@ -251,68 +243,10 @@ class BuildOptions:
             for request in self.cores
         ) or (self,)
 
-    def refusal(self, core: str, ii: int) -> InputError | None:
-        """Return the refusal of a core that cannot be built for one task every ``ii`` cycles, or None."""
-        if core == CHAIN_CORE:
-            return self._chain_refusal()
-        if core == LOOP_CORE:
-            return self._loop_refusal(ii)
-        if core != "array":
-            return None
-        if self.width is None or self.width > WIDEST_ARRAY:
-            reason = f"the array core supports up to {WIDEST_ARRAY} bits"
-            return InputError("width", reason, f"8 to {WIDEST_ARRAY}")
-        if ii < LEAST_ARRAY_II:
-            return InputError("ii", f"{ii} is too few for the array core", f"{LEAST_ARRAY_II} or more")
-        for name, share in self._sharing:
-            if share in ("on", LOOP):
-                return InputError(name, "the array core shares all hardware anyway", "auto or off")
-        return None
-
-    def _chain_refusal(self) -> InputError | None:
-        """Return the refusal of a chain core by options that do not depend on the robot, or None."""
-        other = "use --core pipeline or --core array"
-        if self.functions != (CHAIN_FUNCTION,):
-            expected = f"--functions {CHAIN_FUNCTION}"
-            return InputError("core", f"the chain core computes {CHAIN_FUNCTION} only", expected, other)
-        if self.fext != NO_LINKS:
-            return InputError("fext", "the chain core takes no external forces", "none", other)
-        if self.algorithms:
-            return InputError("algorithm", "the chain core has its own algorithm", "none", other)
-        for name, share in self._sharing:
-            if share == "on":
-                return InputError(name, "the links of a chain core share all hardware anyway", "auto or off")
-        return None
-
-    def _loop_refusal(self, ii: int) -> InputError | None:
-        """Return the refusal of a loop core by options that do not depend on the robot, or None."""
-        if len(self.functions) > 1 or not staged(self.functions):
-            reason = "stages loop in a core of their own"
-            return InputError("share-stages", reason, "one function, in stages", "give it a core in --cores")
-        stages = FUNCTIONS[self.functions[0]].stages
-        if ii % stages:
-            reason = f"the {stages} stages cannot loop at an ii of {ii}"
-            remedy = f"use --ii {math.ceil(ii / stages) * stages}"
-            return InputError("share-stages", reason, f"a multiple of {stages}", remedy)
-        if self.share_limbs == "on":
-            return InputError("share-limbs", "limbs do not share the hardware of a loop", "auto or off")
-        if self.share_stages not in ("auto", LOOP):
-            return InputError("share-stages", "stages do not loop", f"auto or {LOOP}")
-        return None
-
     @property
-    def array_needs(self) -> tuple[str, ...]:
-        """The options that an array core needs at any interval and that this build lacks."""
-        needs = []
-        if self.width is None or self.width > WIDEST_ARRAY:
-            needs.append(f"--width {WIDEST_ARRAY}")
-        needs += [f"--{name} auto" for name, share in self._sharing if share in ("on", LOOP)]
-        return tuple(needs)
-
-    @property
-    def _sharing(self) -> tuple[tuple[str, str], ...]:
+    def sharing(self) -> dict[str, str]:
         """The options that state what shares hardware, by name."""
-        return ("share-limbs", self.share_limbs), ("share-stages", self.share_stages)
+        return {"share-limbs": self.share_limbs, "share-stages": self.share_stages}
 
     @property
     def least_ii(self) -> int:
@@ -321,8 +255,13 @@ class BuildOptions:
 
     @property
     def asked_core(self) -> str:
-        """One of :data:`CORES`, :data:`CHAIN_CORE`, or :data:`CHEAPER_CORE`."""
-        return CORES[0] if self.core is None else self.core
+        """One of :data:`CORES`, or :data:`CHEAPER_CORE`."""
+        return DEFAULT_CORE if self.core is None else self.core
+
+    @property
+    def compares_cores(self) -> bool:
+        """Whether the cheapest kind of core is to be chosen."""
+        return self.core == CHEAPER_CORE and self.share_stages != LOOP
 
     @property
     def budget(self) -> float | None:

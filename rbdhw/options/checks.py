@@ -6,26 +6,14 @@ from collections import Counter
 from collections.abc import Collection
 
 from rbdhw.errors import InputError
-from rbdhw.options.build import CHAIN_CORE, LEAST_ARRAY_II, LOOP, LOOP_CORE, PROCESSORS, BuildOptions
+from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
 
-def check_options(options: BuildOptions) -> None:
-    """Refuse options that no build can satisfy, and those without effect.
-
-    Raises
-    ------
-    InputError
-        An option cannot be satisfied; the message describes the first one and the expectation.
-    """
-    check_values(options)
-    _check_core(options)
-
-
-def check_values(options: BuildOptions, named: Collection[str] = ()) -> None:
-    """Refuse options that no build of any core and interval can satisfy, and those without effect.
+def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
+    """Refuse options that no build can satisfy, and those without effect, whatever the kind of core.
 
     Parameters
     ----------
@@ -35,7 +23,7 @@ def check_values(options: BuildOptions, named: Collection[str] = ()) -> None:
     Raises
     ------
     InputError
-        As :func:`check_options`.
+        An option cannot be satisfied; the message describes the first one and the expectation.
     """
     for option in OPTIONS:
         option.check_value(options)
@@ -99,11 +87,6 @@ def _check_cores(options: BuildOptions) -> None:
         if function not in placed:
             remedy = "add it to a core, or leave it out of --functions"
             raise InputError("cores", f"'{function}' is in no core", "each function in one", remedy)
-    for core in options.each_core():
-        if core.asked_core == CHAIN_CORE:
-            remedy = "use --core chain, with --copies for several"
-            raise InputError("cores", "a chain core stands alone", "pipeline, array or auto", remedy)
-        _check_core(core)
 
 
 def _check_mix(options: BuildOptions) -> None:
@@ -147,12 +130,3 @@ def _check_sharing(options: BuildOptions) -> None:
     if options.share_limbs == options.share_stages == "on":
         reason = "limbs and stages cannot both share hardware"
         raise InputError("share-stages", reason, "auto or off with --share-limbs on")
-
-
-def _check_core(options: BuildOptions) -> None:
-    least = options.least_ii if options.pacing is None else LEAST_ARRAY_II
-    refusal = options.refusal(options.asked_core, least)
-    if refusal is None and options.share_stages == LOOP and not options.cores:
-        refusal = options.refusal(LOOP_CORE, least)
-    if refusal is not None:
-        raise refusal

@@ -13,7 +13,6 @@ from rbdhw.errors import InputError, told_apart
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import (
     BY_TASK,
-    CHAIN_CORE,
     CHEAPER_CORE,
     CORES,
     DATA_WIDTHS,
@@ -446,7 +445,7 @@ OPTIONS: tuple[Option, ...] = (
             remedy="leave --core out",
         ),
         attribute="core",
-        check=among((*CORES, CHAIN_CORE, CHEAPER_CORE)),
+        check=among((*CORES, CHEAPER_CORE)),
     ),
     _hardware(
         "cores",

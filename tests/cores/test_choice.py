@@ -8,19 +8,21 @@ from functools import cache
 
 import pytest
 
-from rbdhw.cores.choice import CoreChoice, choose_core
+from rbdhw.cores import core, prepared
+from rbdhw.cores.choice import CoreChoice, choose_core, suggest_core
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
-from rbdhw.explore import search
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, prepare_build
-from rbdhw.options.build import CORES, BuildOptions, Pacing
+from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
+from tests.support.chains import chain
+from tests.support.mechanisms import with_mimic
 
 ECP5 = target("ecp5-85")
 SMALL = Resources(luts=8_364, flip_flops=100, dsp_blocks=78, block_rams=0)
@@ -28,6 +30,8 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 
 LARGE = Resources(luts=50_184, flip_flops=100, dsp_blocks=1, block_rams=0)
 TOO_FAST = InputError("clock", "too fast")
+
+BOTH = ("pipeline", "array")
 
 TOY = BuildOptions(
     DEFAULT_FUNCTIONS, target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
@@ -68,10 +72,35 @@ def build() -> BuildSearch:
     return search_of(TOY)
 
 
+def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str]) -> None:
+    long, options = chain(65), BuildOptions(("fd",))
+    robot, chosen = suggest_core(long, options)
+    assert chosen == replace(options, core="chain")
+    remark = (
+        "robot 'mechanism' has 65 links; taken: the chain core; --core pipeline computes each link "
+        "by hardware of its own"
+    )
+    assert robot.remarks == (remark,)
+    assert capsys.readouterr().err == f"rbdhw: {remark}\n"
+    assert suggest_core(long, replace(options, ii=130))[1].core == "chain"
+    capsys.readouterr()
+    unchanged = [
+        (long, replace(options, core="pipeline")),
+        (long, replace(options, ii=4)),
+        (long, replace(options, functions=("id", "fd"))),
+        (long, replace(options, copies=2)),
+        (chain(64), options),
+        (with_mimic(long, 2, 1, 0.5), options),
+    ]
+    for own in unchanged:
+        assert suggest_core(*own) == own
+    assert not capsys.readouterr().err
+
+
 class TestBuilds:
     def test_the_chosen_core_is_the_cheaper_one(self):
         plan = build().plan(Interval(32, "tried"))
-        both = {core: build().schedule(core, 32).estimate for core in CORES}
+        both = {core: build().schedule(core, 32).estimate for core in BOTH}
         assert plan.choice.estimates == both
         assert plan.core.name == "array"
         assert plan.estimate == both["array"]
@@ -113,22 +142,24 @@ class TestBuilds:
     def test_formats_are_chosen_once_for_each_core_and_tasks_are_drawn_once(self, monkeypatch):
         calls = Counter()
 
-        def counted(name, do):
+        def counted(module, name):
+            do = getattr(module, name)
+
             def call(*given):
                 calls[name] += 1
                 return do(*given)
 
-            monkeypatch.setattr(search, name, call)
+            monkeypatch.setattr(module, name, call)
 
-        counted("choose_formats", search.choose_formats)
-        counted("observe", search.observe)
+        counted(core, "choose_formats")
+        counted(prepared, "observe")
         own = search_of(toy(functions=("id",)))
         for ii in (4, 8, 16, 32):
             own.plan(Interval(ii, "tried"))
         assert calls == {"choose_formats": 2, "observe": 1}
 
     def test_each_core_has_its_formats(self):
-        programs = [build().schedule(core, 32).program for core in CORES]
+        programs = [build().schedule(core, 32).program for core in BOTH]
         assert len({len(program.operations) for program in programs}) == 2
         assert build().program(32) == programs[1]
         assert build().program(4) == programs[0]
@@ -149,7 +180,7 @@ class TestBuilds:
         assert told["estimates"]["array"] == {
             name: facts["estimate"][name] for name in told["estimates"]["array"]
         }
-        assert set(told["estimates"]) == set(CORES)
+        assert set(told["estimates"]) == set(BOTH)
 
     def test_a_requested_core(self):
         facts = generate(path("toy"), toy(core="pipeline", functions=("id",))).manifest

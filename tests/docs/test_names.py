@@ -14,7 +14,6 @@ import typer
 
 from rbdhw.cli.app import app
 from rbdhw.options.build import (
-    CHAIN_CORE,
     CHEAPER_CORE,
     CORES,
     LOOP,
@@ -124,7 +123,7 @@ VALUES = {
     "number": NUMBERS,
     "share-limbs": SHARING,
     "share-stages": (*SHARING, LOOP),
-    "core": (*CORES, CHAIN_CORE, CHEAPER_CORE),
+    "core": (*CORES, CHEAPER_CORE),
     "parameters-by": WAYS_OF_PARAMETERS,
 }
 """The values of options that take one of several words."""

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
+from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs, graph_ranges
 from rbdhw.domain.sampling import sample
-from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.alignment import comparable, exponents, unify
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.gains import gains

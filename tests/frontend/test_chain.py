@@ -9,11 +9,10 @@ import pytest
 
 from benchmarks.forward_dynamics import snake
 from rbdhw.errors import InputError
-from rbdhw.frontend.chain import check_chain, suggest_chain_core
+from rbdhw.frontend.chain import check_chain
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.sweeps import Constant, unroll
-from rbdhw.options.build import BuildOptions
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.chains import KINDS, TREES, TURN, chain, sweeps_of, tree
@@ -83,31 +82,6 @@ def test_robots_that_are_refused() -> None:
     assert unsupported in refusal(replace(robot, gravity_given=True))
     assert unsupported in refusal(robot.with_floating_base())
     assert unsupported in refusal(mechanism([TURN, JointKind.SPHERICAL], (-1, 0), seed=1))
-
-
-def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str]) -> None:
-    long, options = chain(65), BuildOptions(("fd",))
-    robot, chosen = suggest_chain_core(long, options)
-    assert chosen == replace(options, core="chain")
-    remark = (
-        "robot 'mechanism' has 65 links; taken: the chain core; --core pipeline computes each link "
-        "by hardware of its own"
-    )
-    assert robot.remarks == (remark,)
-    assert capsys.readouterr().err == f"rbdhw: {remark}\n"
-    assert suggest_chain_core(long, replace(options, ii=130))[1].core == "chain"
-    capsys.readouterr()
-    unchanged = [
-        (long, replace(options, core="pipeline")),
-        (long, replace(options, ii=4)),
-        (long, replace(options, functions=("id", "fd"))),
-        (long, replace(options, copies=2)),
-        (chain(64), options),
-        (with_mimic(long, 2, 1, 0.5), options),
-    ]
-    for own in unchanged:
-        assert suggest_chain_core(*own) == own
-    assert not capsys.readouterr().err
 
 
 def test_the_first_placement_is_free() -> None:

@@ -49,22 +49,6 @@ KNOWN = f"one or more of {', '.join(FUNCTIONS)}"
         ({"clock_mhz": math.nan}, "clock: nan MHz is not a clock; expected 0.001 to 10000 MHz"),
         ({"seed": -1}, "seed: -1 is not a seed; expected 0 to 9223372036854775807"),
         ({"core": "cpu"}, "core: 'cpu' is unknown; expected one of pipeline, array, chain, auto"),
-        (
-            {"core": "array", "ii": 16},
-            "width: the array core supports up to 18 bits; expected 8 to 18",
-        ),
-        (
-            {"core": "array", "ii": 16, "width": 27},
-            "width: the array core supports up to 18 bits; expected 8 to 18",
-        ),
-        (
-            {"core": "array", "ii": 7, "width": 18},
-            "ii: 7 is too few for the array core; expected 8 or more",
-        ),
-        (
-            {"core": "array", "ii": 16, "width": 18, "share_limbs": "on"},
-            "share-limbs: the array core shares all hardware anyway; expected auto or off",
-        ),
         ({"share_limbs": "yes"}, "share-limbs: 'yes' is unknown; expected one of auto, on, off"),
         (
             {"pacing": Pacing(bandwidth=0.0)},
@@ -98,9 +82,6 @@ def test_impossible_options_are_refused(options, text):
         {"functions": ("fd", "id"), "ii": 1000},
         {"width": 8, "max_error": 0.5},
         {"width": 32, "data_width": 32},
-        {"core": "auto", "ii": 1},
-        {"core": "array", "ii": 8, "width": 18},
-        {"core": "array", "width": 18, "pacing": Pacing()},
     ],
 )
 def test_possible_options_are_accepted(options):
@@ -124,20 +105,6 @@ def test_omitted_options_have_defaults():
     assert (BuildOptions().least_ii, BuildOptions(ii=4).least_ii) == (1, 4)
     assert (BuildOptions().asked_core, BuildOptions(core="auto").asked_core) == ("pipeline", "auto")
     assert (reason(BuildOptions().core), reason(BuildOptions(ii=1).ii)) == ("the default", "asked for")
-
-
-@pytest.mark.parametrize(
-    ("options", "needs"),
-    [
-        ({}, ("--width 18",)),
-        ({"width": 19}, ("--width 18",)),
-        ({"width": 18}, ()),
-        ({"width": 8, "share_limbs": "on"}, ("--share-limbs auto",)),
-    ],
-)
-def test_what_an_array_needs(options, needs):
-    assert BuildOptions(**options).array_needs == needs
-    assert (BuildOptions(**options).refusal("array", 8) is None) == (needs == ())
 
 
 @pytest.mark.parametrize("step", [0.0, -0.001, 2.0, float("nan")])

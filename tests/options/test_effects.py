@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting, Pacing
-from rbdhw.options.checks import check_options, check_values
+from rbdhw.options.checks import check_options
 from rbdhw.options.option import HARDWARE
 from rbdhw.options.table import OPTIONS
 from rbdhw.robot.drives import Drives
@@ -68,10 +68,10 @@ def test_an_option_with_effect_is_accepted(options):
 def test_a_default_is_refused_only_where_it_says_something():
     for given in (["frame-axes"], ["parameters-by"]):
         with pytest.raises(InputError):
-            check_values(BuildOptions(), given)
-    check_values(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
+            check_options(BuildOptions(), given)
+    check_options(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
     with pytest.raises(InputError, match="tdata: has no effect with --target c"):
-        check_values(BuildOptions(target="c"), ["tdata"])
+        check_options(BuildOptions(target="c"), ["tdata"])
 
 
 def test_every_hardware_option_needs_a_device():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
+from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.graph.twins import Group

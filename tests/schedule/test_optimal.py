@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from ortools.sat.python import cp_model
 
+from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
 from rbdhw.options.build import BuildOptions

@@ -10,9 +10,9 @@ import pytest
 
 from rbdhw.cores.pipeline.cells import counts
 from rbdhw.cores.pipeline.core import core_cost, schedule_pipeline
+from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import load
-from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.fixed.program import Kind, Operand
 from rbdhw.graph.twins import Group
 from rbdhw.options.build import BuildOptions

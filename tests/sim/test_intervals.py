@@ -46,7 +46,7 @@ def intervals():
 def test_schedule_and_hardware_are_exact(tmp_path, robot, ii, functions):
     """A plan exists only if the verifier has accepted its schedule."""
     plan = build(robot, functions).plan(Interval(ii, "tested"))
-    products = sum(len(unit.steps) for unit in plan.pipeline.units if unit.resource in MULTIPLIERS)
+    products = sum(len(unit.steps) for unit in plan.core.schedule.units if unit.resource in MULTIPLIERS)
     assert plan.ii == ii
     assert plan.core.multipliers <= 1.1 * products / ii + 1
     write(

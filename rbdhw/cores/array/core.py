@@ -13,11 +13,15 @@ from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.array.jobs import jobs
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule
 from rbdhw.cores.core import Core
+from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import LOOP, BuildOptions
 from rbdhw.target import Primitive, Target
+
+WIDEST = 18
+"""The largest operand width of an array."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,30 @@ class ArrayCore(Core):
     name: ClassVar[str] = "array"
     estimated_as: ClassVar[str] = "array"
     fuses_sums: ClassVar[bool] = True
-    shares_hardware: ClassVar[bool] = False
+    least_ii: ClassVar[int] = 8  # at fewer cycles between tasks its units share too little
+    is_smaller: ClassVar[bool] = True
+
+    @classmethod
+    def is_compared(cls, options: BuildOptions) -> bool:
+        """Return whether a build leaves the kind of core open."""
+        return options.compares_cores
+
+    @classmethod
+    def needs(cls, options: BuildOptions) -> tuple[str, ...]:
+        """Return the options that an array needs at any interval and that a build lacks."""
+        needs = [] if _is_narrow(options) else [f"--width {WIDEST}"]
+        return (*needs, *(f"--{name} auto" for name in _required_sharing(options)))
+
+    @classmethod
+    def refusal(cls, options: BuildOptions, ii: int) -> InputError | None:
+        """Return the refusal of a width, an interval, or sharing that an array cannot have, or None."""
+        if not _is_narrow(options):
+            return InputError("width", f"the array core supports up to {WIDEST} bits", f"8 to {WIDEST}")
+        if ii < cls.least_ii:
+            return InputError("ii", f"{ii} is too few for the array core", f"{cls.least_ii} or more")
+        for name in _required_sharing(options):
+            return InputError(name, "the array core shares all hardware anyway", "auto or off")
+        return None
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
@@ -98,3 +125,12 @@ class ArrayCore(Core):
             memory_stages=self.device.memory_stages,
             primitive=primitive,
         )
+
+
+def _is_narrow(options: BuildOptions) -> bool:
+    return options.width is not None and options.width <= WIDEST
+
+
+def _required_sharing(options: BuildOptions) -> list[str]:
+    """Return the options that require limbs or stages to share hardware."""
+    return [name for name, share in options.sharing.items() if share in ("on", LOOP)]

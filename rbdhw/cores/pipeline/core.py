@@ -9,6 +9,16 @@ from typing import Any, ClassVar, Self
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.cells import Counts, core_cells, counts, dsp_blocks
 from rbdhw.cores.pipeline.component import PipelineComponent
+from rbdhw.cores.pipeline.limb_sharing import can_share, find_shared_limbs, least_interval, limb_names
+from rbdhw.cores.pipeline.sharing import choose_sharing
+from rbdhw.cores.pipeline.stage_sharing import (
+    LEAST_STAGE_INTERVAL,
+    can_share_stages,
+    find_shared_stages,
+    stage_names,
+)
+from rbdhw.cores.prepared import Prepared
+from rbdhw.cores.sharing import Sharing
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import Cells
@@ -16,7 +26,10 @@ from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import LOOP, BuildOptions
+from rbdhw.protocol import staged
+from rbdhw.robot.model import Robot
+from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
@@ -55,8 +68,43 @@ class PipelineCore(Core):
 
     name: ClassVar[str] = "pipeline"
     estimated_as: ClassVar[str] = "pipeline"
-    fuses_sums: ClassVar[bool] = False
-    shares_hardware: ClassVar[bool] = True
+
+    @classmethod
+    def is_asked(cls, options: BuildOptions) -> bool:
+        """Return whether a build asks for a pipeline, or for no other kind of core."""
+        return super().is_asked(options) and options.share_stages != LOOP
+
+    @classmethod
+    def is_compared(cls, options: BuildOptions) -> bool:
+        """Return whether a build leaves the kind of core open."""
+        return options.compares_cores
+
+    @classmethod
+    def first_interval(cls, prepared: Prepared, options: BuildOptions) -> int:
+        """Return the interval of the options, or the first of those among which it is chosen.
+
+        Raises
+        ------
+        InputError
+            If limbs or stages must share hardware and can at none of these intervals.
+        """
+        if options.pacing is not None and options.share_limbs == "on":
+            find_shared_limbs(prepared.robot, "on", least_interval(limb_groups(prepared.robot)))
+        if options.pacing is not None and options.share_stages == "on":
+            find_shared_stages(prepared.graph, "on", LEAST_STAGE_INTERVAL)
+        return super().first_interval(prepared, options)
+
+    @classmethod
+    def supports(cls, prepared: Prepared, options: BuildOptions, ii: int) -> bool:
+        """Return whether what must share hardware can do so at an interval."""
+        limbs = options.share_limbs != "on" or can_share(limb_groups(prepared.robot), ii)
+        stages = options.share_stages != "on" or can_share_stages(prepared.graph, ii)
+        return super().supports(prepared, options, ii) and limbs and stages
+
+    @classmethod
+    def sharing(cls, prepared: Prepared, options: BuildOptions, ii: int) -> Sharing:
+        """Return the limbs or stages that may share hardware at an interval."""
+        return choose_sharing(prepared.robot, prepared.graph, options, ii)
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
@@ -144,6 +192,31 @@ class PipelineCore(Core):
         """Return the products by constants that adders compute."""
         operations = enumerate(self.program.operations)
         return [i for i, own in operations if own.kind is Kind.SCALE and self.schedule.alone(i)]
+
+    def sharing_entries(self, robot: Robot, sharing: Sharing) -> dict[str, Any]:
+        """Return the manifest's entries on limbs, and on stages if a function has them."""
+        entries = {"limbs": self._sharing_entry(limb_names(robot, sharing.limbs))}
+        if staged(self.program.outputs):
+            entries["stages"] = self._sharing_entry(stage_names(sharing.stages))
+        return entries
+
+    def _sharing_entry(self, groups: list[list[str]]) -> dict[str, Any]:
+        """Return the entry on groups that share hardware: their names, shared operations and costs."""
+        operations, bound = self.program.operations, self.schedule
+        computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
+        products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
+
+        def split(values: Sequence[int]) -> dict[str, int]:
+            shared = sum(len(bound.group(value)) > 1 for value in values) if groups else 0
+            return {"shared": shared, "alone": len(values) - shared}
+
+        return {
+            "groups": groups,
+            "shared": bool(groups and bound.twins),
+            "operations": split(computed),
+            "multiplications": split(products),
+            "costs": {way: cost.json() for way, cost in self.costs.items()} if groups else {},
+        }
 
     def component(self, primitive: Primitive | None) -> PipelineComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""

@@ -27,8 +27,6 @@ class StepsCore(Core):
     schedule: ChainSchedule
 
     estimated_as: ClassVar[str] = PipelineCore.name
-    fuses_sums: ClassVar[bool] = False
-    shares_hardware: ClassVar[bool] = False
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
+from rbdhw.cores.prepared import PreparedBuild
 from rbdhw.cores.steps.core import StepsCore
 from rbdhw.cores.steps.loop_component import LoopComponent
-from rbdhw.options.build import LOOP_CORE
+from rbdhw.errors import InputError
+from rbdhw.frontend.stage_loop import record_loop
+from rbdhw.frontend.stage_step import STAGES
+from rbdhw.graph.twins import Twins
+from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions
+from rbdhw.protocol import FUNCTIONS, staged
+from rbdhw.quantize.formats import Formats
+from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
 from rbdhw.target import Primitive
 
 
@@ -17,7 +26,47 @@ class LoopCore(StepsCore):
     interval, so nothing is arbitrated, and stages of other tasks enter in between.
     """
 
-    name: ClassVar[str] = LOOP_CORE
+    name: ClassVar[str] = LOOP
+    least_ii: ClassVar[int] = STAGES
+
+    @classmethod
+    def is_asked(cls, options: BuildOptions) -> bool:
+        """Return whether the stages of a build must loop."""
+        return options.share_stages == LOOP
+
+    @classmethod
+    def is_compared(cls, options: BuildOptions) -> bool:
+        """Return whether a build may have a pipeline, in whose place stages may loop."""
+        return options.compares_cores or options.asked_core == DEFAULT_CORE
+
+    @classmethod
+    def refusal(cls, options: BuildOptions, ii: int) -> InputError | None:
+        """Return the refusal of functions, an interval, or sharing in which stages cannot loop, or None."""
+        if len(options.functions) > 1 or not staged(options.functions):
+            reason = "stages loop in a core of their own"
+            return InputError("share-stages", reason, "one function, in stages", "give it a core in --cores")
+        stages = FUNCTIONS[options.functions[0]].stages
+        if ii % stages:
+            reason = f"the {stages} stages cannot loop at an ii of {ii}"
+            remedy = f"use --ii {math.ceil(ii / stages) * stages}"
+            return InputError("share-stages", reason, f"a multiple of {stages}", remedy)
+        if options.share_limbs == "on":
+            return InputError("share-limbs", "limbs do not share the hardware of a loop", "auto or off")
+        if options.share_stages not in ("auto", LOOP):
+            return InputError("share-stages", "stages do not loop", f"auto or {LOOP}")
+        return None
+
+    @classmethod
+    def formats(cls, build: PreparedBuild, options: BuildOptions, _twins: Twins) -> Formats:
+        """Return the number formats of a stage, which are the same for all stages.
+
+        Raises
+        ------
+        InputError
+            If no width meets the error budget.
+        """
+        stages = build.cache.get((cls.name,), lambda: _observe(build))
+        return choose_stage_formats(stages, options, build.choosing_formats(cls.name))
 
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a stage, and how stages follow."""
@@ -34,3 +83,11 @@ class LoopCore(StepsCore):
     def component(self, primitive: Primitive | None) -> LoopComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return LoopComponent(program=self.program, schedule=self.schedule, primitive=primitive)
+
+
+def _observe(build: PreparedBuild) -> ObservedStages:
+    """Return the stages of the build's function as steps, with the observations of them."""
+    build.progress("observing the stages of random tasks")
+    own, (function,) = build.prepared, build.options.functions
+    sweeps = record_loop(own.model, function, build.device.delays)
+    return observe_stages(own.model, sweeps, own.domain, build.options, build.trials())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from rbdhw.cores.pipeline.turns import can_take_turns, expected_intervals, next_interval, take_turns
+from rbdhw.cores.sharing import StageGroup
 from rbdhw.errors import InputError
-from rbdhw.explore.turns import can_take_turns, expected_intervals, next_interval, take_turns
 from rbdhw.graph.graph import Graph
-from rbdhw.graph.stages import State, find_states
+from rbdhw.graph.stages import find_states
 
 LEAST_STAGE_INTERVAL = 2
 """The shortest interval at which stages can share hardware: two of them take turns."""
-
-StageGroup = tuple[State, ...]
-"""The states of stages that share hardware, in the order of the stages."""
 
 
 def find_shared_stages(graph: Graph, share: str, ii: int) -> tuple[StageGroup, ...]:

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rbdhw.cores.pipeline.turns import can_take_turns, expected_intervals, next_interval, take_turns
 from rbdhw.errors import InputError
-from rbdhw.explore.turns import can_take_turns, expected_intervals, next_interval, take_turns
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins
 from rbdhw.robot.model import Robot

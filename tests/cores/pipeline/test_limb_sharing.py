@@ -2,8 +2,14 @@
 
 import pytest
 
+from rbdhw.cores.pipeline.limb_sharing import (
+    find_shared_limbs,
+    hardware,
+    least_interval,
+    limb_inputs,
+    limb_names,
+)
 from rbdhw.errors import InputError
-from rbdhw.explore.limb_sharing import find_shared_limbs, hardware, least_interval, limb_inputs, limb_names
 from rbdhw.passes.twins import find_twins
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.robot.urdf import load_urdf

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from rbdhw.cores.pipeline.core import PipelineCore
-from rbdhw.explore.limb_sharing import find_shared_limbs, limb_inputs
-from rbdhw.explore.stage_sharing import StageGroup, find_shared_stages
-from rbdhw.fixed.program import Kind
+from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
+from rbdhw.cores.pipeline.stage_sharing import find_shared_stages
+from rbdhw.cores.sharing import Sharing
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.passes.twins import find_twins
 from rbdhw.robot.model import Robot
-from rbdhw.robot.symmetry import LimbGroup
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """The groups of limbs, or of stages, that share hardware, and their twins in the graph."""
-
-    twins: Twins
-    limbs: tuple[LimbGroup, ...] = ()
-    stages: tuple[StageGroup, ...] = ()
 
 
 def choose_sharing(robot: Robot, graph: Graph, options: BuildOptions, ii: int) -> Sharing:
@@ -51,22 +36,3 @@ def choose_sharing(robot: Robot, graph: Graph, options: BuildOptions, ii: int) -
 def _saved_adders(graph: Graph, twins: Twins) -> int:
     """Return the additions and choices that need no operator of their own."""
     return sum(len(group) - 1 for group in twins.groups if graph.nodes[group[0]].op in (Op.ADD, Op.SELECT))
-
-
-def sharing_entry(groups: list[list[str]], core: PipelineCore) -> dict[str, Any]:
-    """Return the manifest's entry on groups that share hardware: their names, shared operations and costs."""
-    operations, bound = core.program.operations, core.schedule
-    computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
-    products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
-
-    def split(values: Sequence[int]) -> dict[str, int]:
-        shared = sum(len(bound.group(value)) > 1 for value in values) if groups else 0
-        return {"shared": shared, "alone": len(values) - shared}
-
-    return {
-        "groups": groups,
-        "shared": bool(groups and bound.twins),
-        "operations": split(computed),
-        "multiplications": split(products),
-        "costs": {way: cost.json() for way, cost in core.costs.items()} if groups else {},
-    }

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rbdhw.cores.pipeline.sharing import choose_sharing
+from rbdhw.cores.pipeline.stage_sharing import find_shared_stages, stage_names
 from rbdhw.errors import InputError
-from rbdhw.explore.sharing import choose_sharing
-from rbdhw.explore.stage_sharing import find_shared_stages, stage_names
 from rbdhw.frontend.build_graph import optimise
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rbdhw.cores.checks import check_build
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares
 from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.options.build import BuildOptions
-from rbdhw.options.checks import check_options
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.stage_loops import search_of
@@ -49,7 +49,7 @@ def test_other_builds_do_not_loop() -> None:
 def test_required_loops() -> None:
     def refusal(functions: tuple[str, ...], **options: object) -> str:
         with pytest.raises(InputError) as found:
-            check_options(BuildOptions(functions, share_stages="loop", **options))
+            check_build(BuildOptions(functions, share_stages="loop", **options))
         return str(found.value)
 
     assert refusal(("rk4",), ii=6) == (

@@ -1,59 +1,47 @@
-"""The stages of Runge-Kutta: each with its own hardware, in turn in that of one, or looping through one."""
+"""The stages of Runge-Kutta: each with its own hardware, or looping through that of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from benchmarks.builds import robot_of
 from benchmarks.rows import Row, Rows
 from rbdhw.cores.pipeline.core import PipelineCore
-from rbdhw.cores.steps.loop import LoopCore
 from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.plan import Scheduled
-from rbdhw.explore.search import BuildSearch
-from rbdhw.options.build import LOOP, BuildOptions
+from rbdhw.options.build import BuildOptions
 
 BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
 """The robots and functions of the comparison."""
 
-INTERVALS = (2, 4)
+II = 4
+"""The interval: the shortest at which stages loop."""
 
 BITS = 24
 """The width of the multipliers."""
 
 
-def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS, among: Sequence[int] = INTERVALS) -> Rows:
-    """Return units, resources, latency and errors by robot, function and interval, for each way to share.
+def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS) -> Rows:
+    """Return units, resources, latency and errors by robot and function, with a loop of stages and without.
 
-    Stages loop at intervals that are a multiple of their number. The way that ``auto`` chooses is marked.
+    The way that ``auto`` chooses is marked.
     """
     rows: Rows = []
     for name, function in builds:
         options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024)
         search = search_build(robot_of(name), options)
-        for ii in among:
-            chosen = _sharing(search.schedule(search.choose(ii).core, ii))
-            for scheduled in _ways(search, ii):
-                line = _row(scheduled, function)
-                chooses = {"chosen": line["in_turn"] == chosen}
-                rows.append({"robot": name, "function": function, "ii": ii, **line, **chooses})
+        chosen = search.choose(II).core
+        for core in search.cores(II):
+            line = _row(search.schedule(core, II), function)
+            rows.append({"robot": name, "function": function, "ii": II, **line, "chosen": core == chosen})
     return rows
-
-
-def _ways(search: BuildSearch, ii: int) -> Iterator[Scheduled]:
-    """Yield a build at an interval with each way to share the hardware of a stage."""
-    for share in ("off", "on", LOOP):
-        asked = search.with_options(replace(search.options, share_stages=share))
-        for core in asked.cores(ii):
-            yield asked.schedule(core, ii)
 
 
 def _row(scheduled: Scheduled, function: str) -> Row:
     """Return the hardware of a build, its latency, and its errors in ordinary motions."""
     motion = scheduled.formats.errors[function].strata["motion"]
     return {
-        "in_turn": _sharing(scheduled),
+        "shared": _shared(scheduled),
         "dsp_blocks": scheduled.core.dsp_blocks,
         "luts": scheduled.estimate.luts,
         "flip_flops": scheduled.estimate.flip_flops,
@@ -63,14 +51,11 @@ def _row(scheduled: Scheduled, function: str) -> Row:
     }
 
 
-def _sharing(build: Scheduled) -> str:
+def _shared(build: Scheduled) -> str:
     """Return what shares hardware in a build."""
-    if isinstance(build.core, LoopCore):
-        return "stages in a loop"
-    assert isinstance(build.core, PipelineCore)
-    if not build.core.schedule.twins:
-        return "nothing"
-    return "stages" if build.sharing.stages else "limbs"
+    if not isinstance(build.core, PipelineCore):
+        return "stages"
+    return "limbs" if build.core.schedule.twins else "nothing"
 
 
 def stage_layout(rows: Rows) -> Rows:
@@ -80,7 +65,7 @@ def stage_layout(rows: Rows) -> Rows:
             "robot": row["robot"],
             "function": row["function"],
             "II": row["ii"],
-            "in turn": row["in_turn"],
+            "shared": row["shared"],
             "DSP blocks": f"{row['dsp_blocks']:,}",
             "LUTs, by estimate": f"{row['luts']:,}",
             "flip-flops": f"{row['flip_flops']:,}",

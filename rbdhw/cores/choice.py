@@ -9,9 +9,9 @@ from typing import Any
 from rbdhw.cores import KINDS
 from rbdhw.cores.core import Core
 from rbdhw.errors import InputError
-from rbdhw.estimate.model import NAMES, shares
+from rbdhw.estimate.model import NAMES, load, shares
 from rbdhw.estimate.resources import Resources
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.target import Target
@@ -64,7 +64,8 @@ def choose_core(
 ) -> CoreChoice:
     """Choose the core whose largest share of the device's resources is smallest; the first one at a tie.
 
-    A core that fits the device, or any share of it, is therefore preferred to one that does not.
+    A core that fits the device, or any share of it, is therefore preferred to one that does not. Whether
+    stages loop is decided before, as for limbs that share hardware: by the sum of all shares.
 
     Parameters
     ----------
@@ -80,9 +81,17 @@ def choose_core(
     """
     if not estimates:
         raise next(refused[core] for core in KINDS if core in refused)
-    largest = {core: _largest(found, device) for core, found in estimates.items()}
+    reasons, compared = [], dict(estimates)
+    if {DEFAULT_CORE, LOOP} <= compared.keys():
+        loads = {core: load(estimates[core], device) for core in (DEFAULT_CORE, LOOP)}
+        cheaper, dearer = sorted(loads, key=lambda core: loads[core])
+        reasons = [f"the {core} takes {loads[core]:.1%} over all resources" for core in (cheaper, dearer)]
+        del compared[dearer]
+    largest = {core: _largest(found, device) for core, found in compared.items()}
     core = min(largest, key=lambda core: largest[core][0])
-    reasons = [_share_text(own, *largest[own]) for own in sorted(largest, key=lambda own: own != core)]
+    if len(largest) > 1 or not reasons:
+        others = sorted(largest, key=lambda other: other != core)
+        reasons += [_share_text(other, *largest[other]) for other in others]
     reasons += [f"no {other} ({why})" for other, why in refused.items()]
     return CoreChoice(core, ", ".join(reasons), estimates)
 

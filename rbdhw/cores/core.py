@@ -162,7 +162,7 @@ class Core(ABC):
 
     @classmethod
     def sharing(cls, prepared: Prepared, _options: BuildOptions, _ii: int) -> Sharing:
-        """Return the limbs or stages that may share hardware at an interval.
+        """Return the limbs that may share hardware at an interval.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class Core(ABC):
         """Return the manifest's entries on the core's units."""
 
     def sharing_entries(self, _robot: Robot, _sharing: Sharing) -> dict[str, Any]:
-        """Return the manifest's entries on limbs and stages that share hardware, if this kind allows it."""
+        """Return the manifest's entries on limbs that share hardware, if this kind allows it."""
         return {}
 
     @abstractmethod

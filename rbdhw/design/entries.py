@@ -219,10 +219,10 @@ class FormatsEntry(Closed):
 
 
 class SharingEntry(Closed):
-    """Symmetric limbs, or stages of a method in time, that share the hardware of one."""
+    """Symmetric limbs that share the hardware of one."""
 
     groups: list[list[str]] = Field(
-        description="The members of each group that may share hardware: the first links of limbs, or stages."
+        description="The limbs of each group that may share hardware, each by its first link."
     )
     shared: bool
     operations: Count

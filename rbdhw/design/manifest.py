@@ -68,7 +68,6 @@ class PartEntry(Units):
     regions: list[RegionEntry]
     formats: FormatsEntry
     limbs: SharingEntry | None = None
-    stages: SharingEntry | None = None
     cores: CoresEntry
     algorithms: dict[str, str] = Field(default={}, description="The algorithm of each step of this core.")
     tried: list[AlgorithmTryEntry] = Field(
@@ -106,9 +105,6 @@ class Manifest(Units):
     versions: dict[str, str]
     seed: int
     limbs: SharingEntry | None = Field(default=None, description="Only the pipeline core has this entry.")
-    stages: SharingEntry | None = Field(
-        default=None, description="Only a pipeline core with Runge-Kutta has this entry."
-    )
     algorithms: dict[str, AlgorithmEntry | list[str] | list[AlgorithmTryEntry]] = Field(
         description="The choice at each step, under `tried` the combinations that were compared in number "
         "formats (of a single core), and under `rewrites` the rewrites of the robot that apply."

@@ -23,7 +23,7 @@ from rbdhw.target import Target
 class Scheduled:
     """A build on one core at one interval: its formats, its bit-exact model, its core and its resources.
 
-    ``sharing`` are the limbs or stages that may share hardware.
+    ``sharing`` are the limbs that may share hardware.
     """
 
     formats: Formats

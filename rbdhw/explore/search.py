@@ -200,7 +200,7 @@ class BuildSearch(PreparedBuild):
         )
 
     def sharing(self, core: str, ii: int) -> Sharing:
-        """Return the limbs or stages that may share hardware of a core at an interval.
+        """Return the limbs that may share hardware of a core at an interval.
 
         Raises
         ------

@@ -32,9 +32,9 @@ def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tupl
         flagging = _flag_sources(program, replace(program, operations=tuple(operations)), terms)
         if not flagging:
             break
-        kept = {group_of.get(i) or Group.whole(i): terms[i] for i in flagging}
+        kept = {group_of.get(i, (i,)): terms[i] for i in flagging}
         program = _unscale(program, kept)
-        terms = {i: k for i, k in terms.items() if (group_of.get(i) or Group.whole(i)) not in kept}
+        terms = {i: k for i, k in terms.items() if (group_of.get(i, (i,))) not in kept}
     needed = _needed_values(program, operations, same, group_of)
     place = {value: k for k, value in enumerate(sorted(needed))}
     place |= {i: place[value] for i, value in same.items() if value in place}
@@ -49,7 +49,7 @@ def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tupl
         },
     )
     left = (group for group in twins if group[0] in needed)
-    return found, tuple(group.with_members(place[value] for value in group) for group in left)
+    return found, tuple(tuple(place[value] for value in group) for group in left)
 
 
 def _find_absorbed(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:

@@ -30,7 +30,7 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
     shifts, roots = _Shifts(len(graph.nodes)), sum_roots(graph)
     for i in twins.order:
         first = twins.leader.get(i, i)
-        if first != i and i not in twins.states:
+        if first != i:
             _relate(graph, twins, shifts, i, first, roots)
     return [shifts.value(i) for i in range(len(graph.nodes))]
 
@@ -45,7 +45,7 @@ def comparable(graph: Graph, twins: Twins, magnitudes: Sequence[float]) -> Twins
         kept = tuple(group for group in twins.groups if _spread(group, magnitudes, shifts) <= SPREAD)
         if len(kept) == len(twins.groups):
             return twins
-        twins = Twins(kept, twins.order, twins.states)
+        twins = Twins(kept, twins.order)
 
 
 def _spread(group: Group, magnitudes: Sequence[float], shifts: Sequence[int]) -> float:

@@ -87,12 +87,7 @@ def lower(
     twins = twins or no_twins(graph)
     lowering = _Lowering(graph, magnitudes, domain, widths, twins)
     for i in twins.order:
-        if i in twins.states:
-            lowering.add_state(i)
-        else:
-            lowering.add(i, lowering.operation(i, graph.nodes[i]))
-    for i in sorted(twins.states):
-        lowering.add(i, lowering.state(i))
+        lowering.add(i, lowering.operation(i, graph.nodes[i]))
     return lowering.program()
 
 
@@ -132,19 +127,6 @@ class _Lowering:
         fits = lowest <= low and high <= highest
         self._operations[i] = operation if fits else replace(operation, checked=True)
         self._intervals[i] = (max(low, lowest), min(high, highest)) if fits else (lowest, highest)
-
-    def add_state(self, i: int) -> None:
-        """Set the format of a number of a stage's state; what it is a copy of has no operation yet."""
-        chosen = self._format(i, sys.maxsize)
-        self._operations[i] = Operation(Kind.ADD, (), chosen, self._graph.nodes[i].region)
-        self._intervals[i] = chosen.lowest, chosen.highest
-
-    def state(self, i: int) -> Operation:
-        """Return the operation of a number of a stage's state, in the format set before."""
-        (edge,), chosen = self._graph.nodes[i].args, self._operations[i].format
-        common = max(min(self._point(edge), chosen.binary_point + CUT_BITS), chosen.binary_point)
-        drop = common - chosen.binary_point
-        return replace(self._operations[i], operands=(self._align(edge, common),), drop=drop)
 
     def operation(self, i: int, node: Node) -> Operation:
         """Return the integer operation of a node."""

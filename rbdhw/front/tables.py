@@ -62,9 +62,7 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
     if manifest.parts is not None:
         print_parts(manifest)
     if manifest.limbs is not None:
-        print_sharing("limbs", manifest.limbs)
-    if manifest.stages:
-        print_sharing("stages", manifest.stages)
+        print_sharing(manifest.limbs)
 
 
 def print_software(manifest: SoftwareManifest, output: Path) -> None:
@@ -180,18 +178,18 @@ def print_parts(manifest: Manifest) -> None:
     print_table("cores", columns, rows)
 
 
-def print_sharing(kind: str, sharing: SharingEntry) -> None:
-    """Print the groups of ``limbs`` or ``stages``, and the cost with and without shared hardware."""
+def print_sharing(sharing: SharingEntry) -> None:
+    """Print the groups of limbs, and the cost with and without shared hardware."""
     costs = sharing.costs
     if not costs:
         return
     taken = "on" if sharing.shared else "off"
-    columns = [f"share-{kind}={way}" + "\ntaken" * (way == taken) for way in costs]
+    columns = [f"share-limbs={way}" + "\ntaken" * (way == taken) for way in costs]
     rows = [
         [name.replace("_", " "), *(f"{cost[name]:,}" for cost in costs.values())]
         for name in next(iter(costs.values()))
     ]
-    print_table(f"{kind} alike: {limbs_text(sharing.groups)}", ["", *columns], rows)
+    print_table(f"limbs alike: {limbs_text(sharing.groups)}", ["", *columns], rows)
 
 
 def limbs_text(groups: list[list[str]]) -> str:

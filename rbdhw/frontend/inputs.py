@@ -24,7 +24,6 @@ from rbdhw.dynamics.joint import Coordinate, attitude, turns
 from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
 from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
 from rbdhw.frontend.held_base import HeldBase
-from rbdhw.graph.stages import state_name
 from rbdhw.protocol import BASE_HELD
 from rbdhw.robot.model import Inertia, Joint, JointKind, Robot
 from rbdhw.robot.parameters import held_numbers
@@ -100,12 +99,10 @@ class Task:
             self.state_q = self._vector("q", robot.nq)
             self.state_v = self._vector("v", robot.nv)
             self.q = [
-                coordinate if angle else self._factor_of(coordinate, state_name(f"q[{k}]", 1))
-                for k, (coordinate, angle) in enumerate(zip(self.state_q, self._angles, strict=True))
+                coordinate if angle else self._factor_of(coordinate)
+                for coordinate, angle in zip(self.state_q, self._angles, strict=True)
             ]
-            self.v = [
-                self._factor_of(velocity, state_name(f"v[{k}]", 1)) for k, velocity in enumerate(self.state_v)
-            ]
+            self.v = [self._factor_of(velocity) for velocity in self.state_v]
             self.a = self._vector("a", robot.nv)
             self.tau = self._vector("tau", robot.nv)
             self._base_v = self._vector("base_v", 6) if robot.base_given else []
@@ -230,9 +227,9 @@ class Task:
         joints = (body.joint for body in self._robot.bodies if body.joint.mimic is None)
         return [angle for joint in joints for angle in joint.kind.angles]
 
-    def _factor_of(self, value: Scalar, name: str = "") -> Scalar:
-        """Return a number of the state as products read it; ``name`` is that of a node."""
-        return self._recorder.rounded(value, name) if self._accumulates else value
+    def _factor_of(self, value: Scalar) -> Scalar:
+        """Return a number of the state as products read it."""
+        return self._recorder.rounded(value) if self._accumulates else value
 
     def _loaded(self, robot: Robot) -> Robot:
         """Return the robot with the inertias that vary with the parameters given at run time as inputs."""

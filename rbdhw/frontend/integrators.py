@@ -24,7 +24,6 @@ from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.integration import arc, displacement_derivatives, lengthen, multiply, sweep, turn
 from rbdhw.dynamics.joint import Coordinate, attitude
 from rbdhw.frontend.inputs import Task, shrink
-from rbdhw.graph.stages import state_name
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region, stage
 
@@ -109,7 +108,7 @@ class Integrator:
         for k, share in enumerate(SHARES):
             with stage(k + 2):
                 part = share * self._task.h
-                by_velocity, by_acceleration = self._rates(*rates[-1], k + 2)
+                by_velocity, by_acceleration = self._rates(*rates[-1])
                 moved = self._moved_rows(part, stages[k].velocity, self._times(part, by_velocity, "moved"))
                 change = self._times(part, by_acceleration, "pushed")
                 pushed = self._sum(self._identity(1), change, "pushed")
@@ -120,20 +119,14 @@ class Integrator:
         change = self._times(sixth, by_acceleration, "pushed")
         return (state, *halves([*moved, *self._sum(self._identity(1), change, "pushed")]))
 
-    def _rates(self, by_velocity: Matrix, by_acceleration: Matrix, within: int) -> list[Matrix]:
-        """Return the derivatives of a stage's rates as the products of the next stage read them.
-
-        They are numbers of the next stage's state, ``within`` which they are multiplied.
-        """
+    def _rates(self, by_velocity: Matrix, by_acceleration: Matrix) -> list[Matrix]:
+        """Return the derivatives of a stage's rates as the products of the next stage read them."""
         rounded = []
         for step, rows in (("moved", by_velocity), ("pushed", by_acceleration)):
             matrix = []
-            for k, (row, i) in enumerate(zip(rows, self._bodies, strict=True)):
+            for row, i in zip(rows, self._bodies, strict=True):
                 with region(step, i):
-                    names = (state_name(f"{step}[{k},{j}]", within) for j in range(len(row)))
-                    matrix.append(
-                        [self._recorder.rounded(x, name) for x, name in zip(row, names, strict=True)]
-                    )
+                    matrix.append(list(map(self._recorder.rounded, row)))
             rounded.append(matrix)
         return rounded
 
@@ -144,8 +137,8 @@ class Integrator:
         for k, share in enumerate(SHARES):
             with stage(k + 2):
                 part, before = share * self._task.h, stages[-1]
-                q = self._moved(part, before.velocity, k + 2)
-                velocity = self._pushed(self._task.v, part, before.acceleration, k + 2)
+                q = self._moved(part, before.velocity, within=True)
+                velocity = self._pushed(self._task.v, part, before.acceleration, within=True)
                 dynamics = self._at(self._task.at(q, velocity))
                 stages.append(Stage(dynamics, velocity, dynamics.accelerations()))
         return stages
@@ -177,40 +170,36 @@ class Integrator:
 
     # The state after a time
 
-    def _pushed(
-        self, velocity: Vector, time: Scalar, acceleration: Vector, within: int | None = None
-    ) -> Vector:
-        """Return velocities after a time; ``within`` a step, they are those of the stage of this number."""
+    def _pushed(self, velocity: Vector, time: Scalar, acceleration: Vector, within: bool = False) -> Vector:
+        """Return velocities after a time; ``within`` a step, as the products of the next stage read them."""
         pushed = []
-        for k, (rate, change, i) in enumerate(zip(velocity, acceleration, self._bodies, strict=True)):
+        for rate, change, i in zip(velocity, acceleration, self._bodies, strict=True):
             with region("pushed", i):
-                after = rate + time * change
-                pushed.append(self._number(after, f"v[{k}]", within))
+                pushed.append(self._number(rate + time * change, within))
         return pushed
 
-    def _moved(self, time: Scalar, velocity: Vector, within: int | None = None) -> Vector:
-        """Return the configuration after a time; ``within`` a step, that of the stage of this number."""
+    def _moved(self, time: Scalar, velocity: Vector, within: bool = False) -> Vector:
+        """Return the configuration after a time; ``within`` a step, as products of the next stage read it."""
         with region("time"):
             per_turn = (0.5 / math.pi) * time
         moved: Vector = []
         for i, joint, span, rates in self._joints():
-            q = self._task.state_q[span] if within is None else self._task.q[span]
+            q = self._task.q[span] if within else self._task.state_q[span]
             with region("moved", i):
                 if joint.kind.nv == 1:
                     changes = [(per_turn if joint.kind.rotates else time) * velocity[rates][0]]
                 else:
                     d = [time * rate for rate in velocity[rates]]
-                    changes = self._changes(joint.kind, self._task.q[span], d, within is not None)
+                    changes = self._changes(joint.kind, self._task.q[span], d, within)
                     if joint.kind is JointKind.PLANAR:
                         changes.append(per_turn * velocity[rates][2])
                 for part, change in zip(q, changes, strict=True):
-                    after = part + change
-                    moved.append(self._number(after, f"q[{len(moved)}]", within))
+                    moved.append(self._number(part + change, within))
         return moved
 
-    def _number(self, value: Scalar, number: str, within: int | None) -> Scalar:
+    def _number(self, value: Scalar, within: bool) -> Scalar:
         """Return a number of the next state as it is, or of a stage's state as products read it."""
-        return value if within is None else self._recorder.rounded(value, state_name(number, within))
+        return self._recorder.rounded(value) if within else value
 
     def _changes(self, kind: JointKind, q: Vector, d: Vector, within: bool) -> Vector:
         """Return the changes of the coordinates of a joint of several freedoms, but for an angle."""

@@ -37,7 +37,7 @@ def check(graph: Graph) -> None:
     - Edges are normalised: the arguments of products, scales and reciprocals have no sign or shift; nor have
       the first argument of a sum, and the flag and the first value of a choice.
     - Constants and factors are finite mantissas.
-    - Every input has a name, a rounded copy may have one, and other nodes have none. Names of outputs are
+    - Every input has a name, and other nodes have none. Names of outputs are
       unique.
     - No two nodes compute the same.
     - Outputs refer to nodes.
@@ -67,7 +67,7 @@ def _check_node(i: int, node: Node) -> None:
         raise GraphError(f"node {i}: {node.op} takes {ARITY[node.op]} arguments, not {len(node.args)}")
     if any(not 0 <= edge.node < i for edge in node.args):
         raise GraphError(f"node {i}: an argument does not come before it")
-    if node.op is not Op.ROUND and (node.op is Op.INPUT) != bool(node.name):
+    if (node.op is Op.INPUT) != bool(node.name):
         raise GraphError(f"node {i}: inputs must have a name, and other nodes must not")
     plain = node.args[: PLAIN_ARGUMENTS.get(node.op, len(node.args))]
     if node.op not in (Op.SIN, Op.COS) and any(edge != Edge(edge.node) for edge in plain):

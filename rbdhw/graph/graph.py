@@ -261,7 +261,7 @@ class GraphBuilder:
         plain = tuple(Edge(x.node) if self.constant_value(x) == 0.0 else x for x in inside)
         return common.applied(self._node(Op.SELECT, (flag, *plain), 0.0, "", region))
 
-    def round(self, a: Edge, region: Region, name: str = "") -> Edge:
+    def round(self, a: Edge, region: Region) -> Edge:
         """Return ``a`` with a number format of its own; a constant has one already.
 
         The node has the magnitude of ``a``: a shift becomes part of it. Otherwise shifts would add up along
@@ -269,7 +269,7 @@ class GraphBuilder:
         """
         if self.nodes[a.node].op is Op.CONSTANT or (self.nodes[a.node].op is Op.ROUND and not a.shift):
             return a
-        node = self._node(Op.ROUND, (Edge(a.node, shift=a.shift),), 0.0, name, region)
+        node = self._node(Op.ROUND, (Edge(a.node, shift=a.shift),), 0.0, "", region)
         return Edge(node.node, a.negative)
 
     def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
@@ -294,7 +294,7 @@ class GraphBuilder:
             case Op.SELECT:
                 return self.select(args[0], args[1], args[2], node.region)
             case Op.ROUND:
-                return self.round(args[0], node.region, node.name)
+                return self.round(args[0], node.region)
 
     def _node(self, op: Op, args: tuple[Edge, ...], value: float, name: str, region: Region) -> Edge:
         """Return the edge of a node without sign and shift; the node is created unless it exists."""

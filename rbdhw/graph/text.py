@@ -82,8 +82,7 @@ def _node(line: str, index: int) -> Node:
         raise ValueError(label)
     op = Op(op_text)
     value = float.fromhex(words.pop()) if op in _VALUED else 0.0
-    named = op is Op.INPUT or (op is Op.ROUND and len(words) > 1)
-    name = words.pop() if named else ""
+    name = words.pop() if op is Op.INPUT else ""
     step, *joint = region_text.split(" ")
     region = Region(step, int(joint[0]) if joint else None)
     return Node(op, tuple(_edge(word) for word in words), value, name, region)

@@ -105,14 +105,11 @@ class Recorder:
         x, y = (flag._edge(value) for value in (a, b))
         return flag._wrap(self.builder.select(flag.edge, x, y, current_region()))
 
-    def rounded(self, value: Signal | float, name: str = "") -> Signal | float:
-        """Return a number with a format of its own, which products may read.
-
-        A number of a state has the name that :func:`rbdhw.graph.stages.state_name` gives.
-        """
+    def rounded(self, value: Signal | float) -> Signal | float:
+        """Return a number with a format of its own, which products may read."""
         if not isinstance(value, Signal):
             return value
-        return value._wrap(self.builder.round(value.edge, current_region(), name))
+        return value._wrap(self.builder.round(value.edge, current_region()))
 
     def output(self, name: str, value: Signal | float) -> None:
         """Add an output with this name and value."""

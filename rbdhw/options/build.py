@@ -34,7 +34,7 @@ DEFAULT_MAX_ERROR = 1e-3
 
 
 SHARING = ("auto", "on", "off")
-"""Whether symmetric limbs or stages share hardware: if that is cheaper, always, or never."""
+"""Whether symmetric limbs share hardware: if that is cheaper, always, or never."""
 
 CoreName = Literal["pipeline", "array", "chain", "loop"]
 """The kinds of cores, by name; :data:`rbdhw.cores.KINDS` has the class of each."""
@@ -46,7 +46,10 @@ DEFAULT_CORE: CoreName = "pipeline"
 """The kind of core if none is named."""
 
 LOOP = "loop"
-"""A way to share one stage's hardware, and its kind of core: each stage of a task enters it in turn."""
+"""The way in which stages share hardware, and its kind of core: each stage of a task enters it in turn."""
+
+STAGE_SHARING = ("auto", LOOP, "off")
+"""Whether the stages of a method share hardware: if that is cheaper, always, or never."""
 
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
@@ -151,7 +154,7 @@ class BuildOptions:
     mounting
         The base, gravity and root of the robot in the world.
     share_limbs, share_stages
-        Each one of :data:`SHARING`; stages can also :data:`LOOP` through the hardware of one.
+        One of :data:`SHARING`, and one of :data:`STAGE_SHARING`.
     core
         One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses :data:`DEFAULT_CORE`.
     cores

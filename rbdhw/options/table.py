@@ -23,6 +23,7 @@ from rbdhw.options.build import (
     PARAMETER_SETS,
     PROCESSORS,
     SHARING,
+    STAGE_SHARING,
     STREAMS,
     WAYS_OF_PARAMETERS,
     WIDTHS,
@@ -101,6 +102,13 @@ def _check_fit(name: str, share: float) -> None:
 def _check_seed(name: str, seed: int) -> None:
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError(name, f"{seed} is not a seed", f"0 to {LARGEST_SEED}")
+
+
+def _check_stage_sharing(name: str, share: str) -> None:
+    if share == "on":
+        reason = "the stages share no hardware in turn"
+        raise InputError(name, reason, f"one of {', '.join(STAGE_SHARING)}", f"use --share-stages {LOOP}")
+    among(STAGE_SHARING)(name, share)
 
 
 def _check_top_name(_: str, name: str) -> None:
@@ -421,17 +429,17 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "share-stages",
         str,
-        "Whether the stages of Runge-Kutta share the hardware of one: auto, on (in turn), loop (a task "
-        "passes it four times) or off.",
+        "Whether the stages of Runge-Kutta share the hardware of one: auto, loop (a task passes it four "
+        "times) or off.",
         Effect(
-            lambda options: options.share_stages not in ("on", LOOP) or has_any(options, _STAGED),
+            lambda options: options.share_stages != LOOP or has_any(options, _STAGED),
             "no function of the build works in stages",
             "auto or off",
             f"add {' or '.join(_STAGED)} to --functions",
         ),
         default=SHARING[0],
         attribute="share_stages",
-        check=among((*SHARING, LOOP)),
+        check=_check_stage_sharing,
     ),
     _hardware(
         "core",

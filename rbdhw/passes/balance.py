@@ -10,7 +10,6 @@ import heapq
 from collections.abc import Callable
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
-from rbdhw.graph.stages import is_state
 from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
@@ -60,6 +59,6 @@ class _Balancer:
 
     def _arrival(self, node: int) -> float:
         for new in self.builder.nodes[len(self._ready) :]:
-            arguments = () if is_state(new) else (self._ready[edge.node] for edge in new.args)
+            arguments = () if new.op is Op.ROUND else (self._ready[edge.node] for edge in new.args)
             self._ready.append(max(arguments, default=0.0) + self._delay(new.op))
         return self._ready[node]

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.graph.stages import is_state
 
 Array = NDArray[np.float64]
 
@@ -98,7 +97,7 @@ def _divided(graph: Graph) -> list[bool]:
     """Return for each node whether a reciprocal has a part in it; the numbers of a state start anew."""
     divided: list[bool] = []
     for node in graph.nodes:
-        known = not is_state(node) and any(divided[edge.node] for edge in node.args)
+        known = node.op is not Op.ROUND and any(divided[edge.node] for edge in node.args)
         divided.append(known or node.op is Op.RECIPROCAL)
     return divided
 

@@ -1,4 +1,4 @@
-"""twins: find the nodes of symmetric limbs, or of the stages of a method, that do the same computation.
+"""twins: find the nodes of symmetric limbs that do the same computation.
 
 The *home* of a node is the limb whose inputs it depends on; values common to all limbs do not count. A
 product of values of two limbs, as in inverses that couple limbs through a floating base, has one of them as
@@ -9,10 +9,6 @@ their operation and the colours of their arguments. The values of constants have
 by all of its terms at once, whatever their order. If several nodes of a limb have one colour, it is split by
 the users of the nodes, again and again (colour refinement of graphs), as long as all limbs are split alike.
 Twins are nodes of the same colour with different homes.
-
-To find the twins of stages, each stage is taken for a limb whose inputs are the numbers of its state. A stage
-may lack numbers and operations of the others, so a colour may be that of some of the stages only. Constants
-of stages are equal, so they are part of the colours.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.graph.twins import Group, Twins, order_twins
 
 Limb = Mapping[str, Hashable]
-"""The inputs of one limb, or a stage's state, by name: the meaning of each, equal for corresponding ones."""
+"""The inputs of one limb by name: the meaning of each, equal for corresponding ones."""
 
 
 @dataclass(frozen=True)
@@ -46,37 +42,31 @@ class _Home:
         return (self.limb + self.distance) % self.count
 
 
-def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]], *, stages: bool = False) -> Twins:
-    """Return the twins of each group of limbs, or of ``stages``, some of which may lack a twin."""
+def find_twins(graph: Graph, limbs: Sequence[Sequence[Limb]]) -> Twins:
+    """Return the twins of each group of limbs."""
     homes: dict[str, _Home] = {}
     meanings: dict[str, Hashable] = {}
     for g, group in enumerate(limbs):
         for k, limb in enumerate(group):
             homes |= {name: _Home(g, k, len(group)) for name in limb}
             meanings |= {name: (g, meaning) for name, meaning in limb.items()}
-    colours = _Colours(graph, homes, meanings, stages)
+    colours = _Colours(graph, homes, meanings)
     colours.refine()
     alike = colours.alike()
-    states = frozenset(i for i, node in enumerate(graph.nodes) if node.op is Op.ROUND and node.name in homes)
-    return order_twins(graph, sorted(_match(graph, alike)), states)
+    return order_twins(graph, sorted(_match(graph, alike)))
 
 
 def _match(graph: Graph, alike: Sequence[Sequence[list[int]]]) -> Iterator[Group]:
-    """Yield groups of nodes of the same colour, one from each limb; nodes are matched by their arguments.
-
-    The angles of the first stage are inputs, unlike those of the others, and so no twins of them.
-    """
+    """Yield groups of nodes of the same colour, one from each limb; nodes are matched by their arguments."""
     leader: dict[int, int] = {}
 
     def arguments(i: int) -> tuple[list[int], int]:
         return sorted(leader.get(edge.node, -1) for edge in graph.nodes[i].args), i
 
-    for lists in sorted(alike, key=lambda lists: max(nodes[0] for nodes in lists if nodes)):
-        places = tuple(limb for limb, nodes in enumerate(lists) if nodes)
-        for members in zip(*(sorted(nodes, key=arguments) for nodes in lists if nodes), strict=True):
+    for lists in sorted(alike, key=lambda lists: max(nodes[0] for nodes in lists)):
+        for members in zip(*(sorted(nodes, key=arguments) for nodes in lists), strict=True):
             leader.update(dict.fromkeys(members, members[0]))
-            if len({graph.nodes[i].op for i in members}) == 1:
-                yield Group(members, places, len(lists))
+            yield members
 
 
 class _Colours:
@@ -86,22 +76,18 @@ class _Colours:
     these additions.
     """
 
-    def __init__(
-        self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable], stages: bool
-    ) -> None:
+    def __init__(self, graph: Graph, homes: Mapping[str, _Home], meanings: Mapping[str, Hashable]) -> None:
         self._nodes = graph.nodes
-        self._stages = stages
         self._numbers: dict[Hashable, int] = {}
         self._arguments, self._users = _flatten(graph)
         self.homes: list[_Home | None] = []
         self.of: list[int] = []
         for i, node in enumerate(graph.nodes):
-            source = node.op is Op.INPUT or node.name in homes
+            source = node.op is Op.INPUT
             home = homes.get(node.name) if source else self._home(i)
             self.homes.append(home)
             meaning = meanings.get(node.name, node.name)
-            same = (node.value,) if stages else ()
-            key = meaning if source else (node.op, *same, *self._view(i, home))
+            key = meaning if source else (node.op, *self._view(i, home))
             self.of.append(self._number(key))
 
     def classes(self) -> list[list[list[int]]]:
@@ -114,20 +100,8 @@ class _Colours:
         return list(colours.values())
 
     def alike(self) -> list[list[list[int]]]:
-        """Return the nodes of each colour by limb, if all limbs have the same number of them.
-
-        Of stages two or more must have some. An input has a twin in every limb.
-        """
-        matched = []
-        for lists in self.classes():
-            sizes = [len(nodes) for nodes in lists if nodes]
-            enough = len(sizes) > 1 and self._stages and not self._are_inputs(lists)
-            if len(set(sizes)) == 1 and (enough or len(sizes) == len(lists)):
-                matched.append(lists)
-        return matched
-
-    def _are_inputs(self, lists: Sequence[Sequence[int]]) -> bool:
-        return any(self._nodes[i].op is Op.INPUT for nodes in lists for i in nodes)
+        """Return the nodes of each colour by limb, if all limbs have the same number of them."""
+        return [lists for lists in self.classes() if _alike(lists)]
 
     def refine(self) -> None:
         """Split colours that several nodes of a limb have, as long as all limbs are split alike."""
@@ -137,7 +111,7 @@ class _Colours:
             split, again = False, []
             for lists in waiting:
                 parts = self._parts(lists)
-                if len(parts) == 1 or not all(_split_alike(lists, part) for part in parts.values()):
+                if len(parts) == 1 or not all(map(_alike, parts.values())):
                     again.append(lists)
                     continue
                 split = True
@@ -195,9 +169,9 @@ class _Colours:
         return self._numbers.setdefault(key, len(self._numbers))
 
 
-def _split_alike(lists: Sequence[Sequence[int]], part: Sequence[Sequence[int]]) -> bool:
-    """Return whether a part of a colour has the same number of nodes in each limb that has the colour."""
-    return len({len(some) for nodes, some in zip(lists, part, strict=True) if nodes}) == 1
+def _alike(lists: Sequence[Sequence[int]]) -> bool:
+    """Return whether each limb has the same number of nodes."""
+    return len(set(map(len, lists))) == 1
 
 
 def _flatten(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:

@@ -87,8 +87,7 @@ class Wires:
     def enable(self, value: int) -> Any:
         """Return whether a value's delay line advances at the end of this cycle."""
         bound = self.bound
-        first, turns = bound.ready[value], bound.group(value).turns
-        moves = {(first + turn * bound.interval(value)) % bound.ii for turn in range(turns)}
+        moves = {bound.ready[twin] % bound.ii for twin in bound.group(value)}
         return (
             Const(1) if len(moves) == bound.ii > 1 else Cat(self.slots[slot] for slot in sorted(moves)).any()
         )

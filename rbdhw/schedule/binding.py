@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from rbdhw.fixed.program import Program
-from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Unit
 
@@ -52,32 +51,18 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
 def _units(problem: Problem, starts: tuple[int, ...], resource: Resource) -> list[Unit]:
     """Assign every step of a resource to a unit that is free in its slot, near other steps of its region.
 
-    Steps with different numbers of limbs, or of turns taken, have separate units. Twins have the same unit.
+    Steps with different numbers of limbs have separate units. Twins have the same unit.
     """
     units: list[Unit] = []
     groups = [group for group in problem.groups if problem.steps[group[0]].resource is resource]
-    for turns, taken in sorted({(group.turns, group.taken) for group in groups}):
-        alike = [group for group in groups if (group.turns, group.taken) == (turns, taken)]
-        pool = _Pool(problem, problem.limit(problem.steps[alike[0][0]]), problem.ii // turns)
+    for limbs in sorted(set(map(len, groups))):
+        alike = [group for group in groups if len(group) == limbs]
+        pool = _Pool(problem, problem.limit(problem.steps[alike[0][0]]), problem.ii // limbs)
         alike.sort(key=lambda group: (problem.steps[group[0]].region, starts[group[0]]))
-        for steps in _couples(alike, starts, problem.ii) if taken < turns else map(tuple, alike):
-            pool.place({starts[i] % problem.ii: i for i in steps})
+        for group in alike:
+            pool.place({starts[i] % problem.ii: i for i in group})
         units += [Unit(resource, unit, _host(problem, unit)) for unit in pool.units]
     return units
-
-
-def _couples(groups: Sequence[Group], starts: Sequence[int], ii: int) -> Iterator[tuple[int, ...]]:
-    """Yield the steps of groups that take half of the turns: of two, half an interval apart, or of one."""
-    waiting: dict[int, list[Group]] = defaultdict(list)
-    for group in groups:
-        slot = starts[group[0]] % ii
-        other = waiting[(slot + ii // 2) % ii]
-        if other:
-            yield (*other.pop(0), *group)
-        else:
-            waiting[slot].append(group)
-    for left in waiting.values():
-        yield from map(tuple, left)
 
 
 class _Pool:
@@ -99,7 +84,7 @@ class _Pool:
         self._first_free: Counter[int] = Counter()
 
     def place(self, slots: dict[int, int]) -> None:
-        """Assign steps by slot (the first step, its twins, and those between them) to a free unit.
+        """Assign steps by slot (a step and its twins) to a free unit.
 
         The unit that serves the step's region most is preferred, then the one that shares most operands with
         it. If no unit serves the region, a new unit is used, as long as the limit allows.

@@ -10,35 +10,16 @@ import heapq
 from collections import Counter
 from graphlib import TopologicalSorter
 
-from rbdhw.graph.twins import Group
+from rbdhw.graph.twins import Group, delays
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 from rbdhw.schedule.shortening import shorten
-from rbdhw.schedule.stages import find_frames, hold_back, last_cycle, separate, within_frames
 
 EARLIEST = Time(0, 0.0)
-
-ATTEMPTS = 4
-"""How often stages are scheduled again, with steps held back, as long as the result comes earlier."""
 
 
 def schedule(problem: Problem) -> Schedule:
     """Return a short schedule of every step; it satisfies :func:`rbdhw.schedule.verify.verify`."""
-    frames = find_frames(problem)
-    if not any(frames):
-        return shorten(problem, list_schedule(problem))
-    inside = within_frames(problem, frames)
-    known = shorten(inside, list_schedule(inside))
-    best = separate(problem, frames, known)
-    for _ in range(ATTEMPTS):
-        held, added = hold_back(problem, frames, known)
-        if not added:
-            break
-        known = Schedule(shorten(held, list_schedule(held)).starts[added:])
-        candidate = separate(problem, frames, known)
-        if last_cycle(problem, candidate) >= last_cycle(problem, best):
-            break
-        best = candidate
-    return best
+    return shorten(problem, list_schedule(problem))
 
 
 def list_schedule(problem: Problem) -> Schedule:
@@ -80,15 +61,15 @@ def _urgency(problem: Problem, users: list[list[int]]) -> list[float]:
 class _Placer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._used: Counter[tuple[Resource, int, int, int]] = Counter()
+        self._used: Counter[tuple[Resource, int, int]] = Counter()
         self._ready = dict.fromkeys(problem.available, EARLIEST)
         self.starts: dict[int, Time] = {}
 
     def place(self, group: Group) -> None:
         """Start the steps of a group as early as operands, the rest of the cycle, and units allow."""
-        steps, delays = [self._problem.steps[i] for i in group], group.delays(self._problem.ii)
+        steps, later_by = [self._problem.steps[i] for i in group], delays(len(group), self._problem.ii)
         start = EARLIEST
-        for step, later in zip(steps, delays, strict=True):
+        for step, later in zip(steps, later_by, strict=True):
             for value in step.operands:
                 ready = self._ready[value]
                 start = max(start, Time(ready.cycle - later, ready.offset))
@@ -96,16 +77,14 @@ class _Placer:
         while not self._free(steps[0], start.cycle):
             start = Time(start.cycle + 1, 0.0)
         if steps[0].resource is not None:
-            self._used.update(self._slots(steps[0], start.cycle))
-        for i, step, later in zip(group, steps, delays, strict=True):
+            self._used[self._slot(steps[0], start.cycle)] += 1
+        for i, step, later in zip(group, steps, later_by, strict=True):
             self._put(i, step, Time(start.cycle + later, start.offset))
 
-    def _slots(self, step: Step, cycle: int) -> list[tuple[Resource, int, int, int]]:
-        """Return the slots of units that a step and its twins take if the first starts in a cycle."""
+    def _slot(self, step: Step, cycle: int) -> tuple[Resource, int, int]:
+        """Return the first slot of units that a step and its twins take if the first starts in a cycle."""
         assert step.resource is not None
-        ii, apart = self._problem.ii, self._problem.ii // step.limbs
-        pool = step.resource, step.limbs, step.taken
-        return [(*pool, (cycle + turn * apart) % ii) for turn in range(step.taken)]
+        return step.resource, step.limbs, cycle % (self._problem.ii // step.limbs)
 
     def _put(self, i: int, step: Step, start: Time) -> None:
         self.starts[i] = start
@@ -118,7 +97,4 @@ class _Placer:
         return Time(start.cycle + 1, 0.0) if late or (step.registered and start.offset > 0.0) else start
 
     def _free(self, step: Step, cycle: int) -> bool:
-        if step.resource is None:
-            return True
-        limit = self._problem.limit(step)
-        return all(self._used[slot] < limit for slot in self._slots(step, cycle))
+        return step.resource is None or self._used[self._slot(step, cycle)] < self._problem.limit(step)

@@ -3,10 +3,9 @@
 Time is a cycle and an offset in nanoseconds within it. A task starts in cycle 0, and tasks follow each other
 every ``ii`` cycles, so what happens in cycle t uses its hardware in slot ``t mod ii``.
 
-*Twins* are values of n symmetric limbs, or of n stages of a method, that one piece of hardware computes in
-turn: that of the k-th limb always in the slot ``k * ii / n`` after that of the first. For that hardware,
-limbs and stages are like tasks that follow each other every ``ii / n`` cycles. A limb or stage may lack a
-value that the others have; the hardware then computes nothing of use in its turn.
+*Twins* are values of n symmetric limbs that one piece of hardware computes in turn: that of the k-th limb
+always in the slot ``k * ii / n`` after that of the first. For that hardware, limbs are like tasks that follow
+each other every ``ii / n`` cycles.
 """
 
 from __future__ import annotations
@@ -56,9 +55,7 @@ class Step:
     registered
         Whether the step starts with its cycle, on operands from registers.
     limbs
-        The number of limbs or stages that take turns with each result; 1 without twins.
-    taken
-        The turns of a unit that the step and its twins take (:attr:`rbdhw.graph.twins.Group.taken`).
+        The number of limbs that take turns with each result; 1 without twins.
     """
 
     results: tuple[int, ...]
@@ -70,7 +67,6 @@ class Step:
     delay: float
     registered: bool = False
     limbs: int = 1
-    taken: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,7 @@ class Problem:
 
     ``available`` are the values that are ready at the start of cycle 0. ``limits`` is the number of units of
     each resource, and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in
-    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs
-    and of turns taken.
+    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
     ``registers`` is the number of pipeline registers of each product in units of a resource.
     """
 
@@ -91,7 +86,7 @@ class Problem:
     period: float
     limits: dict[Resource, int]
     twins: tuple[Group, ...] = ()
-    limb_limits: dict[tuple[Resource, int, int], int] = field(default_factory=dict)
+    limb_limits: dict[tuple[Resource, int], int] = field(default_factory=dict)
     registers: dict[Resource, int] = field(default_factory=dict)
 
     def limit(self, step: Step) -> int:
@@ -99,7 +94,7 @@ class Problem:
         assert step.resource is not None
         if step.limbs == 1:
             return self.limits[step.resource]
-        return self.limb_limits[step.resource, step.limbs, step.taken]
+        return self.limb_limits[step.resource, step.limbs]
 
     @cached_property
     def producer(self) -> dict[int, int]:
@@ -109,11 +104,8 @@ class Problem:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Groups of steps that start in slots at fixed distances: twins, and single other steps."""
-        shared = dict.fromkeys(
-            group.with_members(self.producer[value] for value in group) for group in self.twins
-        )
-        single = (i for i, step in enumerate(self.steps) if step.limbs == 1)
-        return (*shared, *map(Group.whole, single))
+        shared = dict.fromkeys(tuple(self.producer[value] for value in group) for group in self.twins)
+        return (*shared, *((i,) for i, step in enumerate(self.steps) if step.limbs == 1))
 
 
 @dataclass(frozen=True)
@@ -181,11 +173,11 @@ class Bound:
 
     def group(self, value: int) -> Group:
         """Return a value and its twins, in the order of the limbs."""
-        return self._group_of.get(value) or Group.whole(value)
+        return self._group_of.get(value, (value,))
 
     def interval(self, value: int) -> int:
         """Return the cycles from one value to the next of the hardware that computes it."""
-        return self.ii // self.group(value).turns
+        return self.ii // len(self.group(value))
 
     @cached_property
     def producer(self) -> dict[int, int]:

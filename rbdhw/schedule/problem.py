@@ -46,11 +46,8 @@ def problem(
     available = frozenset(inputs.difference(value for step in steps for value in step.results))
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
     unlimited = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
-    filled: Counter[tuple[Resource, int, int]] = Counter()
-    for step in (steps[group[0]] for group in unlimited.groups):
-        if step.resource is not None:
-            filled[step.resource, step.limbs, step.taken] += step.taken
-    limits = {resource: math.ceil(filled[resource, 1, 1] / ii) for resource in Resource}
+    filled = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
+    limits = {resource: math.ceil(filled[resource, 1] / ii) for resource in Resource}
     shared = {pool: math.ceil(number / ii) for pool, number in filled.items() if pool[1] > 1}
     return replace(unlimited, limits=limits, limb_limits=shared)
 

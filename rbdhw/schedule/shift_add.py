@@ -24,13 +24,13 @@ def use_adders(
     """
     group_of = {value: group for group in twins for value in group}
     for step in steps:
-        group = group_of.get(step.results[0]) or Group.whole(*step.results[:1])
+        group = group_of.get(step.results[0], step.results[:1])
         adders = _adders(program, group)
         if adders is None or step.resource is None:
             yield step
             continue
         ports = program.port_widths if step.resource is Resource.MULTIPLIER else program.wide_port_widths
-        filled = group.taken == ii
+        filled = len(group) == ii
         price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
         delay = target.delays.add * adders.levels
         check = target.delays.check if program.operations[step.results[0]].checked else 0.0

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
-from rbdhw.graph.twins import Group
+from rbdhw.graph.twins import Group, delays
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 
 PICOSECONDS = 1000
@@ -49,13 +49,12 @@ class Dependence(NamedTuple):
 class SharedUnits(NamedTuple):
     """Units that serve groups of steps.
 
-    Each group occupies one unit in slots of ``interval``: that of its first step, and ``later`` ones.
+    Each group occupies one unit in one slot of ``interval``.
     """
 
     resource: Resource
     limbs: int
     interval: int
-    later: tuple[int, ...]
     units: int
 
 
@@ -99,9 +98,9 @@ class Network:
         self.before: list[list[Dependence]] = [[] for _ in self.groups]
         self.after: list[list[Dependence]] = [[] for _ in self.groups]
         steps = [[problem.steps[i] for i in group] for group in self.groups]
-        self.delays = [group.delays(problem.ii) for group in self.groups]
+        self.delays = [delays(len(group), problem.ii) for group in self.groups]
         self.length = [
-            members[0].latency + delays[-1] for members, delays in zip(steps, self.delays, strict=True)
+            members[0].latency + later[-1] for members, later in zip(steps, self.delays, strict=True)
         ]
         self.room = [
             0
@@ -198,16 +197,15 @@ class StartSearch:
             if cycle is None:
                 cycle = self._free_unit(g)
             self._last_tried[g] = self._placed[g] = cycle
-            for slot in self._occupied(g, cycle):
-                slot[g] = None
+            self._occupants(g, cycle)[g] = None
             self._propagate(g)
         return self._schedule() if self._evictions >= 0 else None
 
-    def _occupied(self, g: int, cycle: int) -> list[dict[int, None]]:
-        """Return the groups that occupy units in each slot of a group that would start in a cycle."""
+    def _occupants(self, g: int, cycle: int) -> dict[int, None]:
+        """Return the groups that occupy units in the slot of a group that would start in a cycle."""
         pool = self._network.pools[g]
         assert pool is not None
-        return [self._slots[pool, (cycle + later) % pool.interval] for later in pool.later]
+        return self._slots[pool, cycle % pool.interval]
 
     def _free_cycle(self, g: int) -> int | None:
         """Return the first cycle in time in which a group can start on a free unit, or None."""
@@ -217,11 +215,11 @@ class StartSearch:
         last = min(self._late[g] // cycle, first + pool.interval - 1)
         return next((c for c in range(first, last + 1) if not self._full(g, c)), None)
 
-    def _full(self, g: int, cycle: int) -> list[dict[int, None]]:
-        """Return the slots of a group in a cycle in which other groups occupy all units."""
+    def _full(self, g: int, cycle: int) -> bool:
+        """Return whether other groups occupy all units in the slot of a group in a cycle."""
         pool = self._network.pools[g]
         assert pool is not None
-        return [slot for slot in self._occupied(g, cycle) if len(slot) == pool.units]
+        return len(self._occupants(g, cycle)) == pool.units
 
     def _free_unit(self, g: int) -> int:
         """Return a cycle in time for a group after evicting from it the groups that can wait longest.
@@ -231,8 +229,8 @@ class StartSearch:
         first, last = self._early[g] // self._network.cycle, self._late[g] // self._network.cycle
         tried = self._last_tried.get(g, -1)
         cycle = tried + 1 if first <= tried < last else first
-        while full := self._full(g, cycle):
-            victim = max(full[0], key=self._leeway)
+        if self._full(g, cycle):
+            victim = max(self._occupants(g, cycle), key=self._leeway)
             self._evict(victim)
             self._propagate(victim)
         return cycle
@@ -242,8 +240,7 @@ class StartSearch:
         return self._late[g] - self._placed[g] * self._network.cycle, g
 
     def _evict(self, g: int) -> None:
-        for slot in self._occupied(g, self._placed.pop(g)):
-            del slot[g]
+        del self._occupants(g, self._placed.pop(g))[g]
         heapq.heappush(self._queue, (self._late[g], g))
         self._evictions -= 1
 
@@ -275,11 +272,7 @@ class StartSearch:
 def _pool(problem: Problem, step: Step) -> SharedUnits:
     """Return the units that serve steps like this one, the first of its group."""
     assert step.resource is not None
-    apart = problem.ii // step.limbs
-    if step.taken == step.limbs:
-        return SharedUnits(step.resource, step.limbs, apart, (0,), problem.limit(step))
-    later = tuple(turn * apart for turn in range(step.taken))
-    return SharedUnits(step.resource, step.limbs, problem.ii, later, problem.limit(step))
+    return SharedUnits(step.resource, step.limbs, problem.ii // step.limbs, problem.limit(step))
 
 
 def _picoseconds(nanoseconds: float) -> int:

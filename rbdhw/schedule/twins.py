@@ -46,7 +46,7 @@ def _result_turns(program: Program, groups: Sequence[Group]) -> Iterator[Group]:
     for group in groups:
         candidates = [sums_of.get(value, []) for value in group]
         if all(len(sums) == 1 for sums in candidates):
-            yield group.with_members(sums[0] for sums in candidates)
+            yield tuple(sums[0] for sums in candidates)
 
 
 def _turn(operation: Operation) -> tuple[object, ...] | None:
@@ -89,9 +89,8 @@ def share_steps(
             resource=resource,
             setup=setup + chooses,
             delay=delay + (0.0 if step.latency else chooses),
-            registered=step.registered and ii > group.taken,
-            limbs=group.turns,
-            taken=group.taken,
+            registered=step.registered and ii > len(group),
+            limbs=len(group),
         )
 
 
@@ -107,13 +106,5 @@ def _entries(program: Program, twins: Sequence[Group], delays: Delays) -> Iterat
 def _choose_group(program: Program, group: Group, group_of: dict[int, Group]) -> bool:
     """Return whether the operands of the twins must be selected, as they are not one delay line of twins."""
     rows = zip(*(program.operations[i].operands for i in group), strict=True)
-    lines = (group.with_members(operand.value for operand in row) for row in rows)
-    return any(not _in_one_line(line, group_of.get(line[0])) for line in lines)
-
-
-def _in_one_line(operands: Group, twins: Group | None) -> bool:
-    """Return whether operands are twins of each other, each of the limb or stage of its user."""
-    if twins is None or twins.turns != operands.turns:
-        return False
-    line = dict(zip(twins.places, twins, strict=True))
-    return all(line.get(turn) == value for value, turn in zip(operands, operands.places, strict=True))
+    lines = (tuple(operand.value for operand in row) for row in rows)
+    return any(group_of.get(line[0]) != line for line in lines)

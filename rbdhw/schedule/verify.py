@@ -7,8 +7,8 @@ from rbdhw.schedule.model import Problem, Schedule
 TOLERANCE = 1e-9
 """The tolerance (ns) for rounding in sums of delays."""
 
-Slot = tuple[str, int, int, int]
-"""A kind of units (the resource, the limbs that it serves and the turns that a group takes), and a slot."""
+Slot = tuple[str, int, int]
+"""A kind of units (the resource, and the limbs that it serves), and a slot."""
 
 
 class ScheduleError(Exception):
@@ -22,9 +22,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     - The result of a step with latency is ready within its last cycle.
     - A registered step starts with its cycle.
     - No slot has more steps on a resource than the resource has units.
-    - The steps of twins are in slots that are as many parts of the interval apart as their limbs are places.
-    - The turns of twins in a unit are their own: those of missing twins stay empty, unless two groups of two
-      neighbours share a unit of four turns.
+    - The steps of twins are in slots that are as many parts of the interval apart as their limbs.
 
     Raises
     ------
@@ -55,58 +53,28 @@ def verify(problem: Problem, schedule: Schedule) -> None:
             if cycle > start.cycle or (cycle == start.cycle and offset > start.offset + TOLERANCE):
                 raise ScheduleError(f"step {i}: starts before its operand {value} is ready")
         if step.resource is not None:
-            slot = (step.resource.value, step.limbs, step.taken, start.cycle % problem.ii)
+            slot = (step.resource.value, step.limbs, start.cycle % problem.ii)
             load[slot] = load.get(slot, 0) + 1
             if load[slot] > problem.limit(step):
-                raise ScheduleError(f"step {i}: exceeds the number of {slot[0]} units in slot {slot[3]}")
+                raise ScheduleError(f"step {i}: exceeds the number of {slot[0]} units in slot {slot[2]}")
     _verify_twins(problem, stands)
-    _verify_empty_turns(problem, schedule, load)
 
 
 def _verify_twins(problem: Problem, stands: dict[int, tuple[int, float]]) -> None:
     limbs = {value: step.limbs for step in problem.steps for value in step.results}
     seen: set[int] = set()
     for group in problem.twins:
-        if problem.ii % group.turns != 0:
-            reason = f"an ii of {problem.ii} is not a multiple of {group.turns} turns"
+        if problem.ii % len(group) != 0:
+            reason = f"an ii of {problem.ii} is not a multiple of {len(group)} limbs"
             raise ScheduleError(f"value {group[0]}: {reason}")
-        if not 0 <= group.places[0] < group.places[-1] < group.turns:
-            raise ScheduleError(f"value {group[0]}: its twins have no places among {group.turns}")
-        for value, turn in zip(group.members, group.places, strict=True):
-            if limbs[value] != group.turns or value in seen:
+        for limb, value in enumerate(group):
+            if limbs[value] != len(group) or value in seen:
                 raise ScheduleError(f"value {value}: is not one of {limbs[value]} twins in exactly one group")
             seen.add(value)
             (first, offset), (second, other) = stands[group[0]], stands[value]
-            apart = (turn - group.places[0]) * problem.ii // group.turns
+            apart = limb * problem.ii // len(group)
             if (second - first) % problem.ii != apart or other != offset:
                 raise ScheduleError(f"value {value}: is not {apart} slots after its twin {group[0]}")
     alone = [value for value, count in limbs.items() if count > 1 and value not in seen]
     if alone:
         raise ScheduleError(f"value {alone[0]}: has no twins")
-
-
-def _verify_empty_turns(problem: Problem, schedule: Schedule, load: dict[Slot, int]) -> None:
-    """Check that there are units enough if each group keeps the turns of its missing twins for itself."""
-    index_of = {value: i for i, step in enumerate(problem.steps) for value in step.results}
-    seen: set[tuple[int, ...]] = set()
-    for group in problem.twins:
-        steps = tuple(index_of[value] for value in group)
-        step = problem.steps[steps[0]]
-        if step.resource is None or steps in seen:
-            continue
-        seen.add(steps)
-        apart = problem.ii // step.limbs
-        used = {schedule.starts[i].cycle % problem.ii for i in steps}
-        if step.taken != step.limbs:
-            first, last = (schedule.starts[steps[k]].cycle for k in (0, -1))
-            if (step.limbs, step.taken, len(steps)) != (4, 2, 2) or (last - first - apart) % problem.ii:
-                raise ScheduleError(f"value {group[0]}: takes {step.taken} of {step.limbs} turns")
-            continue
-        for turn in range(step.limbs):
-            cycle = (schedule.starts[steps[0]].cycle + turn * apart) % problem.ii
-            if cycle not in used:
-                slot = (step.resource.value, step.limbs, step.taken, cycle)
-                load[slot] = load.get(slot, 0) + 1
-                if load[slot] > problem.limit(step):
-                    reason = f"no {slot[0]} unit is left for the turn of a missing twin in slot {cycle}"
-                    raise ScheduleError(f"value {group[0]}: {reason}")

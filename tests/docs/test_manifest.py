@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 SAME = {
     "optional_inputs.*": "inputs.*",
     "optional_outputs.*": "outputs.*",
-    "stages": "limbs",
 }
 """Keys that the page describes by others."""
 

@@ -16,10 +16,10 @@ from rbdhw.cli.app import app
 from rbdhw.options.build import (
     CHEAPER_CORE,
     CORES,
-    LOOP,
     NUMBERS,
     PROCESSORS,
     SHARING,
+    STAGE_SHARING,
     WAYS_OF_PARAMETERS,
 )
 from rbdhw.options.option import ROBOT
@@ -122,7 +122,7 @@ VALUES = {
     "target": (*TARGETS, *PROCESSORS),
     "number": NUMBERS,
     "share-limbs": SHARING,
-    "share-stages": (*SHARING, LOOP),
+    "share-stages": STAGE_SHARING,
     "core": (*CORES, CHEAPER_CORE),
     "parameters-by": WAYS_OF_PARAMETERS,
 }

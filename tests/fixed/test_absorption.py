@@ -14,7 +14,6 @@ from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word, exact_interval
 from rbdhw.fixed.trigonometry import trigonometry_spec
-from rbdhw.graph.twins import Group
 from tests.support.builds import program_of, random_words
 from tests.support.graphs import REGION
 
@@ -161,15 +160,15 @@ def limbs(second: int) -> Program:
 
 
 def test_twins_lose_a_term_together():
-    before, twins = limbs(6), (Group.whole(4, 5), Group.whole(6, 7), Group.whole(8, 9))
+    before, twins = limbs(6), ((4, 5), (6, 7), (8, 9))
     after, left = remove_absorbed_terms(before, twins)
     assert [operation.constant for operation in after.operations[INPUTS:]] == [3, 5]
-    assert left == (Group.whole(4, 5),)
+    assert left == ((4, 5),)
     assert_same(before, after, random_words(before, 300, 4))
 
 
 def test_twins_keep_a_term_that_one_of_them_needs():
-    before, twins = limbs(8), (Group.whole(6, 7), Group.whole(8, 9))
+    before, twins = limbs(8), ((6, 7), (8, 9))
     assert remove_absorbed_terms(before, twins) == (before, twins)
     assert len(remove_absorbed_terms(before)[0].operations) == len(before.operations) - 2
 
@@ -182,8 +181,8 @@ def test_a_twin_that_is_needed_keeps_the_other():
         scale(5, 1, 6, 0),
         outputs=(6, 7),
     )
-    after, left = remove_absorbed_terms(before, (Group.whole(4, 5),))
-    assert left == (Group.whole(4, 5),)
+    after, left = remove_absorbed_terms(before, ((4, 5),))
+    assert left == ((4, 5),)
     assert count(after, Kind.SCALE) == 3
 
 

@@ -18,7 +18,7 @@ from rbdhw.frontend.functions import trace
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.graph.graph import Graph, GraphBuilder, Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.graph.twins import Group, Twins, no_twins
+from rbdhw.graph.twins import Twins, no_twins
 from rbdhw.model.packets import quantise
 from rbdhw.passes.twins import find_twins
 from rbdhw.scalar import Region
@@ -96,7 +96,7 @@ def test_without_twins_every_exponent_is_zero():
 
 
 def test_twins_have_the_largest_magnitude_of_their_group():
-    twins = Twins((Group.whole(0, 2), Group.whole(1, 3)), (0, 2, 1, 3))
+    twins = Twins(((0, 2), (1, 3)), (0, 2, 1, 3))
     assert unify([1.0, 5.0, 3.0, 0.5], twins, [0, 0, -1, 2]) == [1.5, 5.0, 3.0, 1.25]
 
 

@@ -243,7 +243,7 @@ def test_limbs_that_share(lines):
         multiplications={},
         costs={"on": counts, "off": alone},
     )
-    assert lines(print_sharing, "limbs", limbs) == [
+    assert lines(print_sharing, limbs) == [
         "limbs alike: lf, rf",
         "",
         "|                  | share-limbs=on |                 |",
@@ -254,9 +254,9 @@ def test_limbs_that_share(lines):
         "| multiplexed bits |          1,083 |          32,914 |",
         "",
     ]
-    assert lines(print_sharing, "stages", limbs.model_copy(update={"shared": False}))[2:4] == [
-        "|                  |                 | share-stages=off |",
-        "|                  | share-stages=on |            taken |",
+    assert lines(print_sharing, limbs.model_copy(update={"shared": False}))[2:4] == [
+        "|                  |                | share-limbs=off |",
+        "|                  | share-limbs=on |           taken |",
     ]
 
 

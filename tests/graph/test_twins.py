@@ -1,7 +1,7 @@
 """Groups of nodes that one piece of hardware computes in turn."""
 
 from rbdhw.graph.graph import Graph, GraphBuilder
-from rbdhw.graph.twins import Group, no_twins, order_twins
+from rbdhw.graph.twins import delays, no_twins, order_twins
 from rbdhw.scalar import Region
 
 REGION = Region("rnea_forward", 0)
@@ -19,18 +19,8 @@ def two_chains() -> tuple[Graph, list[list[int]]]:
     return builder.finish([("id.tau[0]", second)]), chains
 
 
-def test_a_group_counts_the_turns_of_missing_members():
-    whole, three, later = (
-        Group.whole(4, 5, 6, 7),
-        Group((5, 6, 7), (1, 2, 3), 4),
-        Group((8, 9), (2, 3), 4),
-    )
-    assert [list(group.delays(8)) for group in (whole, three, later)] == [[0, 2, 4, 6], [0, 2, 4], [0, 2]]
-    assert [group.taken for group in (whole, three, later)] == [4, 4, 2]
-    assert Group((8, 9), (1, 3), 4).taken == 4
-    assert Group((8, 9), (1, 2), 3).taken == 3
-    assert (three[0], three[1:], len(three), list(three)) == (5, (6, 7), 3, [5, 6, 7])
-    assert later.with_members([1, 2]) == Group((1, 2), (2, 3), 4)
+def test_twins_follow_each_other_at_equal_distances():
+    assert [list(delays(limbs, 8)) for limbs in (1, 2, 4)] == [[0], [0, 4], [0, 2, 4, 6]]
 
 
 def test_without_twins_nodes_are_in_their_own_order():
@@ -43,20 +33,20 @@ def test_without_twins_nodes_are_in_their_own_order():
 
 def test_members_of_a_group_are_consecutive_after_their_arguments():
     graph, ((a, b), (c, d)) = two_chains()
-    twins = order_twins(graph, [Group.whole(a, c), Group.whole(b, d)])
-    assert twins.groups == (Group.whole(a, c), Group.whole(b, d))
+    twins = order_twins(graph, [(a, c), (b, d)])
+    assert twins.groups == ((a, c), (b, d))
     assert twins.order == (0, 1, 2, a, c, b, d)
     assert twins.leader == {a: a, c: a, b: b, d: b}
-    assert twins.group_of == {a: Group.whole(a, c), b: Group.whole(b, d)}
+    assert twins.group_of == {a: (a, c), b: (b, d)}
 
 
 def test_a_group_that_depends_on_itself_is_removed():
     graph, ((a, b), _) = two_chains()
-    assert order_twins(graph, [Group.whole(a, b)]).groups == ()
+    assert order_twins(graph, [(a, b)]).groups == ()
 
 
 def test_one_of_two_groups_in_a_cycle_is_removed():
     graph, ((a, b), (c, d)) = two_chains()
-    twins = order_twins(graph, [Group.whole(a, d), Group.whole(b, c)])
+    twins = order_twins(graph, [(a, d), (b, c)])
     assert len(twins.groups) == 1
     assert sorted(twins.order) == list(range(len(graph.nodes)))

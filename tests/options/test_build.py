@@ -120,7 +120,7 @@ def test_a_time_step_needs_an_integrator():
         check_options(options)
 
 
-def test_stages_share_in_the_cores_that_have_them():
-    cores = (CoreRequest(("drk4", "id"), 4), CoreRequest(("fd",), 8, "array"))
-    options = BuildOptions(("id", "fd", "drk4"), cores=cores, share_stages="on", width=18)
-    assert [own.share_stages for own in options.each_core()] == ["on", "auto"]
+def test_stages_loop_in_the_cores_that_have_them():
+    cores = (CoreRequest(("drk4",), 4), CoreRequest(("id", "fd"), 8, "array"))
+    options = BuildOptions(("id", "fd", "drk4"), cores=cores, share_stages="loop", width=18)
+    assert [own.share_stages for own in options.each_core()] == ["loop", "auto"]

@@ -28,7 +28,10 @@ IDLE = [
     ({"parameters_by": "load"}, "parameters-by: all parameters are constant; expected some that"),
     ({"parameter_sets": 2}, "parameter-sets: each task brings its own parameters; use --parameters-by load"),
     ({"priority": ("id",)}, "priority: the build has one function; expected several functions; leave"),
-    ({"share_stages": "on"}, "share-stages: no function of the build works in stages; expected auto or off"),
+    (
+        {"share_stages": "loop"},
+        "share-stages: no function of the build works in stages; expected auto or off",
+    ),
     ({"cores": (CoreRequest(("id",), 1, "pipeline"),), "core": "pipeline"}, "core: each core in"),
     ({"target": "c", "width": 18}, "width: has no effect with --target c; expected an FPGA as the target"),
     ({"target": "cuda", "seed": 1}, "seed: has no effect with --target cuda; expected an FPGA as the"),

@@ -120,9 +120,7 @@ def test_a_state_counts_as_ready_at_once():
     builder = GraphBuilder()
     inputs = [builder.input(f"x[{k}]", REGION) for k in range(3)]
     late = builder.multiply(builder.multiply(inputs[0], inputs[1], REGION), inputs[2], REGION)
-    names = [f"q[{k}]@2" for k in range(3)]
-    edges = zip((late, *inputs[1:]), names, strict=True)
-    state = [builder.round(edge, REGION, name) for edge, name in edges]
+    state = [builder.round(edge, REGION) for edge in (late, *inputs[1:])]
     graph = builder.finish([("one", total(builder, *inputs)), ("two", total(builder, *state))])
     balanced = balance(graph, slow_products)
     shapes = []

@@ -126,7 +126,7 @@ def test_a_quotient_in_a_state_is_a_number_like_others():
     builder = GraphBuilder()
     x = builder.input("x", REGION)
     outputs = []
-    for angle in (x, builder.round(builder.reciprocal(x, REGION), REGION, "q[0]@2")):
+    for angle in (x, builder.round(builder.reciprocal(x, REGION), REGION)):
         cos, sin = builder.cos(angle, 0.0, REGION), builder.sin(angle, 0.0, REGION)
         outputs.append(
             builder.add(builder.multiply(cos, cos, REGION), builder.multiply(sin, sin, REGION), REGION)

@@ -4,15 +4,12 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.fixed.program import Kind
-from rbdhw.schedule.binding import _units
-from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource, Tap, stage
 from tests.support.builds import bound_of, program_of
-from tests.support.schedule_problems import lacking, lacking_problems
 
 BUILDS = [("toy", "ecp5-85"), ("iiwa14", "xcvu9p"), ("hyq", "xcvu9p")]
 
@@ -95,21 +92,3 @@ def test_a_stage_is_where_the_delay_line_has_the_value(ready, ii):
 def test_binding_is_reproducible():
     program = program_of("hyq", 18)
     assert bound_of(program, "xcvu9p", 4) == bound_of(program, "xcvu9p", 4)
-
-
-@given(lacking_problems())
-@settings(max_examples=100)
-def test_twins_that_some_limbs_lack_have_one_unit(task):
-    starts = tuple(start.cycle for start in schedule(task).starts)
-    units = _units(task, starts, Resource.MULTIPLIER)
-    assert Counter(i for unit in units for i in unit.steps.values()) == Counter(range(len(task.steps)))
-    assert all(starts[i] % task.ii == slot for unit in units for slot, i in unit.steps.items())
-    served = [set(unit.steps.values()) for unit in units]
-    assert all(any(own.issuperset(group) for own in served) for group in task.groups)
-    assert len(units) <= sum(task.limb_limits.values())
-
-
-def test_two_groups_of_neighbours_have_one_unit():
-    task, known = lacking()
-    units = _units(task, tuple(start.cycle for start in known.starts), Resource.MULTIPLIER)
-    assert [unit.steps for unit in units] == [{0: 3, 1: 4, 2: 5, 3: 6}, {0: 0, 1: 1, 2: 2}]

@@ -18,7 +18,7 @@ from ortools.sat.python import cp_model
 from rbdhw.cores.pipeline.limb_sharing import find_shared_limbs, limb_inputs
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Program
-from rbdhw.graph.twins import Group
+from rbdhw.graph.twins import Group, delays
 from rbdhw.options.build import BuildOptions
 from rbdhw.passes.twins import find_twins
 from rbdhw.protocol import DEFAULT_FUNCTIONS
@@ -86,7 +86,7 @@ class Formulation:
         room = self.period - max(picoseconds(step.setup) for step in steps)
         free = 0 if any(step.registered for step in steps) else room
         offset = self.model.new_int_var(0, free, f"offset_{group[0]}")
-        for i, later in zip(group, group.delays(self.problem.ii), strict=True):
+        for i, later in zip(group, delays(len(group), self.problem.ii), strict=True):
             self.cycles[i] = self.model.new_int_var(0, self.last, f"cycle_{i}")
             self.moments[i] = self.cycles[i] * self.cycle + offset
             self.model.add(self.cycles[i] == self.cycles[group[0]] + later)

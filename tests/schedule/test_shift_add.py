@@ -6,7 +6,6 @@ import pytest
 
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.recoding import shift_add
-from rbdhw.graph.twins import Group
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
 from rbdhw.schedule.problem import problem
@@ -89,7 +88,7 @@ def test_adders_leave_time_for_the_overflow_check(clock, resource):
 @pytest.mark.parametrize(("second", "resource"), [(5, None), (7, Resource.MULTIPLIER)])
 def test_twins_take_adders_where_their_constants_are_the_same(second, resource):
     pair = next(
-        Group.whole(a, b)
+        (a, b)
         for a in SCALES
         for b in SCALES
         if a < b

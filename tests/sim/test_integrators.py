@@ -127,51 +127,19 @@ def test_rotations_of_three_axes(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
 
 
-@pytest.mark.parametrize(("ii", "groups"), [pytest.param(2, [2, 2], marks=pytest.mark.verify), (4, [4])])
-def test_stages_in_turn(tmp_path: Path, ii: int, groups: list[int]) -> None:
-    """Stages share hardware, between tasks of other functions; the first has no products of sensitivities."""
-    options = BuildOptions(functions=("fd", "drk4"), ii=ii, width=24, samples=512, share_stages="on")
-    design = generate(path("toy"), options)
-    shared = design.manifest["stages"]
-    assert list(map(len, shared["groups"])) == groups
-    assert shared["shared"]
-    assert shared["costs"]["on"]["adders"] < shared["costs"]["off"]["adders"]
-    assert_exact(design, tmp_path, 300)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("ii", [3, 4, 6, 8])
-def test_stages_in_turn_at_every_interval(tmp_path: Path, ii: int) -> None:
-    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
-    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
-    options = BuildOptions(functions=("id", "rk4"), ii=ii, width=24, samples=1024, share_stages="on")
-    assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
-
-
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
 def test_iiwa14(tmp_path: Path) -> None:
     options = BuildOptions(functions=("id", "fd", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
     design = generate(path("iiwa14"), options)
-    assert design.manifest["stages"]["shared"]
     assert_exact(design, tmp_path, 2000)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(7200)
-def test_sensitivities_of_the_iiwa14_in_turn(tmp_path: Path) -> None:
-    options = BuildOptions(functions=("id", "drk4"), ii=4, width=24, samples=1024, data_width=1024)
-    design = generate(path("iiwa14"), options)
-    assert design.manifest["stages"]["shared"]
-    assert_exact(design, tmp_path, 300)
 
 
 @pytest.mark.verify
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("functions", "ii"), [(("step", "dstep"), 32), (("dstep",), 3), (("rk4",), 4)])
 def test_a_floating_quadruped(tmp_path: Path, functions: tuple[str, ...], ii: int) -> None:
-    """An II of 3 is the least of `dstep` that takes at most 60% of an xcvu9p; at 4, limbs or stages share."""
+    """An II of 3 is the least of `dstep` that takes at most 60% of an xcvu9p; at 4, limbs share."""
     mounting = Mounting("floating")
     options = BuildOptions(functions=functions, ii=ii, width=24, samples=4096, mounting=mounting)
     assert_exact(generate(path("hyq"), options), tmp_path, 300)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from hypothesis import strategies as st
 
-from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
 
@@ -58,56 +56,13 @@ def small(ii: int = 2) -> tuple[Problem, Schedule]:
 
 def twinned() -> tuple[Problem, Schedule]:
     """Return a problem with twins and a valid schedule: two limbs at II 4 that share a multiplier."""
-    entries = [Step((value,), (), REGION, None, 0.5, 0, 0.5, limbs=2, taken=2) for value in (10, 11)]
+    entries = [Step((value,), (), REGION, None, 0.5, 0, 0.5, limbs=2) for value in (10, 11)]
     products = [
-        Step((value + 10,), (value, 0), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, True, limbs=2, taken=2)
+        Step((value + 10,), (value, 0), REGION, Resource.MULTIPLIER, 4.3, 0, 3.8, True, limbs=2)
         for value in (10, 11)
     ]
     steps = (*entries, *products, Step((30,), (20, 21), REGION, None, 1.6, 0, 1.1))
     starts = (Time(0, 0.0), Time(2, 0.0), Time(1, 0.0), Time(3, 0.0), Time(3, 3.8))
     limits = dict.fromkeys(Resource, 0)
-    twins, units = (Group.whole(10, 11), Group.whole(20, 21)), {(Resource.MULTIPLIER, 2, 2): 1}
+    twins, units = ((10, 11), (20, 21)), {(Resource.MULTIPLIER, 2): 1}
     return Problem(steps, frozenset({0}), 4, 125.0, 7.2, limits, twins, units), Schedule(starts)
-
-
-def lacking() -> tuple[Problem, Schedule]:
-    """Return a problem whose twins are not in all of four limbs, at II 4, and a valid schedule.
-
-    A product of the last three limbs has a unit of its own. Two products of the last two share another.
-    """
-    groups = (Group((1, 2, 3), (1, 2, 3), 4), Group((4, 5), (2, 3), 4), Group((6, 7), (2, 3), 4))
-    steps = tuple(
-        Step((value,), (0,), REGION, Resource.MULTIPLIER, 1.0, 1, 2.0, limbs=4, taken=group.taken)
-        for group in groups
-        for value in group
-    )
-    starts = tuple(Time(cycle, 0.0) for cycle in (0, 1, 2, 0, 1, 2, 3))
-    units = {(Resource.MULTIPLIER, 4, 4): 1, (Resource.MULTIPLIER, 4, 2): 1}
-    limits = dict.fromkeys(Resource, 0)
-    return Problem(steps, frozenset({0}), 4, 125.0, 7.2, limits, groups, units), Schedule(starts)
-
-
-@st.composite
-def lacking_problems(draw: st.DrawFn) -> Problem:
-    """Draw products of four limbs or stages, each missing in some of them, on as few units as possible."""
-    ii = draw(st.sampled_from((4, 8, 12)))
-    places = st.sampled_from(((0, 1, 2, 3), (1, 2, 3), (0, 1, 2), (2, 3), (1, 2), (0, 3), (1, 3)))
-    values, steps, groups = [0], [], []
-    filled: Counter[int] = Counter()
-    for number in range(draw(st.integers(1, 24))):
-        own = draw(places)
-        group = Group(tuple(range(len(values), len(values) + len(own))), own, 4)
-        operands = [(0,)] * len(own)
-        if groups and draw(st.booleans()):
-            before = dict(zip(groups[-1].places, groups[-1], strict=True))
-            operands = [(before.get(place, 0),) for place in own]
-        region = Region("rnea_forward", number % 3)
-        for value, needs in zip(group, operands, strict=True):
-            timing = Resource.MULTIPLIER, 1.0, 1, 2.0
-            steps.append(Step((value,), needs, region, *timing, limbs=4, taken=group.taken))
-        values += group
-        groups.append(group)
-        filled[group.taken] += group.taken
-    units = {(Resource.MULTIPLIER, 4, taken): math.ceil(slots / ii) for taken, slots in filled.items()}
-    limits = dict.fromkeys(Resource, 0)
-    return Problem(tuple(steps), frozenset({0}), ii, 125.0, 7.2, limits, tuple(groups), units)

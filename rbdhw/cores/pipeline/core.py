@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Self
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.cells import Counts, core_cells, counts, dsp_blocks
 from rbdhw.cores.pipeline.component import PipelineComponent
-from rbdhw.cores.pipeline.limb_sharing import can_share, find_shared_limbs, least_interval, limb_names
-from rbdhw.cores.pipeline.sharing import choose_sharing
-from rbdhw.cores.pipeline.stage_sharing import (
-    LEAST_STAGE_INTERVAL,
-    can_share_stages,
-    find_shared_stages,
-    stage_names,
+from rbdhw.cores.pipeline.limb_sharing import (
+    can_share,
+    choose_sharing,
+    find_shared_limbs,
+    least_interval,
+    limb_names,
 )
 from rbdhw.cores.prepared import Prepared
 from rbdhw.cores.sharing import Sharing
@@ -27,7 +26,6 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
 from rbdhw.options.build import LOOP, BuildOptions
-from rbdhw.protocol import staged
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
@@ -59,7 +57,7 @@ class PipelineCore(Core):
     Parameters
     ----------
     costs
-        If limbs or stages can share hardware, the cost of the core with sharing (``on``) and without
+        If limbs can share hardware, the cost of the core with sharing (``on``) and without
         (``off``).
     """
 
@@ -86,25 +84,22 @@ class PipelineCore(Core):
         Raises
         ------
         InputError
-            If limbs or stages must share hardware and can at none of these intervals.
+            If limbs must share hardware and can at none of these intervals.
         """
         if options.pacing is not None and options.share_limbs == "on":
             find_shared_limbs(prepared.robot, "on", least_interval(limb_groups(prepared.robot)))
-        if options.pacing is not None and options.share_stages == "on":
-            find_shared_stages(prepared.graph, "on", LEAST_STAGE_INTERVAL)
         return super().first_interval(prepared, options)
 
     @classmethod
     def supports(cls, prepared: Prepared, options: BuildOptions, ii: int) -> bool:
-        """Return whether what must share hardware can do so at an interval."""
-        limbs = options.share_limbs != "on" or can_share(limb_groups(prepared.robot), ii)
-        stages = options.share_stages != "on" or can_share_stages(prepared.graph, ii)
-        return super().supports(prepared, options, ii) and limbs and stages
+        """Return whether limbs that must share hardware can do so at an interval."""
+        shares = options.share_limbs != "on" or can_share(limb_groups(prepared.robot), ii)
+        return super().supports(prepared, options, ii) and shares
 
     @classmethod
     def sharing(cls, prepared: Prepared, options: BuildOptions, ii: int) -> Sharing:
-        """Return the limbs or stages that may share hardware at an interval."""
-        return choose_sharing(prepared.robot, prepared.graph, options, ii)
+        """Return the limbs that may share hardware at an interval."""
+        return choose_sharing(prepared.robot, prepared.graph, options.share_limbs, ii)
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
@@ -118,7 +113,7 @@ class PipelineCore(Core):
         InputError
             If the clock is too fast.
         """
-        required = "on" in (options.share_limbs, options.share_stages)
+        required = options.share_limbs == "on"
         alone = schedule_pipeline(program, device, options)
         groups = shareable(program, twins)
         if not groups:
@@ -194,14 +189,8 @@ class PipelineCore(Core):
         return [i for i, own in operations if own.kind is Kind.SCALE and self.schedule.alone(i)]
 
     def sharing_entries(self, robot: Robot, sharing: Sharing) -> dict[str, Any]:
-        """Return the manifest's entries on limbs, and on stages if a function has them."""
-        entries = {"limbs": self._sharing_entry(limb_names(robot, sharing.limbs))}
-        if staged(self.program.outputs):
-            entries["stages"] = self._sharing_entry(stage_names(sharing.stages))
-        return entries
-
-    def _sharing_entry(self, groups: list[list[str]]) -> dict[str, Any]:
-        """Return the entry on groups that share hardware: their names, shared operations and costs."""
+        """Return the manifest's entry on limbs: their names, shared operations and costs."""
+        groups = limb_names(robot, sharing.limbs)
         operations, bound = self.program.operations, self.schedule
         computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
         products = [value for value in computed if operations[value].kind in (Kind.MULTIPLY, Kind.SCALE)]
@@ -210,13 +199,14 @@ class PipelineCore(Core):
             shared = sum(len(bound.group(value)) > 1 for value in values) if groups else 0
             return {"shared": shared, "alone": len(values) - shared}
 
-        return {
+        entry = {
             "groups": groups,
             "shared": bool(groups and bound.twins),
             "operations": split(computed),
             "multiplications": split(products),
             "costs": {way: cost.json() for way, cost in self.costs.items()} if groups else {},
         }
+        return {"limbs": entry}
 
     def component(self, primitive: Primitive | None) -> PipelineComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""

@@ -7,14 +7,28 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rbdhw.cores.pipeline.turns import can_take_turns, expected_intervals, next_interval, take_turns
+from rbdhw.cores.sharing import Sharing
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.graph.twins import Twins
+from rbdhw.graph.twins import Twins, no_twins
+from rbdhw.passes.twins import find_twins
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import Limb, LimbGroup, limb_groups
 
 Meaning = tuple[str, tuple[int, ...]]
 """The role of an input in its limb: its array, and its index among the limb's entries of the array."""
+
+
+def choose_sharing(robot: Robot, graph: Graph, share: str, ii: int) -> Sharing:
+    """Return the limbs that share hardware (:func:`find_shared_limbs`), and their twins.
+
+    Raises
+    ------
+    InputError
+        If sharing is required but impossible.
+    """
+    limbs = find_shared_limbs(robot, share, ii)
+    return Sharing(find_twins(graph, limb_inputs(robot, limbs)) if limbs else no_twins(graph), limbs)
 
 
 def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
@@ -71,7 +85,7 @@ def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
     kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
     found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
     for name, ops in kinds.items():
-        sizes = Counter(group.turns for group in twins.groups if graph.nodes[group[0]].op in ops)
+        sizes = Counter(len(group) for group in twins.groups if graph.nodes[group[0]].op in ops)
         total = sum(graph.count(op) for op in ops)
         alone = total - sum(size * count for size, count in sizes.items())
         turns = ii if name == "multipliers" else 1

@@ -1,4 +1,4 @@
-"""Which limbs or stages of a group take turns in one piece of hardware at an initiation interval."""
+"""Which limbs of a group take turns in one piece of hardware at an initiation interval."""
 
 from __future__ import annotations
 

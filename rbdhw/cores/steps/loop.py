@@ -52,7 +52,7 @@ class LoopCore(StepsCore):
             return InputError("share-stages", reason, f"a multiple of {stages}", remedy)
         if options.share_limbs == "on":
             return InputError("share-limbs", "limbs do not share the hardware of a loop", "auto or off")
-        if options.share_stages not in ("auto", LOOP):
+        if options.share_stages == "off":
             return InputError("share-stages", "stages do not loop", f"auto or {LOOP}")
         return None
 

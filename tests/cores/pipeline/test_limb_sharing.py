@@ -3,6 +3,7 @@
 import pytest
 
 from rbdhw.cores.pipeline.limb_sharing import (
+    choose_sharing,
     find_shared_limbs,
     hardware,
     least_interval,
@@ -10,7 +11,9 @@ from rbdhw.cores.pipeline.limb_sharing import (
     limb_names,
 )
 from rbdhw.errors import InputError
+from rbdhw.frontend.functions import trace
 from rbdhw.passes.twins import find_twins
+from rbdhw.robot.elementary import elementary
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -71,3 +74,13 @@ def test_hardware_with_and_without_sharing():
     found = hardware(graph, twins, 4)
     assert found["on"]["multipliers"] == found["off"]["multipliers"] == 80
     assert 4 * found["on"]["adders"] == found["off"]["adders"]
+
+
+def test_limbs_share_where_the_interval_permits_it() -> None:
+    robot = elementary(limbed(4, trunk=True))
+    graph = trace(robot, ("id",))
+    shared = choose_sharing(robot, graph, "auto", 4)
+    assert [len(group) for group in shared.limbs] == [4]
+    assert {len(group) for group in shared.twins.groups} == {4}
+    for alone in (choose_sharing(robot, graph, "auto", 5), choose_sharing(robot, graph, "off", 4)):
+        assert alone.limbs == alone.twins.groups == ()

@@ -15,8 +15,8 @@ from rbdhw.pipeline import emit_design
 BUILDS = (
     ("array", 16, 64),
     ("chain", 16, 64),
-    ("array", 64, 512),
-    ("chain", 64, 512),
+    ("array", 32, 256),
+    ("chain", 32, 256),
     ("chain", 64, 64),
     ("chain", 1024, 1024),
 )

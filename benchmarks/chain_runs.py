@@ -37,16 +37,16 @@ TASKS = 256
 SAMPLES = 1024
 """The tasks for which formats of fixed point are chosen."""
 
-WIDTHS = (18, 24, 27, 32)
+WIDTHS = (18, 32)
 """The widths of multipliers in fixed point."""
 
 LONGEST_IN_FIXED_POINT = 32
 """The links of the longest chain in fixed point."""
 
-ALL_LINKS = (7, 16, 32, 128, 1024)
+ALL_LINKS = (7, 32, 1024)
 """The links of the chains."""
 
-MOST_LINKS = {"inverse": 32, "solves": 64, "reduced": 128, "eliminated": 64}
+MOST_LINKS = {"inverse": 32, "solves": 64, "reduced": 32, "eliminated": 64}
 """The longest chains whose C is compiled, by way: compiling others takes hours, or they do not exist."""
 
 CALLS = (1, 100, 10_000)

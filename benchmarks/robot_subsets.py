@@ -21,7 +21,7 @@ from rbdhw.protocol import FUNCTIONS, any_takes
 from rbdhw.quantize.observation import add_inverse_bounds
 from rbdhw.robot.model import Robot
 
-SUBSETS = {("id", "fd"): 40, ("fd",): 40, ("dfd", "difd"): 14, ("step",): 40}
+SUBSETS = {("id", "fd"): 24, ("fd",): 24, ("dfd", "difd"): 14, ("step",): 24}
 """The functions that are built together, and the most degrees of freedom of a robot that is checked.
 
 Larger robots take many minutes each.

@@ -37,6 +37,7 @@ from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
+from rbdhw.runtime.garbage_collector import SELDOM
 
 BASES = ("fixed", "floating")
 
@@ -94,7 +95,9 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
     rows: list[Row] = []
     spent = 0.0
     builds = sorted(_builds(files), key=lambda build: -_size(build.robot))
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=gc.disable) as pool:
+    with ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=gc.set_threshold, initargs=SELDOM
+    ) as pool:
         waiting = {pool.submit(check_robot_file, build): build for build in builds}
         for done, future in enumerate(as_completed(waiting), start=1):
             build = waiting[future]

@@ -12,7 +12,6 @@ from benchmarks.rows import Row, Rows
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
-from rbdhw.estimate.preparation import preparation_products
 from rbdhw.model.packets import encode, merge, requests
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.packets import rollout_requests, row_requests
@@ -21,6 +20,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import COST, GAINS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
+from rbdhw.rtl.preparation import preparation_products
 from rbdhw.sim import bulk
 from rbdhw.sim.verilator import Disturbance
 

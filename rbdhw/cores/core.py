@@ -18,10 +18,8 @@ from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
-from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
-from rbdhw.estimate.preparation import preparation_products
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group, Twins, no_twins
@@ -31,7 +29,9 @@ from rbdhw.progress import Progress
 from rbdhw.quantize.formats import Formats, choose_formats
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.edge import CoreComponent
+from rbdhw.rtl.edge_cells import Port, edge_cells
 from rbdhw.rtl.lane import waiting_places
+from rbdhw.rtl.preparation import preparation_products
 from rbdhw.rtl.shell import packet_latency
 from rbdhw.target import Primitive, Target
 

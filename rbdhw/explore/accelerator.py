@@ -12,7 +12,6 @@ from rbdhw.design.traffic import traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
-from rbdhw.estimate.preparation import preparation_period
 from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
@@ -23,6 +22,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.robot.model import Robot
+from rbdhw.rtl.preparation import preparation_period
 from rbdhw.target import target
 
 ATTEMPTS = 8

@@ -10,9 +10,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.serial_layout import Column, Reader, distinct
-from rbdhw.rtl.shifter import shift_down
+from rbdhw.rtl.shifter import shift_down, shifter_luts
 from rbdhw.rtl.trigonometry import pack
 
 WAITING = 4
@@ -180,3 +181,17 @@ def _table(m: Module, name: str, entries: Mapping[str, Sequence[int]], address: 
     for (own, shape), part in zip(shapes.items(), split_sum(m, read.data, widths), strict=True):
         found[own] = part.as_signed() if shape.signed else part
     return found
+
+
+def reader_cells(column: Column, fabric: Fabric) -> Cells:
+    """Return the selection of a field among beats, its comparison, and the registers on the way."""
+    units = column.banks * column.beat // column.unit
+    amount = (units - 1).bit_length()
+    low = amount // 2
+    coarse = column.width + column.unit * ((1 << low) - 1)
+    given = sum(own.width for own in column.readers)
+    place = (len(column.beats) * column.beat // column.unit).bit_length()
+    luts = shifter_luts(amount - low, column.unit << low, coarse, fabric)
+    luts += shifter_luts(low, column.unit, column.width, fabric)
+    luts += 2.0 * column.width * fabric.compare + given + 2.0 * place
+    return Cells(luts, coarse + column.width + given + place + amount + low + 1)

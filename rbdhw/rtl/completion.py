@@ -9,12 +9,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.layouts import beat_layout
-from rbdhw.rtl.stream import Serialiser
+from rbdhw.rtl.stream import Serialiser, serialiser_cells
 
 OVERHEAD = 3
 """Cycles from a result at the core's port to the release of its place, for a response of one beat."""
@@ -275,3 +276,29 @@ class Completion(wiring.Component):
         flow = Signal(self.latency)
         m.d.sync += flow.eq(Cat(self.start, flow))
         return flow[-1]
+
+
+def completion_cells(
+    interface: Interface, function: FunctionWords, latency: int, ii: int, waiting: int, fabric: Fabric
+) -> tuple[Cells, Cells]:
+    """Return the cells that answer a function's tasks in one core, and those of their queues.
+
+    Parameters
+    ----------
+    latency
+        Cycles from a task's words at the core to its results.
+    ii
+        Cycles between tasks of the core.
+    waiting
+        The tasks that may wait before the core.
+    """
+    depth = places(interface, function, latency + waiting * ii, ii)
+    cells = serialiser_cells(interface, function, fabric) + Cells(
+        flip_flops=2 * latency + function.result_bits
+    )
+    if streams(interface, function, latency, ii):
+        beats = interface.response_beats(function, extended=True)
+        results = fabric.queue(interface.response_beat + 1, depth * beats)
+    else:
+        results = fabric.queue(function.result_bits + 1, depth)
+    return cells, results + fabric.queue(ADMITTED.size, depth)

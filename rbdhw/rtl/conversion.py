@@ -15,12 +15,17 @@ from amaranth.hdl import C, Cat, EnableInserter, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import SINGLE_BITS, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
+
+TO_FIXED = Cells(luts=10.0, flip_flops=6.0)
+TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
+"""The cells of a lane's converter for each bit of the fixed-point numbers."""
 
 
 class Follower(wiring.Component):
@@ -311,3 +316,12 @@ def range_patterns(start: int, stop: int, bits: int) -> list[str]:
         found.append(f"{start:0{bits}b}"[: bits - free] + "-" * free)
         start += 1 << free
     return found
+
+
+def converter_cells(interface: Interface) -> Cells:
+    """Return the converters of every lane in both directions."""
+    ways = ((TO_FIXED, interface.request_field), (TO_SINGLE, interface.response_field))
+    cells = Cells()
+    for bit, width in ways:
+        cells += Cells(interface.lanes * width * bit.luts, interface.lanes * width * bit.flip_flops)
+    return cells

@@ -9,6 +9,7 @@ from amaranth.hdl import Const, Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.cost import COST_POINT, SQUARE_DROP, WEIGHTED, CostTerm
 from rbdhw.fixed.program import Word
 from rbdhw.rtl.adder_tree import add_up, sum_latency
@@ -76,3 +77,11 @@ class StageCost(wiring.Component):
         weighted = product + half(term.weighted_drop) >> term.weighted_drop
         weighted = register(m, f"weighted_{k}", weighted, signed(WEIGHTED.width))
         return register(m, f"square_{k}", weighted * weighted, 2 * WEIGHTED.width)
+
+
+def cost_cells(term: CostTerm) -> Cells:
+    """Return the cells of a term's error, its products and its share of the sum."""
+    return Cells(
+        luts=term.bits + WEIGHTED.width + 2 * WEIGHTED.width,
+        flip_flops=2 * term.bits + 6 * WEIGHTED.width,
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from rbdhw.estimate.fabric import Cells, Fabric
 
 SHALLOW = 16
 """The most words of a memory that synthesis places in LUTs."""
@@ -93,3 +96,13 @@ def delay_line(
         taps[stage] = value
         position = stage
     return taps
+
+
+def line_cells(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
+    """Return the cells of a delay line: memories, shift registers or flip-flops between the stages read."""
+    cells, position = Cells(), 0
+    for stage in stages:
+        if stage > position:
+            cells += fabric.delay(width, stage - position, memory_stages)
+            position = stage
+    return cells

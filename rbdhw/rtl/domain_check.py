@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import Interface
@@ -94,3 +95,14 @@ def checks(interface: Interface, words: tuple[Word, ...]) -> list[Check]:
         if word.lowest > field.lowest or word.highest < field.highest:
             needed.append((interface.places[word.slot], field.width, word.lowest, word.highest))
     return needed
+
+
+def domain_check_cells(interface: Interface, fabric: Fabric) -> Cells:
+    """Return the cells that compare the words of all functions with their bounds."""
+    compared = {
+        check
+        for function in interface.functions
+        for check in checks(interface, function.brought(extended=True))
+    }
+    bits = sum(width for _, width, _, _ in compared)
+    return Cells(luts=2.0 * bits * fabric.compare, flip_flops=len(compared))

@@ -9,10 +9,11 @@ from amaranth.hdl import Cat, Const, Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import ErrorTerm
-from rbdhw.rtl.adder_tree import add_up, sum_latency
+from rbdhw.rtl.adder_tree import ADDENDS, add_up, sum_latency
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.delay import register
 from rbdhw.rtl.layouts import split_words
@@ -88,3 +89,16 @@ class FeedbackSum(wiring.Component):
         total = add_up(m, f"sum_{own.coordinate}", products)
         rounded = total + half(own.drop) >> own.drop if own.drop > 0 else total << -own.drop
         return register(m, f"added_{own.coordinate}", rounded, signed(own.sum_bits - own.drop))
+
+
+def feedback_cells(feedback: Sequence[Feedback], fabric: Fabric) -> Cells:
+    """Return the cells of errors, of products that are added up, and of the sums' limits."""
+    errors = sum(term.bits for term in feedback[0].terms)
+    cells = Cells(luts=2 * errors, flip_flops=2 * errors)
+    for own in feedback:
+        sums = len(own.terms) - 1
+        cells += Cells(
+            luts=sums * own.sum_bits + 2.0 * own.force.format.width * (1.0 + fabric.compare),
+            flip_flops=len(own.terms) * GAIN.width + sums / (ADDENDS - 1) * own.sum_bits,
+        )
+    return cells

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.protocol import HEADER
 from rbdhw.rtl.completion import QUEUE
 
@@ -136,3 +137,22 @@ class Lane(wiring.Component):
             self.start.eq(self.core_functions & starts.replicate(len(self.start))),
         ]
         return m
+
+
+def lane_cells(
+    bits: int, functions: int, ii: int, cores: int, streams: int, fabric: Fabric
+) -> tuple[Cells, Cells]:
+    """Return the cells through which tasks enter a core, and those of the queue in which they wait.
+
+    Parameters
+    ----------
+    bits, functions
+        The bits of a task's words in the core, and the number of its functions.
+    ii
+        Cycles between tasks of the core.
+    cores, streams
+        The number of cores of the accelerator, and of its pairs of streams, which take turns.
+    """
+    task, waiting = bits + functions + HEADER["options"][1], waiting_places(cores, ii, streams)
+    turns = Cells(luts=fabric.multiplexer(streams, task)) if streams > 1 else Cells()
+    return turns, fabric.queue(task, waiting) if waiting else Cells()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.layouts import beat_layout
+from rbdhw.rtl.stream import fill_bits
 
 PREFERENCE = 4
 """The factor on the share of beats that a function with priority may send in a round."""
@@ -130,3 +133,17 @@ class Merger(wiring.Component):
                 m.d.sync += left[k].eq(self.quotas[k])
             with m.Elif(ends & granted[k]):
                 m.d.sync += left[k].eq(left[k] - 1)
+
+
+def merger_cells(interface: Interface, fabric: Fabric) -> Cells:
+    """Return the selection of each bit among the streams that use it: responses, and headers of refusals.
+
+    The registers hold the beat and count the packets that each stream may still send in a round.
+    """
+    lengths = sorted(
+        fill_bits(interface, bits) for bits in (0, *(f.result_bits for f in interface.functions))
+    )
+    pieces = enumerate(pairwise([0, *lengths]))
+    luts = sum(fabric.multiplexer(len(lengths) - k, end - start) for k, (start, end) in pieces)
+    counters = sum(quota.bit_length() for quota in quotas(interface))
+    return Cells(luts=luts, flip_flops=lengths[-1] + 1 + counters)

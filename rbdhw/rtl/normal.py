@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.normal import (
     EIGHTH_BITS,
     LEFT,
@@ -30,6 +31,9 @@ BLOCK_CYCLES = ROUNDS // ROUNDS_A_CYCLE
 
 SAMPLE_CYCLES = 3
 """Cycles from half a block to its sample: the table, the product, the sum."""
+
+ROUND = 96
+"""Look-up tables of a round: an addition and two exclusive ors of 32 bits."""
 
 
 class NormalSource(wiring.Component):
@@ -118,3 +122,15 @@ def _sample(m: Module, k: int, bits: Any) -> Any:
     negative = register(m, f"negative_{k}_2", negative, 1)
     magnitude = start + (product + half(PLACE_BITS + 1) >> PLACE_BITS + 1)
     return register(m, f"sample_{k}", Mux(negative, -magnitude, magnitude), signed(SAMPLE.width))
+
+
+def sample_cells(widths: list[int], fabric: Fabric) -> Cells:
+    """Return the cells that draw samples for forces of these widths, and add them."""
+    pairs = -(-len(widths) // 2)
+    cells = Cells(luts=pairs * ROUNDS * ROUND, flip_flops=64 * pairs * BLOCK_CYCLES)
+    entry = sum(max(column).bit_length() for column in zip(*segments(), strict=True))
+    for width in widths:
+        sums = OCTAVE_BITS + 2 * SAMPLE.width + 2.0 * width * (1.0 + fabric.compare)
+        cells += fabric.table(entry, len(segments()))
+        cells += Cells(luts=sums, flip_flops=4 * SAMPLE.width + 4 * width)
+    return cells

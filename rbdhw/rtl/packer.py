@@ -6,8 +6,9 @@ from amaranth.hdl import C, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.rtl.serial_layout import Packing
-from rbdhw.rtl.shifter import shift_up
+from rbdhw.rtl.shifter import shift_up, shifter_luts
 
 
 class Packer(wiring.Component):
@@ -94,3 +95,14 @@ class Packer(wiring.Component):
             m.d.sync += begun.eq(Mux(fills | ends, merged[shape.line :], merged[: shape.line]))
         with m.Elif(tail):
             m.d.sync += begun.eq(0)
+
+
+def packer_cells(shape: Packing, fabric: Fabric) -> Cells:
+    """Return what places results side by side, and the line that is begun."""
+    amount = (shape.line // shape.unit - 1).bit_length()
+    low = amount // 2
+    placed = shape.field + shape.unit * ((1 << low) - 1)
+    luts = shifter_luts(low, shape.unit, shape.field, fabric)
+    luts += shifter_luts(amount - low, shape.unit << low, placed, fabric)
+    counters = amount + shape.links.bit_length()
+    return Cells(luts + shape.line + shape.field + 2.0 * counters, placed + shape.line + counters)

@@ -8,6 +8,7 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.arithmetic import split_sum
 
@@ -90,3 +91,9 @@ class Parameters(wiring.Component):
     def _of_set(self, each: list[Signal]) -> Any:
         """Return the register of the task's set."""
         return Array(each)[self.number] if self.sets > 1 else each[0]
+
+
+def parameter_cells(interface: Interface, fabric: Fabric) -> Cells:
+    """Return the registers of all sets of loaded parameters, and the selection of a task's set."""
+    bits, sets = sum(interface.fields[slot] for slot in interface.held), interface.parameter_sets
+    return Cells(luts=fabric.multiplexer(sets, bits), flip_flops=sets * bits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,17 +11,23 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.arrays import WordName
-from rbdhw.fixed.normal import SAMPLE
+from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.fixed.cost import WEIGHTED
+from rbdhw.fixed.feedback import GAIN
+from rbdhw.fixed.normal import PLACE_BITS, SAMPLE, segments
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import force_words, rollout_feedback, rollout_terms
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_feedback, rollout_terms
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import COST, GAINS, LOAD, LOAD_COST, LOAD_GAINS, SAMPLES
+from rbdhw.rtl.adder_tree import ADDENDS
 from rbdhw.rtl.arithmetic import half
-from rbdhw.rtl.cost import StageCost, cost_latency
+from rbdhw.rtl.cost import StageCost, cost_cells, cost_latency
 from rbdhw.rtl.delay import delay_line, register
-from rbdhw.rtl.feedback import FeedbackSum, feedback_latency
+from rbdhw.rtl.feedback import FeedbackSum, feedback_cells, feedback_latency
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.normal import NormalSource
+from rbdhw.rtl.normal import ROUNDS_A_CYCLE, NormalSource, sample_cells
+from rbdhw.rtl.rollout_entry import entry_layout
+from rbdhw.target import Target
 
 MEMORY_STAGES = 4
 """The fewest stages of a delay line that is a memory."""
@@ -224,3 +231,53 @@ def _limited(m: Module, word: Word, value: Any) -> Any:
     total = register(m, f"total_{word.slot}", value, value.shape())
     limited = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
     return register(m, f"force_{word.slot}", limited, signed(word.format.width))
+
+
+def preparation_products(interface: Interface) -> list[tuple[int, int]]:
+    """Return the operand widths of the products between two steps."""
+    shape, found = interface.rollout, []
+    if shape is None:
+        return []
+    step = interface.words("step")
+    if SAMPLES in shape.parts:
+        rise = max(rise for _, rise in segments()).bit_length()
+        for word in force_words(step):
+            found += [(rise + 1, PLACE_BITS + 2), (word.format.width, SAMPLE.width)]
+    for own in rollout_feedback(step, shape) if GAINS in shape.parts else ():
+        found += [(term.error_bits, GAIN.width) for term in own.terms]
+    if COST in shape.parts:
+        for term in rollout_terms(step, shape):
+            found += [(term.error_bits, WEIGHTED.width), (WEIGHTED.width, WEIGHTED.width)]
+    return found
+
+
+def preparation_period(interface: Interface, device: Target) -> float:
+    """Return the time (ns) that operators need in the longest cycle between two steps of rollouts.
+
+    Products have no registers there. Without anything between two steps there is no such cycle.
+    """
+    shape, delays = interface.rollout, device.delays
+    if shape is None or not shape.parts:
+        return 0.0
+    products = {device.pipelines(widths)[0].before for widths in preparation_products(interface)}
+    sums = delays.add * math.ceil(math.log2(ADDENDS))
+    limited = sums + delays.add + delays.check
+    rounds = ROUNDS_A_CYCLE * (delays.add + delays.select) if SAMPLES in shape.parts else 0.0
+    return max(limited, rounds, *products)
+
+
+def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric) -> Cells:
+    """Return the cells between the result of a step and the queue of those that wait."""
+    if not shape.parts:
+        return Cells()
+    step = interface.words("step")
+    bits = entry_layout(step, shape).size + step.result_bits
+    cells = fabric.delay(bits, preparation_latency(interface), MEMORY_STAGES)
+    if SAMPLES in shape.parts:
+        cells += sample_cells([word.format.width for word in force_words(step)], fabric)
+    if GAINS in shape.parts:
+        cells += feedback_cells(rollout_feedback(step, shape), fabric)
+    if COST in shape.parts:
+        for term in rollout_terms(step, shape):
+            cells += cost_cells(term)
+    return cells

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
@@ -170,3 +171,10 @@ def _count_zeros(bits: Any) -> tuple[Any, Any]:
     middle = len(bits) // 2
     (low, low_empty), (high, high_empty) = (_count_zeros(half) for half in (bits[:middle], bits[middle:]))
     return Cat(Mux(high_empty, low, high), high_empty), high_empty & low_empty
+
+
+def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric) -> Cells:
+    """Return the cells of a unit with its table."""
+    bits = sum(coefficient_width(column) for column in unit.tables)
+    cells = fabric.reciprocal.cells(unit.width, unit.order)
+    return cells + fabric.table(bits, len(unit.tables[0]))

@@ -9,18 +9,27 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import constant_words, force_words, rollout_feedback, state_words
+from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, rollout_feedback, state_words
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOAD_GAINS, LOADED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
-from rbdhw.rtl.completion import QUEUE
+from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line
-from rbdhw.rtl.domain_check import CHECKED, DomainCheck
+from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.preparation import MEMORY_STAGES, Preparation, loaded_words, preparation_latency
+from rbdhw.rtl.preparation import (
+    MEMORY_STAGES,
+    Preparation,
+    loaded_words,
+    preparation_cells,
+    preparation_latency,
+    row_bits,
+)
 from rbdhw.rtl.rollout_entry import SEED_BITS, entry_layout, exceeds, go_back
 from rbdhw.rtl.rows import Rows, add_rows
+from rbdhw.rtl.stream import serialiser_cells
 
 RETURN = QUEUE + 1
 """The most cycles from a step's result to the next step of the same rollout, if the core is free: a queue and
@@ -366,3 +375,38 @@ class Rollout(wiring.Component):
 def _extend(value: Any, width: int) -> Any:
     """Return a number that is not negative with zeros above."""
     return Cat(value, Const(0, width - len(value)))
+
+
+def rollout_cells(
+    interface: Interface, shape: RolloutShape, latency: int, ii: int, bits: int, fabric: Fabric
+) -> tuple[Cells, Cells]:
+    """Return the cells that give steps back to the core, and those of their queues and rows.
+
+    The cells choose between a step and a task of the link, convert a state, limit forces, and check the
+    domain.
+
+    Parameters
+    ----------
+    latency, ii
+        Cycles from the words of a step in the core to its results, and between tasks of the core.
+    bits
+        The bits of a task's words in the core.
+    """
+    step = interface.words("step")
+    size = entry_layout(step, shape).size
+    most = flights(latency + preparation_latency(interface), ii)
+    row = sum(word.format.width for word in force_words(step))
+    checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
+    luts = bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
+    cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
+    cells += preparation_cells(interface, shape, fabric)
+    state = sum(own.word.format.width for own in state_words(step, shape.nq))
+    buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
+    for name in interface.row_commands:
+        buffers += fabric.table(row_bits(interface, name), shape.horizon)
+    for name in (ROLLOUT, *interface.row_commands):
+        own = interface.words(name)
+        depth = places(interface, own, latency, 1)
+        cells += serialiser_cells(interface, own, fabric)
+        buffers += fabric.queue(own.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
+    return cells, buffers

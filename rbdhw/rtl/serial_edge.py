@@ -11,14 +11,21 @@ from typing import Any
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.protocol import HEADER_BITS
+from rbdhw.rtl.column_reader import reader_cells
 from rbdhw.rtl.layouts import request_layout
+from rbdhw.rtl.packer import packer_cells
 from rbdhw.rtl.packet_turns import Collector, Distributor
 from rbdhw.rtl.ports import connect_ports, conversion_latency
 from rbdhw.rtl.serial_core import SerialCore
-from rbdhw.rtl.serial_layout import columns, packing
-from rbdhw.rtl.serial_request import SerialRequest
-from rbdhw.rtl.serial_response import SerialResponse, answered, places
+from rbdhw.rtl.serial_layout import Reader, columns, packing
+from rbdhw.rtl.serial_request import RECORD, SerialRequest, memory_cells
+from rbdhw.rtl.serial_response import SerialResponse, answered, places, queue_cells
+
+COUNTERS = 4
+"""Counters of beats and of links around a memory of requests."""
 
 
 def serial_packet_latency(interface: Interface, function: FunctionWords, latency: int) -> int:
@@ -147,3 +154,40 @@ def _start_one(
         with m.If(offers[k]) if at == 0 else m.Elif(offers[k]):
             m.d.comb += edges[k].starts[place].eq(1)
             m.d.sync += turn.eq((k + 1) % len(edges))
+
+
+def serial_cells(
+    interface: Interface, readers: Sequence[Reader], latency: int, ii: int, copies: int, fabric: Fabric
+) -> tuple[Cells, Cells]:
+    """Return the cells between one pair of streams and one core, and those of the memories among them.
+
+    Parameters
+    ----------
+    readers
+        The numbers of each link.
+    latency
+        Cycles from a task's start to its last result.
+    ii
+        Its initiation interval.
+    copies
+        The cores whose packets take turns.
+    """
+    (function,) = interface.functions
+    counter = interface.request_beats(function, extended=False).bit_length()
+    cells = Cells(COUNTERS * counter + RECORD.size, COUNTERS * counter + HEADER_BITS + RECORD.size)
+    buffers = Cells()
+    for column in columns(readers, interface, function):
+        cells += reader_cells(column, fabric)
+        buffers += memory_cells(column, fabric)
+    shape = packing(interface, function)
+    cells += packer_cells(shape, fabric) + Cells(
+        fabric.multiplexer(shape.beats_of_line, shape.beat) + shape.beat
+    )
+    cells += Cells(fabric.multiplexer(copies, shape.beat), (shape.beat + 2) / copies)
+    depth = places(interface, function, latency, ii, copies)
+    return cells, buffers + queue_cells(shape, depth, fabric)
+
+
+def shared_number_cells(readers: Sequence[Reader], streams: int, fabric: Fabric) -> Cells:
+    """Return what lets several pairs of streams bring the numbers of a core."""
+    return Cells(fabric.multiplexer(streams, sum(own.width for own in readers)))

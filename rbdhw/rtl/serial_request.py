@@ -9,11 +9,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, header_fields
 from rbdhw.rtl.column_reader import NUMBER_LATENCY, WAITING, ColumnReader, numbers_layout
 from rbdhw.rtl.layouts import REQUEST_HEADER, code_in, request_layout
-from rbdhw.rtl.serial_layout import Column, Reader
+from rbdhw.rtl.serial_layout import Column, Reader, distinct
 
 RECORD = data.StructLayout(
     {name: HEADER[name][1] for name in ("tag", "function", "options")}
@@ -227,3 +228,20 @@ def _line(m: Module, name: str, value: Any, cycles: int) -> list[Signal]:
     found = [Signal.like(value, name=f"{name}_{k + 1}") for k in range(cycles)]
     m.d.sync += [later.eq(before) for later, before in zip(found, [value, *found], strict=False)]
     return found
+
+
+def memory_cells(column: Column, fabric: Fabric) -> Cells:
+    """Return the memories of beats, and the table of what differs between links."""
+    kinds = [column.kinds.index(kind) for kind in column.kind_of_each]
+    entries = [column.lowest, column.highest, kinds, *(own.links for own in column.readers)]
+    cells = fabric.memory(column.beat, WAITING * column.rows) * column.banks
+    for kept in ([column.steps], entries):
+        bits = sum(_widest(values) for values in kept if distinct(values))
+        if bits:
+            cells += fabric.table(bits, len(column.words))
+    return cells
+
+
+def _widest(values: Sequence[int]) -> int:
+    """Return the bits of the widest of some integers."""
+    return max(value.bit_length() for value in values) + (min(values) < 0)

@@ -9,6 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import Status
 from rbdhw.rtl.column_reader import WAITING
@@ -180,3 +181,9 @@ class SerialResponse(wiring.Component):
             header.status[Status.NOT_FINITE].eq(record.not_finite & ~record.malformed),
         ]
         return header.as_value()
+
+
+def queue_cells(shape: Packing, depth: int, fabric: Fabric) -> Cells:
+    """Return the queues of lines, of records and of two flags."""
+    lines = fabric.queue(shape.line, depth * shape.lines + 1)
+    return lines + fabric.queue(RECORD.size, depth + WAITING) + fabric.queue(1, depth + 1) * 2

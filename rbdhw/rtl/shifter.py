@@ -6,6 +6,8 @@ from typing import Any
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 
+from rbdhw.estimate.fabric import Fabric
+
 
 def shift_down(m: Module, name: str, bits: Any, amount: Any, unit: int, width: int) -> Any:
     """Return the ``width`` bits from the bit ``amount * unit`` on; ``bits`` may be shorter than that.
@@ -30,3 +32,9 @@ def shift_up(m: Module, name: str, bits: Any, amount: Any, unit: int) -> Any:
         m.d.comb += moved.eq(Mux(amount[k], Cat(C(0, unit << k), bits), bits))
         bits = moved
     return bits
+
+
+def shifter_luts(stages: int, unit: int, width: int, fabric: Fabric) -> float:
+    """Return the look-up tables of a shift of ``width`` bits by units, in stages of two choices."""
+    moved = sum(width + unit * ((1 << k) - 1) for k in range(stages))
+    return moved * min(fabric.select[2], fabric.select[4] / 2.0)

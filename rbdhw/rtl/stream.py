@@ -8,6 +8,7 @@ from amaranth.hdl import Array, C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER_BITS, header_fields
 from rbdhw.rtl.arithmetic import split_sum
@@ -216,3 +217,25 @@ class Serialiser(wiring.Component):
             whole = Cat(value, value[-1].replicate(missing)) if missing else value
             fields.append(whole if k < len(self.function.outputs) else Mux(self.i.p.extended, whole, 0))
         return fields
+
+
+def assembler_cells(interface: Interface, fabric: Fabric) -> Cells:
+    """Return the registers for the beats of a packet and for the task, and the placement of the last beat."""
+    ends = {interface.request_beats(function, extended) for function, extended in interface.modes()}
+    most, task = max(ends), interface.places[-1]
+    moved = max(len(ends) - 1, 0) * interface.request_beat
+    held = (most - 1) * interface.request_beat
+    return Cells(luts=moved * fabric.select[2] + task / fabric.inputs, flip_flops=held + task + 32)
+
+
+def serialiser_cells(interface: Interface, function: FunctionWords, fabric: Fabric) -> Cells:
+    """Return the selection of a beat of a response, and its register."""
+    beats = interface.response_beats(function, extended=True)
+    filled = fill_bits(interface, function.result_bits)
+    chosen = fabric.multiplexer(beats, filled) if beats > 1 else filled * 0.5
+    return Cells(luts=chosen, flip_flops=filled + 2)
+
+
+def fill_bits(interface: Interface, bits: int) -> int:
+    """Return the number of bits in the longest beat of a response, including its header."""
+    return min(HEADER_BITS + bits, interface.response_beat)

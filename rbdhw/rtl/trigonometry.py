@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
@@ -138,3 +139,12 @@ def pack(row: list[int], widths: list[int]) -> int:
         word |= (coefficient & ((1 << width) - 1)) << position
         position += width
     return word
+
+
+def trigonometry_cells(unit: TrigonometrySpec, fabric: Fabric) -> Cells:
+    """Return the cells of a unit with its tables."""
+    cells = fabric.trigonometry.cells(unit.width, unit.order)
+    for columns in unit.tables:
+        bits = sum(coefficient_width(column) for column in columns)
+        cells += fabric.table(bits, len(columns[0]))
+    return cells + Cells(luts=unit.phase_bits * fabric.constant_addend)

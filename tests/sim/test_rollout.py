@@ -13,7 +13,6 @@ from rbdhw import golden
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.rollout import RolloutShape, state_words
 from rbdhw.model.packets import MALFORMED, OUTSIDE
@@ -27,6 +26,7 @@ from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
+from rbdhw.rtl.edge_cells import Port, edge_cells
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

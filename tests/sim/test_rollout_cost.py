@@ -11,13 +11,13 @@ import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
-from rbdhw.estimate.preparation import preparation_cells, preparation_products
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.robots import path
+from rbdhw.rtl.preparation import preparation_cells, preparation_products
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

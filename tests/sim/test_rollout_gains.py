@@ -15,7 +15,6 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
-from rbdhw.estimate.preparation import preparation_cells, preparation_products
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
 from rbdhw.model.packets import MALFORMED, OUTSIDE
@@ -26,6 +25,7 @@ from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_GAINS, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
+from rbdhw.rtl.preparation import preparation_cells, preparation_products
 from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rbdhw.cores.array.memories import Contents, block_memories, contents, outputs
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule
-from rbdhw.cores.pipeline.cells import function_cells, line
+from rbdhw.cores.pipeline.cells import unit_cells
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Program
+from rbdhw.rtl.delay import line_cells
 from rbdhw.rtl.multiplexer import tables
 from rbdhw.schedule import model
 from rbdhw.schedule.model import stage
@@ -37,7 +38,7 @@ def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[
             selection += Cells(_multiplexers(fabric, words, width), words * width)
         else:
             kind = model.Resource(resource.value)
-            units += function_cells(program, kind, fabric)
+            units += unit_cells(program, kind, fabric)
     waiting = _delay_memories(program, array, device, fabric)
     held = contents(array)
     blocks = block_memories(array, held, array.block_rams)
@@ -89,7 +90,7 @@ def _delay_memories(program: Program, array: ArraySchedule, device: Target, fabr
             stages.setdefault(word.value, set()).add(stage(array.latency[function] - ready, array.ii))
     for value, read in stages.items():
         width = program.operations[value].format.width
-        cells += line(width, sorted(read), device.memory_stages, fabric)
+        cells += line_cells(width, sorted(read), device.memory_stages, fabric)
     latest: dict[tuple[int, int], int] = {}
     for row in array.writes.values():
         for write in row.values():

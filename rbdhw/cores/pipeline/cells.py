@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
-from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.recoding import ShiftAdd, shift_add
+from rbdhw.rtl.delay import line_cells
+from rbdhw.rtl.reciprocal import reciprocal_cells
+from rbdhw.rtl.trigonometry import trigonometry_cells
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
 from rbdhw.target import Target
 
@@ -98,12 +100,12 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
         if unit.resource in MULTIPLIERS:
             arithmetic += _product_luts(program, bound, unit, choices, device, fabric)
         else:
-            units += function_cells(program, unit.resource, fabric)
+            units += unit_cells(program, unit.resource, fabric)
     entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
     selection += sum(fabric.multiplexer(len(group), _width(program, group[0])) for group in entries)
     waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
     for value, stages in bound.stages.items():
-        waiting += line(_width(program, value), stages, bound.memory_stages, fabric)
+        waiting += line_cells(_width(program, value), stages, bound.memory_stages, fabric)
     return {
         "arithmetic": Cells(arithmetic, _flags(program, bound)),
         "selection": Cells(luts=selection),
@@ -146,16 +148,6 @@ def _factor_widths(program: Program, bound: Bound, unit: Unit) -> Sequence[tuple
 
 def _width(program: Program, value: int) -> int:
     return program.operations[value].format.width
-
-
-def line(width: int, stages: Sequence[int], memory_stages: int, fabric: Fabric) -> Cells:
-    """Return the cells of a delay line: memories, shift registers or flip-flops between the stages read."""
-    cells, position = Cells(), 0
-    for stage in stages:
-        if stage > position:
-            cells += fabric.delay(width, stage - position, memory_stages)
-            position = stage
-    return cells
 
 
 def _sums(program: Program, bound: Bound) -> Iterator[Sequence[int]]:
@@ -240,20 +232,12 @@ def _product_luts(
     return luts + sum(fabric.check(full - drop - width + 1) for drop, width in checks)
 
 
-def function_cells(program: Program, resource: Resource, fabric: Fabric) -> Cells:
+def unit_cells(program: Program, resource: Resource, fabric: Fabric) -> Cells:
     """Return the cells of a unit for sine and cosine, or for reciprocals, with its tables."""
     if resource is Resource.TRIGONOMETRY:
-        turn = program.trigonometry
-        cells = fabric.trigonometry.cells(turn.width, turn.order)
-        for columns in turn.tables:
-            bits = sum(coefficient_width(column) for column in columns)
-            cells += fabric.table(bits, len(columns[0]))
-        return cells + Cells(luts=turn.phase_bits * fabric.constant_addend)
+        return trigonometry_cells(program.trigonometry, fabric)
     assert program.reciprocal is not None
-    inverse = program.reciprocal
-    bits = sum(coefficient_width(column) for column in inverse.tables)
-    cells = fabric.reciprocal.cells(inverse.width, inverse.order)
-    return cells + fabric.table(bits, len(inverse.tables[0]))
+    return reciprocal_cells(program.reciprocal, fabric)
 
 
 def _operation(program: Program, bound: Bound, index: int) -> Operation:

@@ -11,7 +11,6 @@ from rbdhw.cores.steps.core import StepsCore
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.edge import Port
 from rbdhw.frontend.chain import CHAIN_FUNCTION, check_chain, prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps, unroll
 from rbdhw.graph.twins import Twins
@@ -23,6 +22,7 @@ from rbdhw.quantize.formats import Formats
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
+from rbdhw.rtl.edge_cells import Port
 from rbdhw.rtl.serial_edge import serial_packet_latency
 from rbdhw.rtl.serial_layout import readers
 from rbdhw.target import Primitive

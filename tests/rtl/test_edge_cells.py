@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.estimate.edge import Port, edge_cells
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
+from rbdhw.rtl.edge_cells import Port, edge_cells
 from tests.support.designs import rail_design
 
 LATENCY = {"id": 10, "fd": 20}

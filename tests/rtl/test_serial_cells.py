@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rbdhw.cores.steps.chain import ChainCore
-from rbdhw.estimate.edge import edge_cells
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.rtl.edge_cells import edge_cells
 from rbdhw.target import target
 from tests.support.chains import chain, options_of, program_of
 

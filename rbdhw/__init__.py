@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rbdhw.front import results
-    from rbdhw.host import accelerator
+    from rbdhw.front import accelerator, results
 
 __all__ = ["generate", "info", "load", "simulate"]
 
@@ -76,14 +75,14 @@ def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.
     ----------
     engine
         ``model`` (by default), ``numpy``, ``rtl`` or ``golden`` for an accelerator; ``float64`` (by default),
-        ``float32`` or ``golden`` for software: see :class:`rbdhw.host.accelerator.Accelerator`.
+        ``float32`` or ``golden`` for software: see :class:`rbdhw.front.accelerator.Accelerator`.
 
     Raises
     ------
     rbdhw.errors.InputError
         The folder is not complete, or does not have the engine.
     """
-    from rbdhw.host.accelerator import Accelerator
+    from rbdhw.front.accelerator import Accelerator
 
     return Accelerator(folder, engine)
 

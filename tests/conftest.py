@@ -12,6 +12,7 @@ from amaranth.hdl import _nir
 from rbdhw import pipeline, progress
 from rbdhw.cli.app import BAD_INPUT, main
 from rbdhw.cores import KINDS
+from rbdhw.design.folder import write
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
 from rbdhw.rtl import verilog
@@ -19,6 +20,7 @@ from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.sim import verilator
 from rbdhw.sim.tools import FLAGS, Tools
 from rbdhw.sim.verilator import AS_ONE_FILE
+from tests.support.designs import faulty, rail_design
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
@@ -168,3 +170,25 @@ def told(rbdhw):
         return err.removeprefix("rbdhw: ").rstrip("\n")
 
     return told
+
+
+@pytest.fixture(scope="session", name="cache")
+def simulators(tmp_path_factory):
+    """Return the folder of small simulators, built once for all tests of a worker."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def rail_folder(tmp_path_factory):
+    """Return a correct design of two bodies on rails, with packets of several beats."""
+    folder = tmp_path_factory.mktemp("rail") / "design of two carts"
+    write(rail_design(data_width=32, bodies=2), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def faulty_folder(tmp_path_factory):
+    """Return a design with the faulty hardware of :func:`tests.support.designs.faulty`."""
+    folder = tmp_path_factory.mktemp("faulty") / "design"
+    write(faulty(rail_design()), folder)
+    return folder

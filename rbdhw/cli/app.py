@@ -16,13 +16,15 @@ from contextlib import suppress
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.design.replacement import check_output
+from rbdhw.engines.engine import ACCELERATOR
+from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
 from rbdhw.front.calls import describe_robot, generate_folder, simulate_folder
 from rbdhw.front.printing import print_table, print_text
@@ -46,13 +48,13 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A design folder,
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-class Engine(StrEnum):
-    """The implementation that computes the results of `run`."""
+ENGINES = engines_of(ACCELERATOR)
+DEFAULT_ENGINE, *_ = ENGINES
 
-    MODEL = "model"
-    NUMPY = "numpy"
-    RTL = "rtl"
-    GOLDEN = "golden"
+if TYPE_CHECKING:
+    Engine = str
+else:  # the command line needs the names as a type
+    Engine = StrEnum("Engine", list(ENGINES))
 
 
 def main() -> None:
@@ -254,13 +256,13 @@ def run(
     input_file: Annotated[Path, typer.Option("--input", help="The npz file with q, v, a or tau, fext.")],
     output_file: Annotated[Path, typer.Option("--output", help="The npz file to write.")],
     engine: Annotated[
-        Engine, typer.Option(help="The bit-exact model in C or in NumPy, the RTL in Verilator, or float64.")
-    ] = Engine.MODEL,
+        Engine, typer.Option(help="; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values()))
+    ] = DEFAULT_ENGINE,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compute a function for your own vectors, one row a task."""
-    from rbdhw.sim import run as runner
+    from rbdhw.front import run as runner
 
     with show_progress() as progress:
         outcome = runner.run(
@@ -268,7 +270,7 @@ def run(
             function,
             input_file,
             output_file,
-            engine.value,
+            engine,
             extended=extended,
             progress=progress,
         )

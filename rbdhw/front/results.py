@@ -9,10 +9,10 @@ from typing import Any
 
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
+from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.description_tables import print_description
 from rbdhw.front.printing import page_of, text_of
 from rbdhw.front.tables import print_causes, print_manifest, print_report, print_software
-from rbdhw.host.accelerator import Accelerator
 
 
 @dataclass(frozen=True, repr=False)

@@ -39,6 +39,8 @@ class ExactLibrary:
         Further options of the compiler.
     """
 
+    dtype = np.float64
+
     def __init__(
         self, model: AcceleratorModel, threads: int | None = None, flags: Sequence[str] = ()
     ) -> None:

@@ -13,6 +13,7 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.front.run import load
 from rbdhw.frontend.base import load_mounted
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import encode
@@ -23,7 +24,6 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS, Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot
 from rbdhw.robots import path
-from rbdhw.sim.run import load
 from rbdhw.sim.simulate import simulate
 from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 

@@ -7,11 +7,11 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.design.folder import read, write
+from rbdhw.front.run import run
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.run import run
 
 ZERO = {
     "did": ("dtau_dq", "dtau_dv", "tau"),

@@ -11,6 +11,7 @@ import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
+from rbdhw.engines.registry import open_engine
 from rbdhw.model.interface import stored_as
 from rbdhw.model.packets import answers, contents, encode, field, merge, requests, unpack
 from rbdhw.model.responses import respond
@@ -19,7 +20,6 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robots import path
-from rbdhw.sim.run import rtl
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance, build, exchange
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
@@ -66,7 +66,7 @@ def test_a_payload_in_the_middle_of_a_stream(folder):
     """Each task is computed wholly with its own parameters."""
     design = read(folder)
     words = words_of(design, np.repeat([0.0, 0.9 * most_mass(design), 0.0], 8))
-    status, found = rtl(folder, design, "fd", words)
+    status, found = open_engine(folder, "rtl").respond("fd", words)
     assert not status.any()
     for name, values in respond(design, "fd", words)[1].items():
         np.testing.assert_array_equal(found[name], values)
@@ -79,7 +79,7 @@ def test_a_payload_in_the_middle_of_a_stream(folder):
 def test_tasks_with_parameters_outside_are_flagged(folder):
     design = read(folder)
     words = words_of(design, most_mass(design) * np.array([0.0, 3.0, 0.5, -3.0]))
-    status, _ = rtl(folder, design, "fd", words)
+    status, _ = open_engine(folder, "rtl").respond("fd", words)
     np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
     np.testing.assert_array_equal(status, respond(design, "fd", words)[0])
 
@@ -134,7 +134,7 @@ def test_several_cores_take_loads(tmp_path):
     design = read(tmp_path / "toy")
     for function in ("id", "m"):
         words = words_of(design, most_mass(design) * np.array([0.0, 3.0, 0.5, -3.0]), function)
-        status, found = rtl(tmp_path / "toy", design, function, words)
+        status, found = open_engine(tmp_path / "toy", "rtl").respond(function, words)
         np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
         expected = respond(design, function, words)
         np.testing.assert_array_equal(status, expected[0])

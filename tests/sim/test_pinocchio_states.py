@@ -18,6 +18,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.widths import plain_widths
+from rbdhw.front.run import run
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.base import load_mounted
@@ -35,7 +36,6 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import PinocchioLayout
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
-from rbdhw.sim.run import run
 from tests.support.example_robots import EXAMPLES
 
 Arrays = dict[str, np.ndarray]

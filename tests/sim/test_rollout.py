@@ -15,6 +15,7 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.rollout import RolloutShape, state_words
+from rbdhw.front.run import run
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.program_interface import program_interface
 from rbdhw.model.rollouts.codec import prepare
@@ -27,7 +28,6 @@ from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.rtl.edge_cells import Port, edge_cells
-from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words

@@ -11,6 +11,7 @@ import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
+from rbdhw.front.run import run
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.options.build import BuildOptions
@@ -18,7 +19,6 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.robots import path
 from rbdhw.rtl.preparation import preparation_cells, preparation_products
-from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words

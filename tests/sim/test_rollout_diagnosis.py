@@ -10,11 +10,11 @@ import pytest
 import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.front.run import Outcome, run
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import ROLLOUT
 from rbdhw.robots import path
-from rbdhw.sim.run import Outcome, run
 from tests.support.rollouts import HORIZON, calm
 
 pytestmark = pytest.mark.usefixtures("without_verilog")

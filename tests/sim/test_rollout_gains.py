@@ -15,6 +15,7 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
+from rbdhw.front.run import run
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
 from rbdhw.model.packets import MALFORMED, OUTSIDE
@@ -26,7 +27,6 @@ from rbdhw.protocol import LOAD_GAINS, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.rtl.preparation import preparation_cells, preparation_products
-from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words

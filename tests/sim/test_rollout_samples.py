@@ -12,6 +12,7 @@ import rbdhw
 from rbdhw import golden
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.front.run import run
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.evaluate import SEED
@@ -20,7 +21,6 @@ from rbdhw.options.checks import check_options
 from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
-from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 from tests.support.bit_exact import draw_words

@@ -9,13 +9,13 @@ import pytest
 
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.engines.registry import open_engine
 from rbdhw.model.packets import encode, merge, requests
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.sim.bulk import build, exchange
-from rbdhw.sim.run import rtl
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.verilator import Disturbance
 
@@ -50,7 +50,7 @@ def test_tasks_of_the_user_take_the_first_pair(folder):
     design = read(folder)
     arrays = sample(design.robot, design.domain, 8, np.random.default_rng(1))
     words = encode(design, "fd", arrays)
-    status, found = rtl(folder, design, "fd", words)
+    status, found = open_engine(folder, "rtl").respond("fd", words)
     expected = respond(design, "fd", words)
     np.testing.assert_array_equal(status, expected[0])
     for name, values in expected[1].items():

@@ -10,13 +10,13 @@ from rbdhw import golden
 from rbdhw.design.folder import read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.errors import InputError
+from rbdhw.front.run import run
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.run import run
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.nvcc import measure_kernels
 from tests.support.bit_exact import assert_same_bits, draw_words

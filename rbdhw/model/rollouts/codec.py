@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.normal import normal_samples
@@ -15,12 +16,13 @@ from rbdhw.golden.rollout import cost as golden_cost
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
-from rbdhw.model.packets import decode, encode
+from rbdhw.model.packets import OVERFLOW, decode, encode
 from rbdhw.model.rollouts.arrays import COSTS, FEEDBACK, check_costs, check_feedback, check_samples
-from rbdhw.model.rollouts.evaluate import SEED, Answered, Rollouts, sent_after
+from rbdhw.model.rollouts.evaluate import SEED, Answered, Rollouts, sent_after, step_forces
 from rbdhw.model.rollouts.rows import Given, cost_scale, repeated, rows_of
 from rbdhw.model.rollouts.signs import with_near_quaternions, with_signs
 from rbdhw.protocol import NEXT_STATE
+from rbdhw.robot.unit_length import off_unit
 
 Array = NDArray[np.float64]
 
@@ -99,10 +101,9 @@ def decode_answers(
 
 
 def golden_answers(
-    model: AcceleratorModel, arrays: Mapping[str, Array], every: int, states: bool = True
+    model: AcceleratorModel, given: Given, every: int, states: bool = True
 ) -> dict[str, NDArray[np.generic]]:
     """Return the same in double precision; nothing is flagged."""
-    given = check(model, arrays, every)
     limits, wraps = np.asarray(model.domain.bounds["tau"]), np.asarray(model.domain.wraps)
     own = given.states | {"tau": golden_forces(given)}
     after, forces = golden_rollout(model.robot, own, limits, given.feedback, wraps)
@@ -121,3 +122,24 @@ def golden_forces(given: Given) -> Array:
         return given.tau
     steps, coordinates = given.tau.shape
     return given.tau + given.std * normal_samples(given.seed, np.arange(steps), coordinates)
+
+
+def applied_forces(model: AcceleratorModel, given: Given) -> Array:
+    """Return the forces (N, K, nv) that rollouts apply: the rows plus the samples of the seeds, limited."""
+    rollouts = prepare_checked(model, given, 0)
+    forces = np.zeros((rollouts.tasks, rollouts.steps, model.robot.nv))
+    for k in range(rollouts.steps):
+        words = step_forces(model, rollouts, k)
+        for word in force_words(model.interface.words("step")):
+            forces[:, k, WordName.parse(word.name).index[0]] = word.format.real(words[word.name])
+    return forces
+
+
+def flag_lengths(
+    model: AcceleratorModel, results: Mapping[str, NDArray[np.generic]], q: Array
+) -> dict[str, NDArray[np.generic]]:
+    """Return results, flagged from the first step on where a unit vector of ``q`` has another length."""
+    off = off_unit(model.robot, q)
+    first = np.where(off, 1, results["first_flagged"])
+    status = np.asarray(results["status"], np.int64) | OVERFLOW * off
+    return dict(results) | {"first_flagged": first, "status": status}

@@ -21,7 +21,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.rollouts.arrays import MOST_SEED_OF_SINGLES, tangent_of
-from rbdhw.model.rollouts.codec import golden_answers
+from rbdhw.model.rollouts.codec import check, golden_answers
 from rbdhw.model.rollouts.evaluate import SEED
 from rbdhw.model.rollouts.rows import largest_gains, repeated
 from rbdhw.protocol import BASE_HELD, COST, FUNCTIONS, GAINS, PARAMETERS, SAMPLES
@@ -248,7 +248,7 @@ def _stays(model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers
     bounds = np.where(limited[:, np.newaxis], bounds, [-np.inf, np.inf])
     slack = MARGIN * np.where(limited, np.diff(bounds, axis=1)[:, 0], 0.0)
     with np.errstate(all="ignore"):  # a robot that falls may become infinitely fast
-        states = golden_answers(model, arrays, 1)["states"].astype(np.float64)
+        states = golden_answers(model, check(model, arrays, 1), 1)["states"].astype(np.float64)
         inside = ((states >= bounds[:, 0] + slack) & (states <= bounds[:, 1] - slack)).all(axis=2)
     later = np.arange(inside.shape[1]) >= steps[:, np.newaxis]
     return np.asarray((inside | later).all(axis=1))

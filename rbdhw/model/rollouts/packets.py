@@ -7,16 +7,10 @@ import numpy as np
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.rollout import rollout_feedback
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.packets import (
-    Bytes,
-    contents,
-    field,
-    requests,
-    responses,
-    unpack,
-)
+from rbdhw.model.loads import load_packets, loads_of
+from rbdhw.model.packets import Beats, Bytes, contents, field, merge, requests, responses, unpack
 from rbdhw.model.rollouts.evaluate import Answered, Rollouts, Words
-from rbdhw.protocol import LOAD, LOAD_GAINS, ROLLOUT
+from rbdhw.protocol import LOAD, LOAD_GAINS, LOAD_PARAMETERS, ROLLOUT
 
 
 def row_words(model: AcceleratorModel, rows: Words, command: str) -> dict[str, Integers]:
@@ -94,6 +88,26 @@ def read_responses(model: AcceleratorModel, own: Rollouts, packets: Bytes) -> An
     states = {name: words[other].reshape(shape) for name, other in names.items()}
     cost = words.get(f"{ROLLOUT}.cost", np.zeros_like(status)).reshape(shape)
     return Answered(status.reshape(shape), words[f"{ROLLOUT}.first_flagged"].reshape(shape), states, cost)
+
+
+def packets_of(model: AcceleratorModel, own: Rollouts) -> Beats:
+    """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers.
+
+    Loads of parameters come in between.
+    """
+    each = np.ones(own.tasks, np.int64)
+    tags = np.arange(own.tasks)
+    asked = {name: row_requests(model, own.rows, name) for name in model.interface.row_commands}
+    places, first = {}, 0
+    for name, packets in asked.items():
+        places[name] = first + np.arange(len(packets))
+        first += len(packets)
+    asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
+    loads = loads_of(model, "step", own.words)
+    places[ROLLOUT] = first + tags + loads.before
+    if len(loads.places):
+        asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places
+    return merge(places, asked)
 
 
 def sort_responses(packets: Bytes) -> Bytes:

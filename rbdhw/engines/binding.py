@@ -96,7 +96,7 @@ def _module() -> ModuleType | None:
     headers = Path(sysconfig.get_paths()["include"])
     if not (headers / "Python.h").exists():
         return None
-    source = files("rbdhw.host").joinpath("binding.c").read_text(encoding="utf-8")
+    source = files("rbdhw.engines").joinpath("binding.c").read_text(encoding="utf-8")
     of_versions = f"/* Python {sys.version} NumPy {np.__version__} */\n"
     flags = [f"-I{headers}", f"-I{np.get_include()}"]
     try:

@@ -10,8 +10,8 @@ import pytest
 
 import rbdhw
 from rbdhw.design import folder as design_folder
+from rbdhw.engines import binding
 from rbdhw.errors import InputError
-from rbdhw.host import binding
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.robot.pinocchio import UNIT_SLACK

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
+from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
+from rbdhw.engines.engine import Source
+from rbdhw.engines.registry import start_engine
 from rbdhw.errors import InputError
+from rbdhw.front.run import run
 from rbdhw.frontend.base import mount
 from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.options.build import BuildOptions, Mounting
@@ -19,7 +23,6 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.run import rtl, run
 from rbdhw.sim.tools import SimulationError
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
@@ -162,10 +165,11 @@ def test_the_rtl_has_the_bits_of_the_c(core, cache, tmp_path):
     write(generate(path("toy"), options), tmp_path / "toy")
     design = read(tmp_path / "toy")
     library, seen = ExactLibrary(design), 0
+    engine = start_engine("rtl", Source(tmp_path / "toy", digest_of(tmp_path / "toy"), design, cache))
     for function, extended in modes(design):
         words = draw_words(design, function, extended, 500)
         expected = library.respond(function, words, extended)
-        assert_same_bits(rtl(tmp_path / "toy", design, function, words, cache, extended), expected)
+        assert_same_bits(engine.respond(function, words, extended), expected)
         seen |= int(np.bitwise_or.reduce(expected[0]))
     assert seen == OUTSIDE | OVERFLOW
 
@@ -338,7 +342,7 @@ def test_files_that_hold_no_arrays_are_refused(rail_folder, tmp_path):
 def test_unknown_functions_and_engines_are_refused(rail_folder, states, tmp_path):
     expected = f"function 'minv': not in the design {rail_folder}; expected one of id, fd"
     assert refusal_of(rail_folder, "minv", states(), tmp_path / "out.npz") == expected
-    expected = "engine 'c++': unknown; expected one of model, numpy, rtl, golden"
+    expected = f"engine 'c++': unknown for {rail_folder}; expected one of model, numpy, rtl, golden"
     assert refusal_of(rail_folder, "id", states(), tmp_path / "out.npz", "c++") == expected
 
 
@@ -369,7 +373,7 @@ def test_hardware_that_hangs_is_told(faulty_folder, cache, tmp_path):
 
 def test_more_tasks_than_tags_stay_in_step(rail_folder, cache, states, tmp_path, monkeypatch):
     monkeypatch.setattr("rbdhw.model.packets.TAGS", 16)
-    monkeypatch.setattr("rbdhw.sim.run.TAGS", 16)
+    monkeypatch.setattr("rbdhw.engines.packets.TAGS", 16)
     for engine in ("model", "rtl"):
         run(rail_folder, "id", states(), tmp_path / engine, engine, cache=cache)
     np.testing.assert_array_equal(results(tmp_path / "rtl")["tau"], results(tmp_path / "model")["tau"])

@@ -1,4 +1,4 @@
-"""Compute the user's own tasks with the bit-exact model, the RTL or the golden model: npz in, npz out."""
+"""Compute the user's own tasks with an engine of a design: npz in, npz out."""
 
 from __future__ import annotations
 
@@ -11,44 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import Design, read
+from rbdhw.engines.engine import RolloutEngine, Source
+from rbdhw.engines.registry import answering_rollouts, start_engine
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.front.units import suspicions
 from rbdhw.model.arrays import as_numbers, check_arrays, check_optional
 from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
-from rbdhw.model.loads import load_packets, loads_of
-from rbdhw.model.packets import (
-    OVERFLOW,
-    TAGS,
-    answers,
-    contents,
-    decode,
-    encode,
-    field,
-    merge,
-    requests,
-    unpack,
-)
-from rbdhw.model.responses import respond
+from rbdhw.model.packets import OVERFLOW
 from rbdhw.model.rollouts.arrays import COSTS, FEEDBACK
-from rbdhw.model.rollouts.codec import check, prepare_checked
+from rbdhw.model.rollouts.codec import check, flag_lengths, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.evaluate import SEED
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.unit_length import off_unit
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
-from rbdhw.sim.rollout import roll_out
-from rbdhw.sim.tools import SimulationError
-from rbdhw.sim.units import suspicions
-from rbdhw.sim.verilator import Disturbance, build, exchange
-from rbdhw.software.exact_library import ExactLibrary
 
 Array = NDArray[np.float64]
-
-ENGINES = ("model", "numpy", "rtl", "golden")
 
 
 @dataclass(frozen=True)
@@ -84,7 +68,7 @@ def run(
     function: str,
     source: Path,
     target: Path,
-    engine: str = "model",
+    engine: str | None = None,
     *,
     extended: bool = False,
     cache: Path | None = None,
@@ -101,8 +85,8 @@ def run(
         The npz files. The source has arrays as in :func:`rbdhw.golden.dynamics.evaluate`. The target gets the
         results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
     engine
-        ``model`` (the bit-exact model in C), ``numpy`` (the same in NumPy, slower, without a compiler),
-        ``rtl`` (the Verilog in Verilator, kept in ``cache``) or ``golden`` (float64).
+        One of :data:`rbdhw.engines.registry.ENGINES` that serve an accelerator; by default the first. A
+        simulator is kept in ``cache``.
     extended
         Also compute the function's optional results (such as ``Minv`` and ``a`` of ``dfd``). Optional arrays
         in the file (``Minv`` for ``difd``) are sent in any case.
@@ -124,24 +108,19 @@ def run(
         If the C compiler fails.
     """
     design = read(directory)
-    if function == ROLLOUT and design.interface.rollout is not None:
-        _check_engine(engine)
-        _check_extended(function, extended)
-        return _run_rollout(directory, design, source, target, engine, cache, progress)
-    _check_request(design, directory, function, engine, extended)
+    if function != ROLLOUT or design.interface.rollout is None:
+        _check_function(design, directory, function)
+    _check_extended(function, extended)
+    chosen = start_engine(engine, Source(directory, digest_of(directory), design, cache))
     check_file(target)
+    if function == ROLLOUT:
+        return _run_rollout(answering_rollouts(chosen), source, target, progress)
     loaded = load(design, function, source)
     arrays = loaded.arrays
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
-    if engine == "golden":
-        results = golden.evaluate(design.robot, function, arrays, extended)
-        status = np.zeros(len(arrays["q"]), np.int64)
-    else:
-        words = encode(design, function, arrays, extended)
-        status, words = _respond(directory, design, function, words, extended, engine, cache)
-        results = decode(design, function, words, extended)
-    status |= OVERFLOW * off_unit(design.robot, loaded.q)
+    status, results = chosen.compute(function, arrays, extended)
+    status = status | OVERFLOW * off_unit(design.robot, loaded.q)
     flagged = np.flatnonzero(status)
     if len(flagged):
         progress(f"explaining {len(flagged)} flagged tasks")
@@ -158,45 +137,19 @@ def _outcome(kind: str, status: Integers, causes: tuple[Cause, ...], loaded: Loa
     return Outcome(tasks, flagged, causes, loaded.ignored, warnings)
 
 
-def _respond(
-    directory: Path,
-    design: Design,
-    function: str,
-    words: Mapping[str, Integers],
-    extended: bool,
-    engine: str,
-    cache: Path | None,
-) -> tuple[Integers, dict[str, Integers]]:
-    """Return the status (N,) and output words of a bit-exact engine for the input words (N,) of N tasks."""
-    if engine == "rtl":
-        return rtl(directory, design, function, words, cache, extended)
-    if engine == "model":
-        return ExactLibrary(design).respond(function, words, extended)
-    return respond(design, function, words, extended)
-
-
-def _run_rollout(
-    directory: Path,
-    design: Design,
-    source: Path,
-    target: Path,
-    engine: str,
-    cache: Path | None,
-    progress: Progress,
-) -> Outcome:
+def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Progress) -> Outcome:
     """Compute the rollouts in an npz file; ``tau`` (K, nv) are the forces of all."""
-    check_file(target)
+    design = engine.source.design
     arrays, every, ignored = _load_rollouts(design, source)
     progress(f"evaluating {ROLLOUT}")
     try:
-        given = check(design, arrays, every)
-        results = roll_out(directory, design, arrays, every, engine, cache)
+        given, q = check(design, arrays, every), as_numbers("array 'q'", arrays["q"])
+        results = flag_lengths(design, engine.roll_out(given, every, states=True), q)
     except InputError as error:
         raise error.within(source) from None
     first_flagged = results["first_flagged"].astype(np.int64)
     if first_flagged.any():
         progress(f"explaining {np.count_nonzero(first_flagged)} flagged rollouts")
-    q = as_numbers("array 'q'", arrays["q"])
     causes = order_causes(
         [
             *explain_circles(design.robot, ROLLOUT, q),
@@ -229,14 +182,12 @@ def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
 
 
-def _check_request(design: Design, directory: Path, function: str, engine: str, extended: bool) -> None:
-    """Check the function, the engine and the request for optional results."""
+def _check_function(design: Design, directory: Path, function: str) -> None:
+    """Refuse a function that is not in the design."""
     if function not in design.functions:
         reason, shape = f"not in the design {directory}", design.interface.rollout
         names = [*design.functions, *([ROLLOUT] if shape is not None else [])]
         raise InputError(f"function '{function}'", reason, f"one of {', '.join(names)}")
-    _check_engine(engine)
-    _check_extended(function, extended)
 
 
 def _check_extended(function: str, extended: bool) -> None:
@@ -245,11 +196,6 @@ def _check_extended(function: str, extended: bool) -> None:
         having = ", ".join(name for name, arrays in FUNCTIONS.items() if arrays.optional_outputs)
         where, reason = f"function '{function}'", "has no optional results"
         raise InputError(where, reason, having, "leave out --extended")
-
-
-def _check_engine(engine: str) -> None:
-    if engine not in ENGINES:
-        raise InputError(f"engine '{engine}'", "unknown", f"one of {', '.join(ENGINES)}")
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
@@ -282,36 +228,3 @@ def load(design: Design, function: str, path: Path) -> Loaded:
         raise error.within(path) from None
     q = as_numbers("array 'q'", arrays["q"])
     return Loaded(checked, q, archive.others, tuple(suspicions(design, checked)))
-
-
-def rtl(
-    directory: Path,
-    design: Design,
-    function: str,
-    words: Mapping[str, Integers],
-    cache: Path | None = None,
-    extended: bool = False,
-) -> tuple[Integers, dict[str, Integers]]:
-    """Return the status (N,) and output words of the Verilog for the input words (N,) of N tasks.
-
-    Of several pairs of streams the first one is used.
-
-    Raises
-    ------
-    SimulationError
-        If it cannot be built, or does not answer every task once and in order.
-    """
-    tags = np.arange(len(next(iter(words.values()))))
-    loads = loads_of(design, function, words)
-    places = {function: tags + loads.before}
-    packets = {function: requests(design, function, tags, words, extended)}
-    if len(loads.places):
-        places[LOAD_PARAMETERS], packets[LOAD_PARAMETERS] = loads.places, load_packets(design, loads)[0]
-    sequence = merge(places, packets)
-    (outcome,) = exchange(build(directory, cache), [sequence], Disturbance())
-    answered = answers(design, outcome.responses, extended)[function]
-    headers, _ = unpack(answered.packets, [])
-    in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
-    if outcome.violations or not in_step:
-        raise SimulationError(f"{directory}: the RTL did not answer every task of {len(tags)} once, in order")
-    return contents(design, function, answered.packets, extended)

@@ -11,6 +11,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError
+from rbdhw.front.run import run
 from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.golden.error_norm import relative_errors
@@ -18,7 +19,6 @@ from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind
-from rbdhw.sim.run import run
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.build import trace_sources
 from rbdhw.software.float_library import FloatLibrary

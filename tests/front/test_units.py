@@ -6,10 +6,10 @@ import pytest
 from rbdhw.design.folder import Design
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
+from rbdhw.front.units import suspicions
 from rbdhw.robot.coordinates import configuration_coordinates
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.units import suspicions
 from tests.support.designs import rail_design
 
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections import namedtuple
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.errors import InputError
 from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
-
-
-@cache
-def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
-    """Return the type of a function's results."""
-    return namedtuple(f"{function}_results", [*arrays, "status"])
 
 
 def arguments_checked(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,10 +8,10 @@ import pytest
 import rbdhw
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
+from rbdhw.front.run import run
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.robots import path
-from rbdhw.sim.run import run
 from rbdhw.software import folder as software_folder
 
 pytestmark = pytest.mark.usefixtures("without_verilog")

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.digests import check_digest
-from rbdhw.design.folder import Design
+from rbdhw.engines.binding import Call, decline
+from rbdhw.engines.engine import RolloutEngine, results_type
+from rbdhw.engines.registry import answering_rollouts, open_engine
 from rbdhw.errors import InputError
-from rbdhw.host.base import chosen_base
-from rbdhw.host.binding import Call, decline
-from rbdhw.host.engines import open_engine
-from rbdhw.host.methods import arguments_checked, method, results_type
-from rbdhw.host.tasks import as_batch, read_arrays
-from rbdhw.model.arrays import as_numbers, as_whole, check_parameters
+from rbdhw.front.base import chosen_base
+from rbdhw.front.methods import arguments_checked, method
+from rbdhw.front.tasks import as_batch, read_arrays
+from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters
 from rbdhw.model.packets import OVERFLOW, check_finite
+from rbdhw.model.rollouts.codec import check, flag_lengths
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.robot.unit_length import off_unit
-from rbdhw.sim.rollout import applied_forces, roll_out
 
 Array = NDArray[np.float64]
 
@@ -50,11 +50,8 @@ class Accelerator:
     folder
         The folder.
     engine
-        For an accelerator ``model``: the bit-exact model in C, compiled at the first call of each function;
-        ``numpy``: the same in NumPy; ``rtl``: the Verilog in Verilator. For software ``float64`` or
-        ``float32``: the functions in C, or in CUDA on a GPU, compiled in the same way. For both ``golden``:
-        the golden model in float64. The first one is the default. In floating point the status is zero but
-        for lengths that are not one.
+        One of :data:`rbdhw.engines.registry.ENGINES`; by default the first that serves the folder. In
+        floating point the status is zero but for lengths that are not one.
 
     Raises
     ------
@@ -64,7 +61,7 @@ class Accelerator:
 
     def __init__(self, folder: str | PathLike[str], engine: str | None = None) -> None:
         self.folder = Path(folder).absolute()
-        self.engine, self._engine = open_engine(self.folder, engine)
+        self._engine = open_engine(self.folder, engine)
         self._bindings: dict[str, Call] = {}
         self._sets: Array | None = None
         if self.robot.loaded:
@@ -73,7 +70,7 @@ class Accelerator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what loads the same design again, in this or another process."""
-        return _load_again, (self.folder, self.engine, self._engine.digest, self._sets)
+        return _load_again, (self.folder, self.engine, self._engine.source.digest, self._sets)
 
     def __copy__(self) -> Accelerator:
         """Return an object with parameters of its own; the engine is that of this object."""
@@ -86,9 +83,14 @@ class Accelerator:
         return self.__copy__()
 
     @property
+    def engine(self) -> str:
+        """The name of the engine."""
+        return self._engine.name
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """The manifest without digests."""
-        return self._engine.manifest
+        return self._engine.source.content.manifest
 
     @property
     def robot(self) -> Robot:
@@ -98,7 +100,7 @@ class Accelerator:
     @property
     def functions(self) -> tuple[str, ...]:
         """The functions of the folder."""
-        return self._engine.functions
+        return self._engine.source.content.functions
 
     @property
     def parameters(self) -> Array | None:
@@ -243,7 +245,8 @@ class Accelerator:
         self._engine.check_optional(function, given)
         tasks, one = as_batch(given)
         extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
-        status, results = self._engine.compute(function, tasks, extended)
+        checked = check_arrays(self.robot, self._engine.source.content.fext, tasks)
+        status, results = self._engine.compute(function, checked, extended)
         status = status | OVERFLOW * off_unit(self.robot, tasks["q"])
         found = [array[0] if one else array for array in results.values()]
         return results_type(function, tuple(results))(*found, int(status[0]) if one else status)
@@ -308,10 +311,10 @@ class Accelerator:
         }
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
         rows |= {"x_nominal": x_nominal, "K": K}
-        design, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
-        self._engine.check_folder()
-        results = roll_out(self.folder, design, tasks, as_whole("every", every), self.engine, states=states)
-        self._engine.check_folder()
+        engine, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
+        design, between = engine.source.design, as_whole("every", every)
+        results = engine.roll_out(check(design, tasks, between), between, states)
+        results = flag_lengths(design, results, tasks["q"])
         found = [array[0] if one else array for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*found)
 
@@ -331,8 +334,8 @@ class Accelerator:
         rest = {name: np.zeros(size) for name, size in (("q", self.robot.nq), ("v", self.robot.nv))}
         if self.robot.time_step is None:
             rest["h"] = np.zeros(())
-        design, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
-        found = applied_forces(design, tasks, self.engine)
+        engine, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
+        found = engine.rollout_forces(check(engine.source.design, tasks, 0))
         return found[0] if one else found
 
     def _rollouts(
@@ -341,12 +344,9 @@ class Accelerator:
         rows: Mapping[str, Any],
         parameter_set: int | None = None,
         base: Any = None,
-    ) -> tuple[Design, dict[str, Array], bool]:
-        """Return the design, the arrays of rollouts with an axis of tasks, and whether there is only one."""
-        design = self._engine.design
-        if design is None:
-            expected = "an accelerator, generated with --functions rollout"
-            raise InputError("rollout", f"{self.folder} is software", expected)
+    ) -> tuple[RolloutEngine, dict[str, Array], bool]:
+        """Return the engine, the arrays of rollouts with an axis of tasks, and whether there is only one."""
+        engine = answering_rollouts(self._engine)
         given = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
             given |= chosen_base(self.robot, "step", base, given)
@@ -357,7 +357,7 @@ class Accelerator:
         }
         if "tau" not in loaded:
             raise InputError("array 'tau'", "missing", "the forces (K, nv) of all rollouts")
-        return design, tasks | loaded, one
+        return engine, tasks | loaded, one
 
 
 def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:

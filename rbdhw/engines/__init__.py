@@ -1,0 +1,1 @@
+"""The engines that compute the functions of a generated folder."""

@@ -1,0 +1,81 @@
+"""Calls of compiled libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.engines.binding import Call, bind
+from rbdhw.engines.engine import Answer, Array, results_type
+from rbdhw.fixed.format import Integers
+from rbdhw.protocol import PARAMETERS
+from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import held_values, nominal_parameters
+from rbdhw.software import arrays as software_arrays
+
+Sides = tuple[tuple[software_arrays.Array, ...], tuple[software_arrays.Array, ...]]
+"""The inputs and the results of a compiled function."""
+
+
+class Library(Protocol):
+    """What compiled libraries have in common."""
+
+    dtype: type[Any]
+
+    def arrays(self, function: str) -> Sides:
+        """Return the inputs and results of a function in the order of its parameters."""
+
+    def compute(
+        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
+    ) -> Integers | None:
+        """Compute N tasks, and return their status (N,) if there is one."""
+
+
+class BindableLibrary(Library, Protocol):
+    """A library whose functions a binding can call."""
+
+    def entry(self, function: str) -> int:
+        """Return the address of a function that takes its arrays together."""
+
+
+def compute(
+    library: Library, robot: Robot, function: str, tasks: Mapping[str, Array], extended: bool
+) -> Answer:
+    """Compute checked tasks; without a status of the library it is zero."""
+    inputs, outputs = library.arrays(function)
+    held = _as_held(robot, tasks)
+    given = {
+        array.name: np.ascontiguousarray(held[array.name], library.dtype)
+        for array in inputs
+        if array.name in held
+    }
+    count = len(tasks["q"])
+    results = {
+        array.name: np.empty((count, *array.shape), library.dtype)
+        for array in outputs
+        if extended or not array.optional
+    }
+    status = library.compute(function, given, results)
+    return np.zeros(count, np.int64) if status is None else status, results
+
+
+def bind_library(
+    library: BindableLibrary, robot: Robot, function: str, passed: Sequence[str], *, has_status: bool
+) -> Call:
+    """Return the binding of a library's function (:func:`rbdhw.engines.binding.bind`)."""
+    sides = library.arrays(function)
+    result = results_type(function, tuple(array.name for array in sides[1] if not array.optional))
+    single = library.dtype == np.float32
+    return bind(library.entry(function), *sides, passed, robot, result, single=single, has_status=has_status)
+
+
+def _as_held(robot: Robot, tasks: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return arrays with the numbers that are held in place of inertial parameters, if there are any."""
+    if robot.loaded is None:
+        return tasks
+    nominal = nominal_parameters(robot)
+    given = tasks.get(PARAMETERS, np.broadcast_to(nominal, (len(tasks["q"]), *nominal.shape)))
+    return {**tasks, PARAMETERS: held_values(robot, given)}

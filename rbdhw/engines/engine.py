@@ -1,0 +1,127 @@
+"""What an engine is: it computes the functions that a generated folder had when it was read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.design.folder import Design
+from rbdhw.engines.binding import Call, decline
+from rbdhw.fixed.format import Integers
+from rbdhw.model.rollouts.rows import Given
+from rbdhw.software.folder import Software
+
+Array = NDArray[np.float64]
+
+Answer = tuple[Integers, Mapping[str, NDArray[Any]]]
+"""The status (N,) and the results by name."""
+
+ACCELERATOR = "accelerator"
+"""The kind of a folder with a design. The kind of one with software is its target."""
+
+
+@cache
+def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
+    """Return the type of a function's results."""
+    return namedtuple(f"{function}_results", [*arrays, "status"])
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a folder held when it was read.
+
+    Parameters
+    ----------
+    folder, digest
+        The folder, and the digest of what was read from it.
+    content
+        What was read.
+    cache
+        The folder of simulators; by default one in ``folder``.
+    """
+
+    folder: Path
+    digest: str
+    content: Design | Software
+    cache: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the folder: :data:`ACCELERATOR`, or the target of software."""
+        return self.content.target if isinstance(self.content, Software) else ACCELERATOR
+
+    @property
+    def design(self) -> Design:
+        """The design of an accelerator."""
+        assert isinstance(self.content, Design)
+        return self.content
+
+
+class Engine(ABC):
+    """An engine of a folder, which answers tasks.
+
+    Parameters
+    ----------
+    name
+        Its name among :data:`rbdhw.engines.registry.ENGINES`.
+    source
+        What the folder held.
+    """
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.name, self.source, self.robot = name, source, source.content.robot
+
+    @abstractmethod
+    def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
+        """Check that the engine reads the optional arrays of a task.
+
+        Raises
+        ------
+        InputError
+            It does not read one of them.
+        """
+
+    @abstractmethod
+    def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
+        """Compute N tasks in arrays that :func:`rbdhw.model.arrays.check_arrays` returned."""
+
+    def binding(self, _function: str, _passed: Sequence[str]) -> Call:
+        """Return what computes the simple calls of a function at the cost of C; by default it declines all.
+
+        Parameters
+        ----------
+        passed
+            The names of the arrays that a call brings, in its order.
+        """
+        return decline
+
+
+class RolloutEngine(Engine):
+    """An engine that also answers rollouts, if the folder's design does.
+
+    Both methods take arrays that :func:`rbdhw.model.rollouts.codec.check` returned.
+    """
+
+    @abstractmethod
+    def roll_out(self, given: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+        """Return the results of rollouts, as :func:`rbdhw.model.rollouts.codec.decode_answers`.
+
+        Parameters
+        ----------
+        every
+            The steps from one state to the next; zero for the last state only.
+        states
+            Whether there are states beside costs.
+        """
+
+    @abstractmethod
+    def rollout_forces(self, given: Given) -> Array:
+        """Return the forces (N, K, nv) that rollouts apply, without feedback: rows plus samples, limited."""

@@ -1,0 +1,92 @@
+"""Engines that exchange packets with an accelerator."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from rbdhw.engines.words import WordEngine
+from rbdhw.fixed.format import Integers
+from rbdhw.model.loads import load_packets, loads_of
+from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, requests, unpack
+from rbdhw.model.rollouts.evaluate import Answered, Rollouts
+from rbdhw.model.rollouts.packets import (
+    asks_for_states,
+    packets_of,
+    read_responses,
+    sort_responses,
+)
+from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
+from rbdhw.sim.tools import SimulationError
+from rbdhw.sim.verilator import Exchange
+
+AT_ONCE = 4096
+"""The rollouts of one exchange."""
+
+
+class PacketEngine(WordEngine):
+    """An accelerator that runs: it is known by the packets that it sends for those that it receives."""
+
+    @abstractmethod
+    def exchange(self, requests: Beats, surplus: int) -> Exchange:
+        """Send packets and receive as many, and as many more as the ``surplus``."""
+
+    def respond(
+        self, function: str, words: Mapping[str, Integers], extended: bool = False
+    ) -> tuple[Integers, dict[str, Integers]]:
+        """Return the status and the output words of tasks.
+
+        Raises
+        ------
+        SimulationError
+            Not every task is answered once and in order.
+        """
+        tags = np.arange(len(next(iter(words.values()))))
+        loads = loads_of(self.design, function, words)
+        places = {function: tags + loads.before}
+        packets = {function: requests(self.design, function, tags, words, extended)}
+        if len(loads.places):
+            places[LOAD_PARAMETERS] = loads.places
+            packets[LOAD_PARAMETERS] = load_packets(self.design, loads)[0]
+        outcome = self.exchange(merge(places, packets), 0)
+        answered = answers(self.design, outcome.responses, extended)[function]
+        headers, _ = unpack(answered.packets, [])
+        in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
+        if outcome.violations or not in_step:
+            raise self._unanswered(f"task of {len(tags)} once, in order")
+        return contents(self.design, function, answered.packets, extended)
+
+    def respond_rollouts(self, rollouts: Rollouts) -> Answered:
+        """Return the answers to rollouts.
+
+        Raises
+        ------
+        SimulationError
+            Not every rollout is answered.
+        """
+        parts = []
+        for start in range(0, rollouts.tasks, AT_ONCE):
+            words = {name: values[start : start + AT_ONCE] for name, values in rollouts.words.items()}
+            parts.append(self._respond_at_once(replace(rollouts, words=words)))
+        return Answered(
+            np.concatenate([part.status for part in parts]),
+            np.concatenate([part.first_flagged for part in parts]),
+            {name: np.concatenate([part.states[name] for part in parts]) for name in parts[0].states},
+            np.concatenate([part.cost for part in parts]),
+        )
+
+    def _respond_at_once(self, rollouts: Rollouts) -> Answered:
+        """Return the answers to rollouts, by one exchange."""
+        outcome = self.exchange(packets_of(self.design, rollouts), rollouts.tasks * (len(rollouts.sent) - 1))
+        extended = asks_for_states(self.design, rollouts.states)
+        answered = answers(self.design, outcome.responses, extended)[ROLLOUT]
+        whole = len(answered.packets) == rollouts.tasks * len(rollouts.sent) and answered.whole.all()
+        if outcome.violations or not whole:
+            raise self._unanswered(f"rollout of {rollouts.tasks}")
+        return read_responses(self.design, rollouts, sort_responses(answered.packets))
+
+    def _unanswered(self, what: str) -> SimulationError:
+        return SimulationError(f"{self.source.folder}: the RTL did not answer every {what}")

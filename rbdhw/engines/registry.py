@@ -1,0 +1,116 @@
+"""The engines by name: which folders each serves, and how it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rbdhw.design import folder as design_folder
+from rbdhw.design.digests import check_digest, digest_of, read_manifest
+from rbdhw.engines.c import CEngine
+from rbdhw.engines.cuda import CudaEngine
+from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, Source
+from rbdhw.engines.golden import GoldenEngine
+from rbdhw.engines.model import ModelEngine
+from rbdhw.engines.numpy import NumpyEngine
+from rbdhw.engines.rtl import RtlEngine
+from rbdhw.errors import InputError
+from rbdhw.options.build import PROCESSORS
+from rbdhw.protocol import ROLLOUT
+from rbdhw.runtime.files import is_folder
+from rbdhw.software import folder as software_folder
+from rbdhw.software.folder import Software
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An engine of the registry.
+
+    Parameters
+    ----------
+    name
+        What ``rbdhw.load`` and ``rbdhw run`` call it; engines of different folders may have the same name.
+    folders
+        The kinds of folders that it serves.
+    title
+        What computes.
+    start
+        Its class.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    title: str
+    start: type[Engine]
+
+    @property
+    def answers_rollouts(self) -> bool:
+        """Whether it answers rollouts of an accelerator beside tasks."""
+        return issubclass(self.start, RolloutEngine)
+
+
+ENGINES = (
+    Entry("model", (ACCELERATOR,), "the bit-exact model in C", ModelEngine),
+    Entry("numpy", (ACCELERATOR,), "the same bits in NumPy: slower, without a compiler", NumpyEngine),
+    Entry("rtl", (ACCELERATOR,), "the Verilog in Verilator", RtlEngine),
+    Entry("float64", ("c",), "the functions in C, in double precision", CEngine),
+    Entry("float32", ("c",), "the same in single precision", CEngine),
+    Entry("float64", ("cuda",), "the functions on a GPU, in double precision", CudaEngine),
+    Entry("float32", ("cuda",), "the same in single precision", CudaEngine),
+    Entry("golden", (ACCELERATOR, *PROCESSORS), "the golden model in double precision", GoldenEngine),
+)
+"""All engines. The first one that serves a folder is its default."""
+
+
+def engines_of(kind: str) -> dict[str, Entry]:
+    """Return the engines of a kind of folders, by name."""
+    return {entry.name: entry for entry in ENGINES if kind in entry.folders}
+
+
+def start_engine(name: str | None, source: Source) -> Engine:
+    """Return an engine of what was read from a folder; None is the folder's default.
+
+    Raises
+    ------
+    InputError
+        No engine of this name serves the folder.
+    """
+    known = engines_of(source.kind)
+    name = name or next(iter(known))
+    if name not in known:
+        raise InputError(f"engine '{name}'", f"unknown for {source.folder}", f"one of {', '.join(known)}")
+    return known[name].start(name, source)
+
+
+def open_engine(folder: Path, name: str | None = None) -> Engine:
+    """Return an engine of a folder; None is the folder's default.
+
+    Raises
+    ------
+    InputError
+        The folder is not complete, or does not have the engine.
+    """
+    if not is_folder(folder):
+        raise InputError(str(folder), "no such folder", "one that `rbdhw generate` wrote")
+    digest = digest_of(folder)
+    reader = software_folder.read if design_folder.is_software(read_manifest(folder)) else design_folder.read
+    content = reader(folder)
+    check_digest(folder, digest)  # of one design, whatever was written meanwhile
+    return start_engine(name, Source(folder, digest, content))
+
+
+def answering_rollouts(engine: Engine) -> RolloutEngine:
+    """Return an engine that answers rollouts.
+
+    Raises
+    ------
+    InputError
+        It answers none, or the folder has software.
+    """
+    if isinstance(engine.source.content, Software):
+        expected = "an accelerator, generated with --functions rollout"
+        raise InputError(ROLLOUT, f"{engine.source.folder} is software", expected)
+    if not isinstance(engine, RolloutEngine):
+        others = [name for name, entry in engines_of(ACCELERATOR).items() if entry.answers_rollouts]
+        raise InputError(ROLLOUT, f"engine '{engine.name}' answers none", f"one of {', '.join(others)}")
+    return engine

@@ -1,0 +1,53 @@
+"""Engines that compute on the integers of packets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.engines.engine import Answer, Array, RolloutEngine, Source
+from rbdhw.fixed.format import Integers
+from rbdhw.model.arrays import check_optional
+from rbdhw.model.packets import decode, encode
+from rbdhw.model.rollouts.codec import applied_forces, decode_answers, prepare_checked
+from rbdhw.model.rollouts.evaluate import Answered, Rollouts, compute
+from rbdhw.model.rollouts.rows import Given
+
+
+class WordEngine(RolloutEngine):
+    """An engine that is defined by what it responds to words."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        super().__init__(name, source)
+        self.design = source.design
+
+    @abstractmethod
+    def respond(
+        self, function: str, words: Mapping[str, Integers], extended: bool = False
+    ) -> tuple[Integers, dict[str, Integers]]:
+        """Return the status (N,) and the output words (N,), as :func:`rbdhw.model.responses.respond`."""
+
+    def respond_rollouts(self, rollouts: Rollouts) -> Answered:
+        """Return the answers to rollouts; here those of a loop of steps."""
+        return compute(self.design, rollouts, lambda words: self.respond("step", words))
+
+    def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
+        """Check that the program reads the optional arrays of a task."""
+        check_optional(self.design, function, arrays)
+
+    def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
+        """Compute tasks through words."""
+        status, words = self.respond(function, encode(self.design, function, tasks, extended), extended)
+        return status, decode(self.design, function, words, extended)
+
+    def roll_out(self, given: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+        """Return the results of rollouts through words."""
+        rollouts = prepare_checked(self.design, given, every, states or given.costs is None)
+        return decode_answers(self.design, given, self.respond_rollouts(rollouts))
+
+    def rollout_forces(self, given: Given) -> Array:
+        """Return the forces that rollouts apply, as words represent them."""
+        return applied_forces(self.design, given)

@@ -1,1 +1,0 @@
-"""Generated folders as Python objects."""

@@ -20,8 +20,8 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
 from rbdhw.runtime.cache import user_cache
-from rbdhw.sim import bulk
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
 
 MOST = 65_536
 """The tasks of the largest batch."""

@@ -21,8 +21,8 @@ from rbdhw.protocol import COST, GAINS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
 from rbdhw.rtl.preparation import preparation_products
-from rbdhw.sim import bulk
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
 
 BITS = 24
 STEPS = 64

@@ -17,9 +17,9 @@ from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
 from rbdhw.rtl import verilog
 from rbdhw.runtime.garbage_collector import seldom_collect
-from rbdhw.sim import verilator
-from rbdhw.sim.tools import FLAGS, Tools
-from rbdhw.sim.verilator import AS_ONE_FILE
+from rbdhw.verilator import simulator
+from rbdhw.verilator.simulator import AS_ONE_FILE
+from rbdhw.verilator.tools import FLAGS, Tools
 from tests.support.designs import faulty, rail_design
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
@@ -47,7 +47,7 @@ def quick_compilation(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FLAGS, "OPT_FAST", OPTIMISATION)
-        patch.setattr(verilator, "SINGLE_FILE", 4 * verilator.SINGLE_FILE)
+        patch.setattr(simulator, "SINGLE_FILE", 4 * simulator.SINGLE_FILE)
         patch.setattr(Tools, "run_make", with_headers)
         yield
 

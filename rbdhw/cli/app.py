@@ -65,8 +65,8 @@ def main() -> None:
 def run_commands(commands: typer.Typer, name: str) -> None:
     """Run commands and exit. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
-    from rbdhw.sim.tools import SimulationError
     from rbdhw.software.compiler import CompilerError
+    from rbdhw.verilator.tools import SimulationError
 
     _prepare_streams()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +20,11 @@ from rbdhw.model.rollouts.packets import (
     sort_responses,
 )
 from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
-from rbdhw.sim.tools import SimulationError
-from rbdhw.sim.verilator import Exchange
+from rbdhw.verilator.simulator import Disturbance, Exchange
+from rbdhw.verilator.tools import SimulationError
+
+Connection = Callable[[Sequence[Beats], Disturbance], list[Exchange]]
+"""Sends packets to each of the first pairs of streams, and returns what came from it."""
 
 AT_ONCE = 4096
 """The rollouts of one exchange."""
@@ -31,8 +34,8 @@ class PacketEngine(WordEngine):
     """An accelerator that runs: it is known by the packets that it sends for those that it receives."""
 
     @abstractmethod
-    def exchange(self, requests: Beats, surplus: int) -> Exchange:
-        """Send packets and receive as many, and as many more as the ``surplus``."""
+    def connect(self) -> Connection:
+        """Return what exchanges packets with the accelerator."""
 
     def respond(
         self, function: str, words: Mapping[str, Integers], extended: bool = False
@@ -51,7 +54,7 @@ class PacketEngine(WordEngine):
         if len(loads.places):
             places[LOAD_PARAMETERS] = loads.places
             packets[LOAD_PARAMETERS] = load_packets(self.design, loads)[0]
-        outcome = self.exchange(merge(places, packets), 0)
+        (outcome,) = self.connect()([merge(places, packets)], Disturbance())
         answered = answers(self.design, outcome.responses, extended)[function]
         headers, _ = unpack(answered.packets, [])
         in_step = answered.whole.all() and np.array_equal(field(headers, "tag"), tags % TAGS)
@@ -67,10 +70,10 @@ class PacketEngine(WordEngine):
         SimulationError
             Not every rollout is answered.
         """
-        parts = []
+        connection, parts = self.connect(), []
         for start in range(0, rollouts.tasks, AT_ONCE):
             words = {name: values[start : start + AT_ONCE] for name, values in rollouts.words.items()}
-            parts.append(self._respond_at_once(replace(rollouts, words=words)))
+            parts.append(self._respond_at_once(connection, replace(rollouts, words=words)))
         return Answered(
             np.concatenate([part.status for part in parts]),
             np.concatenate([part.first_flagged for part in parts]),
@@ -78,9 +81,10 @@ class PacketEngine(WordEngine):
             np.concatenate([part.cost for part in parts]),
         )
 
-    def _respond_at_once(self, rollouts: Rollouts) -> Answered:
+    def _respond_at_once(self, connection: Connection, rollouts: Rollouts) -> Answered:
         """Return the answers to rollouts, by one exchange."""
-        outcome = self.exchange(packets_of(self.design, rollouts), rollouts.tasks * (len(rollouts.sent) - 1))
+        surplus = rollouts.tasks * (len(rollouts.sent) - 1)
+        (outcome,) = connection([packets_of(self.design, rollouts)], Disturbance(surplus=surplus))
         extended = asks_for_states(self.design, rollouts.states)
         answered = answers(self.design, outcome.responses, extended)[ROLLOUT]
         whole = len(answered.packets) == rollouts.tasks * len(rollouts.sent) and answered.whole.all()

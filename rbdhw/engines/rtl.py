@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rbdhw.design.digests import check_digest
-from rbdhw.engines.packets import PacketEngine
-from rbdhw.model.packets import Beats
-from rbdhw.sim.verilator import Disturbance, Exchange, build, exchange
+from rbdhw.engines.packets import Connection, PacketEngine
+from rbdhw.verilator import bulk, simulator
 
 
 class RtlEngine(PacketEngine):
     """A simulation of the folder's Verilog, which is read at each call."""
 
-    def exchange(self, requests: Beats, surplus: int) -> Exchange:
-        """Simulate the first pair of streams.
+    def connect(self, *, in_bulk: bool = False) -> Connection:
+        """Build the simulator; ``in_bulk`` with the bench in C++, whose simulations may run at once.
 
         Raises
         ------
         InputError
-            The folder has another design now.
+            The folder has another design now, or a tool is missing.
+        SimulationError
+            Verilator or the compiler fails.
         """
         folder, digest = self.source.folder, self.source.digest
+        bench = bulk if in_bulk else simulator
         check_digest(folder, digest)
-        (outcome,) = exchange(build(folder, self.source.cache), [requests], Disturbance(surplus=surplus))
+        executable = bench.build(folder, self.source.cache)
         check_digest(folder, digest)
-        return outcome
+        return partial(bench.exchange, executable)

@@ -1,1 +1,1 @@
-"""Verification of the generated hardware: the simulation benches and their reports."""
+"""Simulation of random tasks: the Verilog beside the bit-exact model and the golden model."""

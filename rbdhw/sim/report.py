@@ -14,7 +14,7 @@ from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.model.diagnosis import Cause
 from rbdhw.protocol import ROLLOUT
 from rbdhw.sim.rollout_check import RolloutReport
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.simulator import Disturbance
 
 Array = NDArray[np.float64]
 

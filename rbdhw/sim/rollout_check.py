@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from rbdhw.design.folder import Design
+from rbdhw.engines.packets import Connection
 from rbdhw.model.diagnosis import Cause, merge_causes
 from rbdhw.model.rollouts.stream import draw_stream
-from rbdhw.sim.verilator import Disturbance, Exchange
+from rbdhw.verilator.simulator import Disturbance
 
 MOST = 256
 """The most rollouts of a simulation."""
@@ -35,7 +35,7 @@ def check_rollouts(
     tasks: int,
     rng: np.random.Generator,
     traffic: Disturbance,
-    exchange: Callable[..., list[Exchange]],
+    connection: Connection,
 ) -> tuple[RolloutReport, tuple[Cause, ...]]:
     """Send rollouts of :mod:`rbdhw.model.rollouts.draw`, and compare every answer with the model's.
 
@@ -48,7 +48,7 @@ def check_rollouts(
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)
     stream = draw_stream(design, count, horizon, rng)
     disturbed = Disturbance(traffic.bubbles, traffic.back_pressure, traffic.seed, surplus=stream.surplus)
-    (outcome,) = exchange(requests=[stream.beats], traffic=disturbed)
+    (outcome,) = connection([stream.beats], disturbed)
     wrong = outcome.violations + stream.count_mismatches(outcome.responses)
     report = RolloutReport(count, stream.steps, wrong, stream.flagged)
     return report, merge_causes(stream.causes)

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.design.digests import digest_of
 from rbdhw.design.entries import ResultErrors
 from rbdhw.design.folder import Design, read
 from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
+from rbdhw.engines.engine import Source
+from rbdhw.engines.packets import Connection
+from rbdhw.engines.rtl import RtlEngine
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors
@@ -42,11 +45,9 @@ from rbdhw.model.responses import respond
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
-from rbdhw.sim import bulk as bulk_bench
-from rbdhw.sim import verilator
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
-from rbdhw.sim.verilator import Disturbance, Exchange
+from rbdhw.verilator.simulator import Disturbance, Exchange
 
 Array = NDArray[np.float64]
 Key = tuple[str, bool]
@@ -121,7 +122,7 @@ def simulate(
     Parameters
     ----------
     bubbles, back_pressure
-        As in :class:`~rbdhw.sim.verilator.Disturbance`.
+        As in :class:`~rbdhw.verilator.simulator.Disturbance`.
     bulk
         Use the C++ bench instead of cocotb, for hundreds of thousands of tasks.
     cache
@@ -139,9 +140,8 @@ def simulate(
     design = read(directory)
     _check(tasks, seed, {"bubbles": bubbles, "back-pressure": back_pressure})
     progress("building the simulator")
-    benches = {False: (verilator.build, verilator.exchange), True: (bulk_bench.build, bulk_bench.exchange)}
-    build, exchange = benches[bulk]
-    through = partial(exchange, build(directory, cache))
+    engine = RtlEngine("rtl", Source(directory, digest_of(directory), design, cache))
+    connection = engine.connect(in_bulk=bulk)
     starts = range(0, tasks, _piece_tasks(design))
 
     def piece(start: int) -> _Piece:
@@ -149,7 +149,7 @@ def simulate(
         shares = _shares(min(starts.step, tasks - start), design.interface.streams)
         each = [_batches(design, start + first, share, rng) for first, share in shares]
         traffic = Disturbance(bubbles, back_pressure, int(rng.integers(1 << 63)))
-        return _simulate_batches(design, each, partial(through, traffic=traffic))
+        return _simulate_batches(design, each, connection, traffic)
 
     pieces = []
     progress(f"simulating: 0 of {tasks} tasks")
@@ -161,7 +161,7 @@ def simulate(
     if design.interface.rollout is None:
         return report
     progress("simulating rollouts")
-    rolled, causes = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, through)
+    rolled, causes = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, connection)
     return replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
 
 
@@ -245,7 +245,7 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
 
 
 def _simulate_batches(
-    design: Design, each: Sequence[Mapping[Key, _Batch]], exchange: Callable[..., list[Exchange]]
+    design: Design, each: Sequence[Mapping[Key, _Batch]], connection: Connection, traffic: Disturbance
 ) -> _Piece:
     """Return what the batches of each pair of streams gave, which were simulated together."""
     sequences = [
@@ -255,7 +255,7 @@ def _simulate_batches(
         )
         for batches in each
     ]
-    outcomes = exchange(requests=sequences)
+    outcomes = connection(sequences, traffic)
     found = [_compare(design, *own) for own in zip(each, sequences, outcomes, strict=True)]
     stray, cycles = sum(count for count, _ in found), max(own.cycles for own in outcomes)
     return _Piece(stray, cycles, tuple(own for _, few in found for own in few))

@@ -41,7 +41,7 @@ import os, signal, sys
 from pathlib import Path
 sys.argv = ["rbdhw", "run", {str(tmp_path)!r}, "id", "--input", "x", "--output", {str(tmp_path / "out")!r}]
 from rbdhw.runtime.files import replace_file
-from rbdhw.sim import run
+from rbdhw.front import run
 def interrupted(*_, **__):
     with replace_file(Path({str(tmp_path / "out")!r})) as made:
         made.write_text("half")

@@ -27,8 +27,8 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROW_COMMANDS
 from rbdhw.robots import path
 from rbdhw.rtl.simulation_models import models, models_of
-from rbdhw.sim.tools import find_verilator
 from rbdhw.target import target
+from rbdhw.verilator.tools import find_verilator
 from tests.support.designs import rail_design
 
 ALL = DEFAULT_FUNCTIONS

@@ -23,8 +23,8 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.sim.tools import SimulationError
 from rbdhw.software.exact_library import ExactLibrary
+from rbdhw.verilator.tools import SimulationError
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 
 TASKS = 40

@@ -13,8 +13,8 @@ from amaranth.sim import Simulator
 
 from rbdhw.rtl.multiplier import Multiplier, addend_delay
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.sim.verilator import Harness, make_simulator
 from rbdhw.target import TARGETS, target
+from rbdhw.verilator.simulator import Harness, make_simulator
 
 PRIMITIVES = [device.primitive for device in TARGETS.values()]
 SMALL = (4, 5)

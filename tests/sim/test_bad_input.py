@@ -9,8 +9,8 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.bulk import build, exchange
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.bulk import build, exchange
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.disturbed import KINDS, answered, disturbed
 
 

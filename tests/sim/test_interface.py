@@ -24,8 +24,8 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim import bulk
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
 

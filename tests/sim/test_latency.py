@@ -16,7 +16,7 @@ from rbdhw.options.build import DATA_WIDTHS, NUMBERS, BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.verilator import Harness, make_simulator
+from rbdhw.verilator.simulator import Harness, make_simulator
 
 HARNESS = Path(__file__).with_name("alone.cpp")
 

@@ -20,10 +20,10 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.sim import bulk
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.tools import find_verilator
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
+from rbdhw.verilator.tools import find_verilator
 
 BUILDS = {"left_arm": "id", "right": "fd"}
 """The function of each design. Both are arrays on ECP5, with modules of the family's cells."""

@@ -21,7 +21,7 @@ from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance, build, exchange
+from rbdhw.verilator.simulator import Disturbance, build, exchange
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
 CORES = CoreRequest(("id",), 1), CoreRequest(("fd",), 4)

@@ -29,7 +29,7 @@ from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.rtl.edge_cells import Port, edge_cells
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, first_states

@@ -20,7 +20,7 @@ from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.robots import path
 from rbdhw.rtl.preparation import preparation_cells, preparation_products
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 

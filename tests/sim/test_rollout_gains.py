@@ -28,7 +28,7 @@ from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.rtl.preparation import preparation_cells, preparation_products
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.mechanisms import mechanism
 from tests.support.oracle import pinocchio_model, to_pinocchio_q

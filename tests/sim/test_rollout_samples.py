@@ -22,7 +22,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 

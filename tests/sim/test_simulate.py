@@ -16,13 +16,13 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim import bulk as bulk_bench
 from rbdhw.sim import simulate as simulation
-from rbdhw.sim import verilator
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
-from rbdhw.sim.tools import SimulationError
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk as bulk_bench
+from rbdhw.verilator import simulator
+from rbdhw.verilator.simulator import Disturbance
+from rbdhw.verilator.tools import SimulationError
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 
@@ -120,7 +120,7 @@ def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
         begun.append(traffic)
         raise SimulationError("it failed")
 
-    monkeypatch.setattr(simulation.bulk_bench, "exchange", lambda *a, **k: fails(*a, k["requests"], 0))
+    monkeypatch.setattr(bulk_bench, "exchange", fails)
     with pytest.raises(SimulationError, match="it failed"):
         simulate(rail_folder, 10_000, 5, bulk=True, cache=cache)
     assert len(begun) < 100
@@ -189,7 +189,7 @@ def test_results_below_the_floor_count_as_large_as_that(rail_folder, cache, tmp_
 
 @both_benches
 def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder, cache, bulk, monkeypatch):
-    bench = bulk_bench if bulk else verilator
+    bench = bulk_bench if bulk else simulator
     asked = []
 
     def recorded(executable, requests, traffic, exchange=bench.exchange):

@@ -15,9 +15,9 @@ from rbdhw.options.build import LOOP, BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.sim import bulk
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.mechanisms import mechanism
 
 

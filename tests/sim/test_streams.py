@@ -15,9 +15,9 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.sim.bulk import build, exchange
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator.bulk import build, exchange
+from rbdhw.verilator.simulator import Disturbance
 
 OPTIONS = BuildOptions(
     functions=("id", "fd"),

@@ -20,8 +20,8 @@ from rbdhw.model.rollouts.packets import (
     sort_responses,
 )
 from rbdhw.protocol import LOAD, ROLLOUT
-from rbdhw.sim import bulk
-from rbdhw.sim.verilator import Disturbance
+from rbdhw.verilator import bulk
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 
 HORIZON = 6

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rbdhw.runtime.cache import find_or_make
-from rbdhw.sim.tools import Tools, find_tools
+from rbdhw.verilator.tools import Tools, find_tools
 
 VERILATED = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h")
 STANDARD = ("algorithm", "filesystem", "fstream", "iostream", "memory", "random", "string", "vector")

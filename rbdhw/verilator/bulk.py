@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from rbdhw.design.replacement import VERILOG
 from rbdhw.model.packets import Beats
-from rbdhw.sim.tools import clean_environment, failure
-from rbdhw.sim.verilator import Disturbance, Exchange, Harness, make_simulator
+from rbdhw.verilator.simulator import Disturbance, Exchange, Harness, make_simulator
+from rbdhw.verilator.tools import clean_environment, failure
 
 _MODEL, _HEADER = "bulk_model.cpp", "bulk.h"
-"""The part of the bench that depends on the design; the other is in :mod:`rbdhw.sim.library`."""
+"""The part of the bench that depends on the design; the other is in :mod:`rbdhw.verilator.library`."""
 
 _NUMBERED = re.compile(r"\bs_axis_(\d+)_tvalid\b")
 """A port of one of several pairs of streams."""
@@ -38,9 +38,11 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     Raises
     ------
     InputError, SimulationError
-        As :func:`rbdhw.sim.verilator.make_simulator`.
+        As :func:`rbdhw.verilator.simulator.make_simulator`.
     """
-    source, header = (files("rbdhw.sim").joinpath(name).read_text("utf-8") for name in (_MODEL, _HEADER))
+    source, header = (
+        files("rbdhw.verilator").joinpath(name).read_text("utf-8") for name in (_MODEL, _HEADER)
+    )
     numbers = sorted(set(_NUMBERED.findall((directory / VERILOG).read_text(encoding="utf-8"))))
     if numbers:
         several = " ".join(f"pair(s_axis_{k}, m_axis_{k})" for k in numbers)

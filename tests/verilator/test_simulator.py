@@ -17,10 +17,10 @@ from cocotb_tools import config
 from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.model.packets import Beats
-from rbdhw.sim import bulk, tools, verilator
 from rbdhw.sim.simulate import simulate
-from rbdhw.sim.tools import SimulationError, Tools, clean_environment
-from rbdhw.sim.verilator import AS_ONE_FILE, Disturbance, build, exchange
+from rbdhw.verilator import bulk, simulator, tools
+from rbdhw.verilator.simulator import AS_ONE_FILE, Disturbance, build, exchange
+from rbdhw.verilator.tools import SimulationError, Tools, clean_environment
 from tests.support.designs import rail_design
 
 
@@ -30,7 +30,7 @@ def refusal_of(action, *arguments):
     return str(refusal.value)
 
 
-@pytest.mark.parametrize("bench", [verilator, bulk])
+@pytest.mark.parametrize("bench", [simulator, bulk])
 def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypatch, bench):
     simulator = bench.build(rail_folder, cache)
     monkeypatch.setattr(Tools, "run_verilator", lambda *_: pytest.fail("built again"))
@@ -39,7 +39,7 @@ def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypa
 
 def test_each_bench_has_its_own_simulator_and_each_verilog(rail_folder, faulty_folder, cache):
     folders = [rail_folder, faulty_folder]
-    assert len({bench.build(folder, cache) for bench in (verilator, bulk) for folder in folders}) == 4
+    assert len({bench.build(folder, cache) for bench in (simulator, bulk) for folder in folders}) == 4
 
 
 def test_a_large_model_is_compiled_in_parts(rail_folder, tmp_path, monkeypatch):
@@ -50,7 +50,7 @@ def test_a_large_model_is_compiled_in_parts(rail_folder, tmp_path, monkeypatch):
         arguments.append(given)
         run_make(tools, folder, given, log)
 
-    monkeypatch.setattr(verilator, "SINGLE_FILE", 0)
+    monkeypatch.setattr(simulator, "SINGLE_FILE", 0)
     monkeypatch.setattr(Tools, "run_make", recorded)
     report = simulate(rail_folder, 20, seed=1, bulk=True, cache=tmp_path)
     assert AS_ONE_FILE not in arguments[-1]
@@ -69,7 +69,7 @@ def test_other_models_of_blocks_and_another_verilator_need_another_simulator(
 
     bulk.build(rail_folder, cache)
     monkeypatch.setattr(Tools, "run_verilator", run_verilator)
-    monkeypatch.setattr(verilator, part, lambda *_: changed)
+    monkeypatch.setattr(simulator, part, lambda *_: changed)
     with pytest.raises(BuiltAgain):
         bulk.build(rail_folder, cache)
 
@@ -144,8 +144,8 @@ def test_a_compiler_may_have_arguments(rail_folder, tmp_path, monkeypatch):
 
 
 def test_a_design_that_cannot_be_written_is_simulated_in_the_users_cache(rail_folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(verilator, "user_cache", lambda: tmp_path)
-    monkeypatch.setattr(verilator.os, "access", lambda path, _: Path(path) != rail_folder)
+    monkeypatch.setattr(simulator, "user_cache", lambda: tmp_path)
+    monkeypatch.setattr(simulator.os, "access", lambda path, _: Path(path) != rail_folder)
     assert bulk.build(rail_folder).is_relative_to(tmp_path / "simulators")
     assert not (rail_folder / "build-sim").exists()
 
@@ -158,7 +158,7 @@ def test_a_simulator_that_changed_is_built_again(rail_folder, tmp_path):
     assert executable.read_bytes() == content
 
 
-@pytest.mark.parametrize("bench", [verilator, bulk])
+@pytest.mark.parametrize("bench", [simulator, bulk])
 def test_a_failing_tool_is_told_with_its_log_beside_the_design(tmp_path, bench):
     write(
         replace(rail_design(), verilog="module accelerator (input clk); syntax error\n"), tmp_path / "design"

@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from rbdhw.runtime.cache import find_or_make
-from rbdhw.sim.tools import FLAGS, Tools
+from rbdhw.verilator.tools import FLAGS, Tools
 
 ARCHIVE = "libverilated.a"
 
@@ -73,7 +73,7 @@ def _digest(tools: Tools, options: tuple[str, ...]) -> str:
 
 def bench_sources() -> dict[str, bytes]:
     """Return the sources of the bulk bench that do not depend on the design."""
-    return {name: files("rbdhw.sim").joinpath(name).read_bytes() for name in _BENCH}
+    return {name: files("rbdhw.verilator").joinpath(name).read_bytes() for name in _BENCH}
 
 
 def _compile(tools: Tools, options: tuple[str, ...], work: Path, logs: Path) -> Path:

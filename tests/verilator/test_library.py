@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.sim import bulk, library, verilator
-from rbdhw.sim.library import ARCHIVE, find_library
-from rbdhw.sim.tools import SimulationError, Tools, find_tools
+from rbdhw.verilator import bulk, library, simulator
+from rbdhw.verilator.library import ARCHIVE, find_library
+from rbdhw.verilator.tools import SimulationError, Tools, find_tools
 
 OPTIONS = ("--cc", "--no-timing")
 
@@ -67,7 +67,7 @@ def test_a_second_design_is_linked_with_the_library_of_the_first(
 
 def test_designs_are_linked_with_the_library_that_is_there(rail_folder, faulty_folder, tmp_path, objects):
     """Another simulator of the tests has compiled it, or this one does."""
-    find_library(find_tools(), verilator._OPTIONS, tmp_path)
+    find_library(find_tools(), simulator._OPTIONS, tmp_path)
     objects.clear()
     for folder in (rail_folder, faulty_folder):
         assert bulk.build(folder, tmp_path / "simulators").exists()

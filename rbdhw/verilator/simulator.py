@@ -1,7 +1,7 @@
 """The accelerator in Verilator: one simulator for each Verilog and harness, driven by the cocotb bench.
 
 Only the ports are visible to the bench: access to the whole design would double the build time. Device blocks
-in the Verilog are replaced by the package's models. :mod:`rbdhw.sim.bulk` has the other harness.
+in the Verilog are replaced by the package's models. :mod:`rbdhw.verilator.bulk` has the other harness.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rbdhw.runtime.build_folder import BUILD_PREFIX, make_build_folder
 from rbdhw.runtime.cache import is_whole, keep, process_folder, user_cache
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE
-from rbdhw.sim.library import ARCHIVE, LINKING, bench_sources, find_library
-from rbdhw.sim.tools import Tools, clean_environment, failure, find_tools
+from rbdhw.verilator.library import ARCHIVE, LINKING, bench_sources, find_library
+from rbdhw.verilator.tools import Tools, clean_environment, failure, find_tools
 
 SINGLE_FILE = 2_000_000
 """The most bytes of C++ for which a model is compiled as one file.
@@ -273,7 +273,7 @@ def _bench_environment(top: str, folder: Path) -> dict[str, str]:
     loaded = os.environ.get("LD_LIBRARY_PATH")
     return clean_environment(
         COCOTB_REWRITE_ASSERTION_FILES="",  # no rewriting of all that the bench imports
-        COCOTB_TEST_MODULES="rbdhw.sim.bench",
+        COCOTB_TEST_MODULES="rbdhw.verilator.bench",
         COCOTB_TOPLEVEL=top,
         GPI_USERS=f"./libpython.so;./entry.so,{function}",
         LD_LIBRARY_PATH=os.pathsep.join([LIBRARIES, *([loaded] if loaded else [])]),

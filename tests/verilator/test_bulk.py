@@ -8,9 +8,9 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import Beats, answers, encode, merge, requests
-from rbdhw.sim import bulk, verilator
-from rbdhw.sim.tools import SimulationError
-from rbdhw.sim.verilator import Disturbance, Exchange
+from rbdhw.verilator import bulk, simulator
+from rbdhw.verilator.simulator import Disturbance, Exchange
+from rbdhw.verilator.tools import SimulationError
 from tests.support.designs import rail_design
 
 
@@ -44,7 +44,7 @@ def assert_same_responses(first: Exchange, second: Exchange) -> None:
 
 def test_without_traffic_both_benches_see_the_same_in_the_same_cycles(rail_folder, cache):
     beats = beats_for(rail_folder, 60)
-    first, second = (through(bench, rail_folder, cache, beats, Disturbance()) for bench in (verilator, bulk))
+    first, second = (through(bench, rail_folder, cache, beats, Disturbance()) for bench in (simulator, bulk))
     assert_same_responses(first, second)
     assert np.count_nonzero(first.responses.last) == 60
     assert np.array_equal(first.sent, second.sent)
@@ -55,7 +55,7 @@ def test_without_traffic_both_benches_see_the_same_in_the_same_cycles(rail_folde
 
 def test_with_traffic_both_benches_get_the_same_responses(rail_folder, cache):
     beats, traffic = beats_for(rail_folder, 60), Disturbance(0.4, 0.7, 3)
-    first, second = (through(bench, rail_folder, cache, beats, traffic) for bench in (verilator, bulk))
+    first, second = (through(bench, rail_folder, cache, beats, traffic) for bench in (simulator, bulk))
     assert_same_responses(first, second)
     assert second.violations == 0
     assert second.cycles > 1.5 * through(bulk, rail_folder, cache, beats, Disturbance()).cycles
@@ -93,13 +93,13 @@ def test_a_beat_that_changes_while_it_waits_is_a_violation(faulty_folder, cache)
     assert through(bulk, faulty_folder, cache, beats, Disturbance(0.0, 0.0, 1)).violations == 0
 
 
-@pytest.mark.parametrize("bench", [verilator, bulk])
+@pytest.mark.parametrize("bench", [simulator, bulk])
 def test_an_end_that_changes_while_its_beat_waits_is_a_violation(faulty_folder, cache, bench):
     alone = request_alone(faulty_folder, 45)
     assert through(bench, faulty_folder, cache, alone, Disturbance(0.0, 0.95, 1)).violations > 2
 
 
-@pytest.mark.parametrize("bench", [verilator, bulk])
+@pytest.mark.parametrize("bench", [simulator, bulk])
 def test_a_response_too_many_is_received_although_it_comes_late(faulty_folder, cache, bench):
     outcome = through(bench, faulty_folder, cache, request_alone(faulty_folder, 46), Disturbance())
     assert np.count_nonzero(outcome.responses.last) == 2

@@ -1,7 +1,7 @@
 """The cocotb bench: sends request packets to the accelerator and records the responses.
 
-It runs inside the simulator, which :mod:`rbdhw.sim.verilator` starts in a folder of its own. The bench reads
-``job.json`` and, for each pair of streams, ``requests_<pair>.npz`` from this folder and writes
+It runs inside the simulator, which :mod:`rbdhw.verilator.simulator` starts in a folder of its own. The bench
+reads ``job.json`` and, for each pair of streams, ``requests_<pair>.npz`` from this folder and writes
 ``responses_<pair>.npz`` to it.
 """
 

@@ -1,0 +1,1 @@
+"""The Verilog of a design in Verilator: simulators, and the benches that drive them."""

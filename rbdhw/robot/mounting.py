@@ -1,8 +1,8 @@
-"""The base, gravity and root of the robot in the world, and the links whose quantities tasks bring."""
+"""How the robot of a file is read and stands in the world, and the links whose quantities tasks bring."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from rbdhw.robot.drives import NO_DRIVES, Drives
 from rbdhw.robot.model import FRAME_AXES
@@ -41,42 +41,43 @@ def link_text(name: str) -> str:
 
 @dataclass(frozen=True)
 class Mounting:
-    """The base, gravity and root of the robot in the world.
+    """How the robot of a file is read, how it stands in the world, and what tasks and results have of it.
 
     Parameters
     ----------
     base
         ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame), ``given`` (each task
         contains the root's velocity and acceleration) or ``any`` (each task says which of these it is).
+    strict
+        Whether to refuse a file with problems that could otherwise be tolerated with a remark.
+    joint_order
+        One of :data:`JOINT_ORDERS`.
+    drives
+        The rotor inertia and the viscous friction that joints have.
     gravity
         Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
         :data:`PER_TASK`. None is 9.81 m/s^2 along -z.
-    strict
-        Whether to refuse a file with problems that could otherwise be tolerated with a remark.
     root
         The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
-    joint_order
-        One of :data:`JOINT_ORDERS`.
+    time_step
+        The step in time (s) of all tasks, or None if each task has its own.
+    parameters
+        The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
+        link that carries no other), :data:`INERTIAS` (all that move and have mass), or their names.
     frames
         The links of whose frames the kinematics are wanted, in their order.
     frame_axes
         One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
-    time_step
-        The step in time (s) of all tasks, or None if each task has its own.
-    drives
-        The rotor inertia and the viscous friction that joints have.
-    parameters
-        The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
-        link that carries no other), :data:`INERTIAS` (all that move and have mass), or their names.
     """
 
     base: str = "fixed"
-    gravity: tuple[float, float, float] | str | None = None
+    _: KW_ONLY
     strict: bool = False
-    root: str | None = None
     joint_order: str = JOINT_ORDERS[0]
+    drives: Drives = NO_DRIVES
+    gravity: tuple[float, float, float] | str | None = None
+    root: str | None = None
+    time_step: float | None = None
+    parameters: Links = NO_LINKS
     frames: tuple[str, ...] = ()
     frame_axes: str = FRAME_AXES[0]
-    time_step: float | None = None
-    drives: Drives = NO_DRIVES
-    parameters: Links = NO_LINKS

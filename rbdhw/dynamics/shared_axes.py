@@ -18,18 +18,22 @@ from typing import cast
 
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import Wrench, in_body_axes
+from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip, Wrench, in_body_axes, newton_euler
 from rbdhw.robot.model import Body, Inertia, Joint, Placement, Robot
-from rbdhw.scalar import region
+from rbdhw.scalar import Scalar, region
 
 
 @dataclass(frozen=True)
-class Description:
+class Configuration:
     """A robot, the coordinates of its joints, and the external wrenches, as the algorithms take them."""
 
     robot: Robot
     coordinates: Sequence[Coordinate]
     fext: Mapping[int, Wrench]
+
+    def round_trip(self, v: Sequence[Scalar], a: Sequence[Scalar], base: Motion = STILL) -> RoundTrip:
+        """Return both passes of :func:`rbdhw.dynamics.rnea.newton_euler`."""
+        return newton_euler(self.robot, self.coordinates, v, a, base, self.fext)
 
 
 def can_share_axes(robot: Robot) -> tuple[bool, ...]:
@@ -41,14 +45,14 @@ def can_share_axes(robot: Robot) -> tuple[bool, ...]:
     return tuple(sharing)
 
 
-def share_axes(description: Description) -> Description:
+def share_axes(configuration: Configuration) -> Configuration:
     """Return a robot in a state with each body in the axes of its joint's frame where these can be shared."""
-    robot, fext = description.robot, dict(description.fext)
+    robot, fext = configuration.robot, dict(configuration.fext)
     bodies: list[Body] = []
     coordinates: list[Coordinate] = []
     turned: dict[int, Coordinate] = {}
     for i, shares in enumerate(can_share_axes(robot)):
-        body, q = robot.bodies[i], description.coordinates[i]
+        body, q = robot.bodies[i], configuration.coordinates[i]
         with region("shared_axes", i):
             if body.parent in turned:
                 q = _add_angles(turned[body.parent], q, body.joint.placement)
@@ -62,7 +66,7 @@ def share_axes(description: Description) -> Description:
                 q = Coordinate()
         bodies.append(body)
         coordinates.append(q)
-    return Description(replace(robot, bodies=tuple(bodies)), coordinates, fext)
+    return Configuration(replace(robot, bodies=tuple(bodies)), coordinates, fext)
 
 
 def _revolute(joint: Joint) -> bool:

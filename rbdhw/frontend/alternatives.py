@@ -26,7 +26,7 @@ class Algorithms:
     up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
     solved with the sparse factors. ``forward`` dynamics: a product with the inverse, propagated through
     articulated bodies, or by constraint forces with cyclic reduction or odd-even elimination. ``gradient`` of
-    forward dynamics: see :mod:`rbdhw.frontend.quantities`. ``second`` derivatives of inverse dynamics: by
+    forward dynamics: see :mod:`rbdhw.frontend.gradients`. ``second`` derivatives of inverse dynamics: by
     columns or by differentiating the graph
     (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
     derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.

@@ -9,21 +9,24 @@ All functions share one chain of computations. Each function enters and leaves i
     mass matrix -> inverse -> M^-1 (tau - C) -> fd  (m, minv leave on the way)
     - M^-1 d(tau) -> difd, dfd
 
-The quantities on this way are those of :mod:`rbdhw.frontend.quantities`.
+The quantities on this way are those of :mod:`rbdhw.frontend.inverse_dynamics`,
+:mod:`rbdhw.frontend.forward_dynamics` and :mod:`rbdhw.frontend.gradients`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
+from rbdhw.frontend.forward_dynamics import ForwardDynamics
+from rbdhw.frontend.gradients import Gradients
 from rbdhw.frontend.inputs import Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
+from rbdhw.frontend.inverse_dynamics import InverseDynamics
 from rbdhw.frontend.random_states import random_states
 from rbdhw.frontend.result_elements import Results, result_elements, travelling
 from rbdhw.frontend.second_order import (
@@ -33,6 +36,7 @@ from rbdhw.frontend.second_order import (
     force_tensors,
 )
 from rbdhw.frontend.second_quantities import SecondQuantities
+from rbdhw.frontend.setting import Setting
 from rbdhw.frontend.stage_step import StageStep
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
@@ -94,56 +98,76 @@ def record_stage(
 
     ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
     """
-    pipeline = _StagePipeline(recorder, robot, (function,), fext, algorithms)
-    pipeline.steady = steady
+    pipeline = _Pipeline(recorder, robot, (function,), fext, algorithms)
+    stage = StageStep(recorder, pipeline.robot, pipeline.task, pipeline.dynamics_at, steady)
+    pipeline.integrator = stage
     pipeline.record(function)
-    return pipeline.integrator
+    return stage
 
 
-class _Pipeline(SecondQuantities):
+class _Pipeline:
     """The results of all functions, as outputs."""
+
+    def __init__(
+        self,
+        recorder: Any,
+        robot: Robot,
+        functions: Sequence[str],
+        fext: Sequence[int],
+        algorithms: Algorithms,
+        task: Task | None = None,
+    ) -> None:
+        self._setting = Setting(recorder, robot, functions, fext, algorithms, task)
+        self.robot, self.task = self._setting.robot, self._setting.task
+        self._inverse_dynamics = InverseDynamics(self._setting)
+        self._forward_dynamics = ForwardDynamics(self._inverse_dynamics)
+        self._gradients = Gradients(self._forward_dynamics)
+        self._second = SecondQuantities(self._gradients)
+        self.integrator = Integrator(recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
         """Record the results of a function as outputs: its arrays, then its optional arrays."""
-        results = self._results(function)
+        recorder, results = self._setting.recorder, self._results(function)
         regular = FUNCTIONS[function].outputs
-        elements = list(result_elements(self._robot, function, regular, results))
+        elements = list(result_elements(self.robot, function, regular, results))
         first = ",".join("0" for _ in kind_of(regular[0], function).dimensions)
         placeholder = f"{function}.{regular[0]}[{first}]"  # keeps the function if all entries are zero
         with region("encode"):
             for name, entry in elements or [(placeholder, 0.0)]:
-                self.recorder.output(name, entry)
+                recorder.output(name, entry)
             for name, entry in result_elements(
-                self._robot, function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
+                self.robot, function, FUNCTIONS[function].optional_outputs, results[len(regular) :]
             ):
-                self.recorder.output(name, entry)
+                recorder.output(name, entry)
 
     def _results(self, function: str) -> tuple[Results, ...]:
+        inverse, forward, gradients = self._inverse_dynamics, self._forward_dynamics, self._gradients
         match function:
             case "id":
-                return (self._bias,)
+                return (inverse.bias,)
             case "fd":
-                return (self._coordinate_accelerations,)
+                return (forward.coordinate_accelerations,)
             case "m":
-                return (self._mass_matrix,)
+                return (forward.mass_matrix,)
             case "minv":
-                return (self._inverse,)
+                return (forward.inverse,)
             case "did":
-                halves = self._inverse_gradient(self._task_gradient)
-                return (*halves, self._bias, self._mass_matrix)
+                return (*gradients.completed(gradients.at_task), inverse.bias, forward.mass_matrix)
             case "difd":
-                return self._acceleration_gradient(self._task_gradient)
+                return gradients.of_accelerations(gradients.at_task)
             case "dfd":
-                halves = self._acceleration_gradient(self._forward_gradient)
-                return (*halves, self._inverse, self._coordinate_accelerations)
+                halves = gradients.of_accelerations(gradients.at_solution)
+                return (*halves, forward.inverse, forward.coordinate_accelerations)
             case "sid":
-                return force_tensors(self._state)
+                return force_tensors(self._second.state)
             case "sfd":
-                tensors = acceleration_tensors(self._state, self._forward)
-                held = self._task.held_base
+                tensors = acceleration_tensors(self._second.state, self._second.forward)
+                held = self.task.held_base
                 return tensors if held is None else tuple(map(held.clear_tensor, tensors))
             case "hid":
-                return force_hessian(self._state, self._contraction)
+                return force_hessian(self._second.state, self._second.contraction)
+            case "hfd":
+                return self._acceleration_hessian
             case "kin":
                 return self._kinematics
             case "step":
@@ -154,26 +178,25 @@ class _Pipeline(SecondQuantities):
                 return (self.integrator.runge_kutta(),)
             case "drk4":
                 return self.integrator.runge_kutta_derivatives()
-            case "hfd":
-                parts = acceleration_hessian(
-                    self._state, self._forward, self._contraction, self._task.lambda_a
-                )
-                held = self._task.held_base
-                return parts if held is None else tuple(map(held.clear_pairs, parts))
         raise ValueError(f"function {function}: has no recording")
 
-    # Kinematics
+    @property
+    def _acceleration_hessian(self) -> tuple[Results, ...]:
+        """The second derivatives of ``lambda . a``."""
+        second, held = self._second, self.task.held_base
+        parts = acceleration_hessian(second.state, second.forward, second.contraction, self.task.lambda_a)
+        return parts if held is None else tuple(map(held.clear_pairs, parts))
 
     @property
     def _kinematics(self) -> tuple[Results, ...]:
         """The results of all chosen frames."""
-        accelerations, base = self._coupling.spread(self._task.a), self._task.base_twists
-        in_world = self._robot.frame_axes == "world"
+        coupling, v, base = self._setting.coupling, self._setting.v, self.task.base_twists
+        accelerations, in_world = coupling.spread(self.task.a), self.robot.frame_axes == "world"
         frames = [
-            frame_motion(self._robot, frame, self._task.poses, self._v, accelerations, base, in_world)
-            for frame in chosen_frames(self._robot)
+            frame_motion(self.robot, frame, self.task.poses, v, accelerations, base, in_world)
+            for frame in chosen_frames(self.robot)
         ]
-        gather = self._coupling.gather
+        gather = coupling.gather
         return (
             [frame.placement for frame in frames],
             [list(map(gather, frame.jacobian)) for frame in frames],
@@ -184,34 +207,16 @@ class _Pipeline(SecondQuantities):
             [list(map(gather, frame.acceleration_by_velocity)) for frame in frames],
         )
 
-    # Steps in time
-
-    @cached_property
-    def integrator(self) -> Integrator:
-        """The steps of the task."""
-        return Integrator(self.recorder, self._robot, self._task, self._dynamics_at)
-
-    def _dynamics_at(self, task: Task) -> Dynamics:
+    def dynamics_at(self, task: Task) -> Dynamics:
         """Return forward dynamics at the state of a task, which may be a stage of a step."""
-        if task is not self._task:
-            stage = _Pipeline(self.recorder, self._robot, ("dfd",), (), self._algorithms, task)
-            return stage._dynamics_at(task)
+        if task is not self.task:
+            recorder, algorithms = self._setting.recorder, self._setting.algorithms
+            return _Pipeline(recorder, self.robot, ("dfd",), (), algorithms, task).dynamics_at(task)
 
         def slopes() -> Slopes:
-            by_position, by_velocity = self._acceleration_gradient(self._forward_gradient)
-            inverse = self._inverse_to_use
+            by_position, by_velocity = self._gradients.of_accelerations(self._gradients.at_solution)
+            inverse = self._forward_dynamics.inverse_to_use
             n = range(len(inverse))
             return Slopes(by_position, by_velocity, [[inverse[max(i, k)][min(i, k)] for k in n] for i in n])
 
-        return Dynamics(lambda: self._coordinate_accelerations, slopes)
-
-
-class _StagePipeline(_Pipeline):
-    """The results of a function of which one stage is recorded."""
-
-    steady: Collection[str] = ()
-
-    @cached_property
-    def integrator(self) -> StageStep:
-        """The stage."""
-        return StageStep(self.recorder, self._robot, self._task, self._dynamics_at, self.steady)
+        return Dynamics(lambda: self._forward_dynamics.coordinate_accelerations, slopes)

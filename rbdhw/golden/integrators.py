@@ -21,21 +21,21 @@ from rbdhw.robot.model import JointKind, Robot
 
 Tasks = Mapping[str, Array]
 
-ForwardDynamics = Callable[[Tasks], Array]
+Accelerations = Callable[[Tasks], Array]
 """The accelerations (N, nv) of tasks with ``q``, ``v``, ``tau`` and the external forces."""
 
 SMALL = 1e-2
 """Squares of angles below which functions of an angle are Taylor series; the first term left out is 1e-18."""
 
 
-def euler(robot: Robot, accelerations: ForwardDynamics, tasks: Tasks) -> Array:
+def euler(robot: Robot, accelerations: Accelerations, tasks: Tasks) -> Array:
     """Return the state (N, nq + nv) after a step of ``h`` by semi-implicit Euler."""
     h = tasks["h"][:, np.newaxis]
     v = tasks["v"] + h * accelerations(tasks)
     return np.hstack([integrate(robot, tasks["q"], h * v), v])
 
 
-def runge_kutta(robot: Robot, accelerations: ForwardDynamics, tasks: Tasks) -> Array:
+def runge_kutta(robot: Robot, accelerations: Accelerations, tasks: Tasks) -> Array:
     """Return the state (N, nq + nv) after a step of ``h`` by the Runge-Kutta method of four stages."""
     h, q, v = tasks["h"][:, np.newaxis], tasks["q"], tasks["v"]
     rates = [(v, accelerations(tasks))]

@@ -9,7 +9,7 @@ import pytest
 
 from rbdhw.dynamics.joint import coordinates
 from rbdhw.dynamics.rnea import rnea
-from rbdhw.dynamics.shared_axes import Description, can_share_axes, share_axes
+from rbdhw.dynamics.shared_axes import Configuration, can_share_axes, share_axes
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Placement
 from rbdhw.robot.urdf import load_urdf
@@ -52,7 +52,7 @@ def test_inverse_dynamics_is_the_same(turned):
     robot = with_parallel_joints(mechanism([JointKind.REVOLUTE] * 5, (BASE, 0, 1, 1, 3), 2, Z), turned)
     states = random_states(robot, 4, 3)
     q, v, a = (states[name].T for name in ("q", "v", "a"))
-    given = Description(robot, coordinates(robot, q), wrenches(states["fext"]))
+    given = Configuration(robot, coordinates(robot, q), wrenches(states["fext"]))
     moved = share_axes(given)
     assert moved.robot != robot
     expected = rnea(robot, given.coordinates, v, a, given.fext)
@@ -61,5 +61,5 @@ def test_inverse_dynamics_is_the_same(turned):
 
 def test_bodies_that_cannot_share_stay():
     robot = align_axes(mechanism([ONE_DOF[0], JointKind.SPHERICAL], (BASE, 0), 5))
-    given = Description(robot, coordinates(robot, random_states(robot, 1, 1)["q"].T), {})
+    given = Configuration(robot, coordinates(robot, random_states(robot, 1, 1)["q"].T), {})
     assert share_axes(given) == given

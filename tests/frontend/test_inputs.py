@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.forward_dynamics import LARGEST_BLOCK
 from rbdhw.frontend.inputs import shrink
-from rbdhw.frontend.quantities import LARGEST_BLOCK
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robot.reroot import reroot

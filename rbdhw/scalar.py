@@ -7,7 +7,7 @@ and 1.0 stay Python floats, so that a recording scalar can fold structural zeros
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,6 +20,16 @@ Scalar = Any
 def reciprocal(x: Scalar) -> Scalar:
     """Return ``1 / x``."""
     return x.reciprocal() if hasattr(x, "reciprocal") else 1.0 / x
+
+
+def is_zero(x: Scalar) -> bool:
+    """Return whether a number is zero whatever the inputs."""
+    return isinstance(x, float) and x == 0.0
+
+
+def inner_product(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+    """Return the sum of the products of two sequences, from the first on."""
+    return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)

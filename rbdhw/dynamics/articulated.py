@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.columns import Twist, add_twist, axis, in_child
+from rbdhw.dynamics.columns import axis, in_child
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import Wrench, along
+from rbdhw.dynamics.rnea import along
 from rbdhw.dynamics.rnea import backward as in_parent
 from rbdhw.dynamics.spatial import (
     Tensor,
+    Twist,
     Vector,
+    Wrench,
+    add_twist,
     carry,
     cross,
+    cross_tensor,
     dot,
     outer,
-    scale,
+    scale_twist,
     sum_of,
     transpose_tensor,
 )
@@ -101,7 +105,7 @@ def _gather(
 ) -> None:
     """Carry the wrench columns of a body to its parent."""
     for j, entry in row.items():
-        caused = scale_wrench(entry, eliminated.column)
+        caused = scale_twist(entry, eliminated.column)
         if j in own_wrenches:
             caused = add_twist(own_wrenches[j], caused)
         caused = in_parent(joint, q, caused)
@@ -155,7 +159,7 @@ def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
 def project(joint: Joint, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint, which without a rotor is zero about (or along) its axis."""
     moment, force = eliminated.column
-    share = scale_wrench(-1.0 * eliminated.factor, eliminated.column)
+    share = scale_twist(-1.0 * eliminated.factor, eliminated.column)
     rotational = sum_of(inertia.rotational, outer(share[0], moment))
     coupling = sum_of(inertia.coupling, outer(share[0], force))
     linear = sum_of(inertia.linear, outer(share[1], force))
@@ -183,17 +187,6 @@ def inertia_in_parent(joint: Joint, q: Coordinate, inertia: Articulated) -> Arti
         for tensor in (inertia.rotational, inertia.coupling, inertia.linear)
     )
     return Articulated(rotational, coupling, linear).shift_origin(joint.placement.translation)
-
-
-def scale_wrench(factor: Scalar, wrench: Wrench) -> Wrench:
-    """Return a wrench times a scalar."""
-    return scale(factor, wrench[0]), scale(factor, wrench[1])
-
-
-def cross_tensor(a: Vector, tensor: Tensor) -> Tensor:
-    """Return ``a x T``."""
-    x, y, z = (cross(a, column) for column in transpose_tensor(tensor))
-    return transpose_tensor((x, y, z))
 
 
 def cross_rows(tensor: Tensor, a: Vector) -> Tensor:

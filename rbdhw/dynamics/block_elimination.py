@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.scalar import Scalar, reciprocal, region
+from rbdhw.scalar import Scalar, inner_product, reciprocal, region
 
 Rows = list[list[Scalar]]
 
@@ -37,7 +37,9 @@ class Pivot:
         """Return the node's unknowns from those of its neighbours."""
         unknowns = list(self.right)
         for neighbour, block in self.blocks.items():
-            unknowns = [x - _dot(row, known[neighbour]) for x, row in zip(unknowns, block, strict=True)]
+            unknowns = [
+                x - inner_product(row, known[neighbour]) for x, row in zip(unknowns, block, strict=True)
+            ]
         unknowns = [x * factor for x, factor in zip(unknowns, self.factors, strict=True)]
         for i in reversed(range(len(unknowns))):
             for j in range(i + 1, len(unknowns)):
@@ -144,13 +146,13 @@ class BlockSystem:
             scaled = [[x * factor for x in row] for row, factor in zip(block, pivot.factors, strict=True)]
             columns = [list(column) for column in zip(*scaled, strict=True)]
             for a, column in enumerate(columns):
-                self._right[j][a] = self._right[j][a] - _dot(column, pivot.right)
+                self._right[j][a] = self._right[j][a] - inner_product(column, pivot.right)
             for k, other in pivot.blocks.items():
                 if k > j:
                     continue
                 rows = list(zip(*other, strict=True))
                 change = [
-                    [_dot(column, row) for row in (rows[: a + 1] if k == j else rows)]
+                    [inner_product(column, row) for row in (rows[: a + 1] if k == j else rows)]
                     for a, column in enumerate(columns)
                 ]
                 if k == j:
@@ -208,10 +210,6 @@ def _forward(lower: Rows, right: list[Scalar]) -> list[Scalar]:
         for j in range(i):
             solution[i] = solution[i] - lower[i][j] * solution[j]
     return solution
-
-
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
 
 def _minus(block: Rows, change: Rows) -> Rows:

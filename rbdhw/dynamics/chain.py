@@ -14,33 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rbdhw.dynamics.articulated import (
-    Articulated,
-    Eliminated,
-    inertia_in_parent,
-    rigid,
-    scale_wrench,
-    without_z,
-)
-from rbdhw.dynamics.columns import Twist, add_twist, in_child
+from rbdhw.dynamics.articulated import Articulated, Eliminated, inertia_in_parent, rigid, without_z
+from rbdhw.dynamics.columns import in_child
 from rbdhw.dynamics.inertia import LoadedInertia
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import (
-    Motion,
-    Wrench,
-    backward,
-    carry_into,
-    inertial_wrench,
-    join,
-    relative_acceleration,
-)
+from rbdhw.dynamics.rnea import Motion, backward, carry_into, inertial_wrench, join, relative_acceleration
 from rbdhw.dynamics.spatial import (
     ZERO,
+    Twist,
     Vector,
+    Wrench,
     add,
+    add_twist,
     dot,
     multiply,
     outer,
+    scale_twist,
     sum_of,
     transpose,
     transpose_tensor,
@@ -140,7 +129,7 @@ def gather(
     total = add_twist(wrench, beyond[1])
     eliminated = _eliminate(link, inertia)
     left = force - link.along(total)
-    caused = add_twist(total, scale_wrench(eliminated.factor * left, eliminated.column))
+    caused = add_twist(total, scale_twist(eliminated.factor * left, eliminated.column))
     seen = _project(link, inertia, eliminated)
     return Gathered(
         inertia_in_parent(link.joint, q, seen),
@@ -175,7 +164,7 @@ def _choose(link: Link, turning: Vector, sliding: Vector) -> Vector:
 
 def _project(link: Link, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint: zero about (or along) its axis, unless it has a rotor."""
-    share = scale_wrench(-1.0 * eliminated.factor, eliminated.column)
+    share = scale_twist(-1.0 * eliminated.factor, eliminated.column)
     moment, force = eliminated.column
     seen = Articulated(
         sum_of(inertia.rotational, outer(share[0], moment)),

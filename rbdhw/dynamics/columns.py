@@ -12,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import Wrench, along, without_external
+from rbdhw.dynamics.rnea import along, without_external
 from rbdhw.dynamics.rnea import backward as in_parent
 from rbdhw.dynamics.spatial import (
     ZERO,
-    Vector,
+    Twist,
+    Wrench,
     add,
+    add_twist,
     apply,
     cross,
+    cross_twist,
+    cross_wrench,
     multiply,
     scale,
     subtract,
@@ -27,9 +31,6 @@ from rbdhw.dynamics.spatial import (
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, region
-
-Twist = tuple[Vector, Vector]
-"""Angular and linear part of a velocity or acceleration at the frame's origin."""
 
 Column = dict[int, Twist]
 """A twist or wrench for each coordinate; missing entries are zero."""
@@ -62,7 +63,7 @@ def column_derivatives(
             above = rest if body.parent == BASE else motions[body.parent]
             carried = (in_child(body.joint, q[i], above[0]), in_child(body.joint, q[i], above[1]))
             velocity = add_twist(carried[0], axis(body.joint, v[i]))
-            coriolis = twist_rate(velocity, axis(body.joint, v[i]))
+            coriolis = cross_twist(velocity, axis(body.joint, v[i]))
             acceleration = add_twist(carried[1], axis(body.joint, a[i]), coriolis)
             motions.append((velocity, acceleration))
             momentum = momentum_of(body.inertia, velocity)
@@ -98,12 +99,12 @@ class _Differentiated:
         body = self._robot.bodies[i]
         rate, unit = axis(body.joint, self._v[i]), axis(body.joint, 1.0)
         velocities = self._carry(i, self._velocities)
-        velocities[i] = twist_rate(carried[0], unit) if self._by_position else unit
+        velocities[i] = cross_twist(carried[0], unit) if self._by_position else unit
         accelerations = self._carry(i, self._accelerations)
-        accelerations[i] = twist_rate(carried[1] if self._by_position else velocity, unit)
+        accelerations[i] = cross_twist(carried[1] if self._by_position else velocity, unit)
         wrenches: Column = {}
         for j, change in velocities.items():
-            accelerations[j] = add_twist(accelerations[j], twist_rate(change, rate))
+            accelerations[j] = add_twist(accelerations[j], cross_twist(change, rate))
             wrenches[j] = add_twist(
                 momentum_of(body.inertia, accelerations[j]),
                 cross_wrench(change, momentum),
@@ -149,16 +150,6 @@ def axis(joint: Joint, rate: Scalar) -> Twist:
     return (along_z, ZERO) if joint.kind.rotates else (ZERO, along_z)
 
 
-def twist_rate(twist: Twist, other: Twist) -> Twist:
-    """Return the cross product of two motions."""
-    return cross(twist[0], other[0]), add(cross(twist[0], other[1]), cross(twist[1], other[0]))
-
-
-def cross_wrench(twist: Twist, wrench: Wrench) -> Wrench:
-    """Return the cross product of a motion and a force."""
-    return add(cross(twist[0], wrench[0]), cross(twist[1], wrench[1])), cross(twist[0], wrench[1])
-
-
 def momentum_of(inertia: Inertia, twist: Twist) -> Wrench:
     """Return a body's inertia times a twist."""
     xx, xy, xz, yy, yz, zz = inertia.rotational
@@ -167,8 +158,3 @@ def momentum_of(inertia: Inertia, twist: Twist) -> Wrench:
         apply(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), angular), cross(inertia.first_moment, linear)
     )
     return moment, add(scale(inertia.mass, linear), cross(angular, inertia.first_moment))
-
-
-def add_twist(first: Twist, *others: Twist) -> Twist:
-    """Return the sum of twists or wrenches, added left to right."""
-    return add(first[0], *(x[0] for x in others)), add(first[1], *(x[1] for x in others))

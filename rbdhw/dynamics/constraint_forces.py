@@ -19,24 +19,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.dynamics.block_elimination import BlockSystem, Pair, Rows
-from rbdhw.dynamics.columns import Twist, add_twist, in_child
+from rbdhw.dynamics.columns import in_child
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.rnea import (
     STILL,
     Motion,
     RoundTrip,
-    Wrench,
     inertial_wrench,
     make_motion,
     motion_of,
     without_external,
 )
 from rbdhw.dynamics.rnea import backward as in_parent
-from rbdhw.dynamics.spatial import ZERO, Tensor, add, cross, subtract, transpose_tensor
+from rbdhw.dynamics.spatial import (
+    ZERO,
+    Tensor,
+    Twist,
+    Wrench,
+    add,
+    add_twist,
+    cross,
+    subtract,
+    transpose_tensor,
+)
 from rbdhw.dynamics.velocity_scan import segment_velocities
 from rbdhw.robot.model import BASE, Inertia, Joint, Placement, Robot
 from rbdhw.robot.spatial import rotational_matrix
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, inner_product, region
 
 Array = NDArray[np.float64]
 
@@ -278,7 +287,7 @@ def _times(matrix: Array, six: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _dot(row: Array, six: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(row.tolist(), six, strict=True)), 0.0)
+    return inner_product(row.tolist(), six)
 
 
 def _through(q: Coordinate, twist: list[Scalar]) -> list[Scalar]:

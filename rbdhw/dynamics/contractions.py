@@ -11,12 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rbdhw.dynamics.composite import Composite, composite_in_motion, composites, in_parent
-from rbdhw.dynamics.derivatives import (
-    ZERO_TWIST,
-    JointFrame,
-    joint_frames,
-    moment_in_parent,
-)
+from rbdhw.dynamics.derivatives import JointFrame, joint_frames, moment_in_parent
 from rbdhw.dynamics.joint import Coordinate, dofs, rates
 from rbdhw.dynamics.rnea import STILL, RoundTrip
 from rbdhw.dynamics.second_columns import (
@@ -32,6 +27,7 @@ from rbdhw.dynamics.second_columns import (
 )
 from rbdhw.dynamics.spatial import (
     ZERO,
+    ZERO_TWIST,
     Vector,
     add,
     outer,

@@ -24,30 +24,30 @@ from dataclasses import dataclass
 
 from rbdhw.dynamics.composite import Composite, composites, composites_at_rest, origin_velocity
 from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs, rates
-from rbdhw.dynamics.rnea import Motion, RoundTrip, Wrench, along
+from rbdhw.dynamics.rnea import Motion, RoundTrip, along
 from rbdhw.dynamics.rnea import backward as in_parent_wrench
 from rbdhw.dynamics.spatial import (
     UNIT,
     ZERO,
+    ZERO_TWIST,
     Tensor,
+    Twist,
     Vector,
+    Wrench,
     add,
+    add_twist,
     cross,
     dot,
     multiply,
     scale,
     subtract,
+    transpose_tensor,
 )
 from rbdhw.robot.model import BASE, Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
 """Rows of scalars; an entry is 0.0 if neither degree of freedom is an ancestor of the other."""
-
-Twist = tuple[Vector, Vector]
-"""An angular and a linear part in a body's axes, at its origin."""
-
-ZERO_TWIST: Twist = (ZERO, ZERO)
 
 
 @dataclass(frozen=True)
@@ -249,10 +249,10 @@ def own_columns(axis: Axis, body: Composite) -> Columns:
     turns, k = axis.direction
     unit = UNIT[k]
     accelerated, both = momentum_of(body, axis.second), momentum_of(body, axis.both)
-    by_position = _plus(coriolis_of(body, axis.rate[0]), accelerated)
+    by_position = add_twist(coriolis_of(body, axis.rate[0]), accelerated)
     if turns:
-        by_velocity = _plus(coriolis_of(body, unit), both)
-        moment = scale(2.0, about_axis(_mirror(body.gyration), unit))
+        by_velocity = add_twist(coriolis_of(body, unit), both)
+        moment = scale(2.0, about_axis(transpose_tensor(body.gyration), unit))
     else:
         by_velocity, moment = both, scale(2.0, cross(body.momentum, unit))
     return Columns(momentum_column(axis.direction, body), by_position, by_velocity, moment)
@@ -262,15 +262,6 @@ def coriolis_of(body: Composite, angular: Vector) -> Wrench:
     """Return ``2B`` times a motion with this angular part; the linear part has no effect."""
     doubled = scale(2.0, angular)
     return about_axis(body.gyration, doubled), cross(doubled, body.momentum)
-
-
-def _plus(first: Wrench, second: Wrench) -> Wrench:
-    return add(first[0], second[0]), add(first[1], second[1])
-
-
-def _mirror(tensor: Tensor) -> Tensor:
-    x, y, z = zip(*tensor, strict=True)
-    return x, y, z
 
 
 def about_axis(tensor: Tensor, a: Vector) -> Vector:

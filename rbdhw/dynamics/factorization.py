@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.pivots import ROOT, Group, awaited_bodies, elimination_parents, groups
-from rbdhw.scalar import Scalar, reciprocal, region
+from rbdhw.scalar import Scalar, inner_product, reciprocal, region
 
 Rows = list[list[Scalar]]
 
@@ -197,9 +197,9 @@ class _Elimination:
             for a, i in enumerate(above):
                 for j in above[a:]:
                     if i in early and j in early:
-                        change = _dot(early[i], coupling[j]) * factor
+                        change = inner_product(early[i], coupling[j]) * factor
                     else:
-                        change = _dot(rows[i], coupling[j])
+                        change = inner_product(rows[i], coupling[j])
                     self._set(i, j, self._entry(i, j) - change)
             self._blocks.append(Block(members, above, pivot.adjugate, factor, _by_member(members, rows)))
 
@@ -210,7 +210,10 @@ class _Elimination:
             pivot = _pivot(self._within(first))
             early = {i: _product(coupling[i], pivot.adjugate) for i in last}
             rest = [
-                [self._entry(i, j) * pivot.determinant - _dot(early[i], coupling[j]) for j in last[: k + 1]]
+                [
+                    self._entry(i, j) * pivot.determinant - inner_product(early[i], coupling[j])
+                    for j in last[: k + 1]
+                ]
                 for k, i in enumerate(last)
             ]
             scaled = _pivot(rest)
@@ -258,13 +261,9 @@ def _pivot(lower: Rows) -> Pivot:
             raise ValueError(f"block: has {len(lower)} rows; expected one to three")
 
 
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
-
-
 def _product(vector: Sequence[Scalar], matrix: Rows) -> list[Scalar]:
     """Return a row vector times a symmetric matrix."""
-    return [_dot(vector, column) for column in matrix]
+    return [inner_product(vector, column) for column in matrix]
 
 
 def _by_member(members: Group, rows: Mapping[int, list[Scalar]]) -> Rows:

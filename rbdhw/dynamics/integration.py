@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from rbdhw.dynamics.spatial import Vector, add, cross, dot, scale
 from rbdhw.robot.model import JointKind
-from rbdhw.scalar import Scalar
+from rbdhw.scalar import Scalar, inner_product
 
 LARGEST_ANGLE = 1.0
 """The largest angle (rad) by which a rotation may change in a step."""
@@ -79,9 +79,7 @@ def displacement_derivatives(kind: JointKind, d: Sequence[Scalar]) -> tuple[Matr
 def multiply(left: Matrix, right: Matrix) -> Matrix:
     """Return the product of two matrices."""
     columns = list(zip(*right, strict=True))
-    return [
-        [sum((x * y for x, y in zip(row, column, strict=True)), 0.0) for column in columns] for row in left
-    ]
+    return [[inner_product(row, column) for column in columns] for row in left]
 
 
 def _pose(linear: Vector, phi: Vector) -> tuple[Matrix, Matrix]:

@@ -22,18 +22,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.derivatives import ZERO_TWIST, Twist
 from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs
 from rbdhw.dynamics.spatial import (
     UNIT,
     ZERO,
+    ZERO_TWIST,
     Tensor,
+    Twist,
     Vector,
     add,
+    add_twist,
     apply,
     cross,
+    cross_twist,
     multiply,
     scale,
+    scale_twist,
     transpose,
     transpose_tensor,
 )
@@ -94,7 +98,7 @@ class _Link:
     @property
     def motion(self) -> tuple[Twist, Twist]:
         """Velocity and acceleration of the body."""
-        return _sum(self.above[0], self.share[0]), _sum(self.above[1], self.share[1])
+        return add_twist(self.above[0], self.share[0]), add_twist(self.above[1], self.share[1])
 
 
 def frame_motion(
@@ -200,10 +204,10 @@ def _links(
             v, a = (quantity[spans[i]] for quantity in rates)
             above = _moved(velocity, offsets[i]), _moved(acceleration, offsets[i])
             joint_axes = [_axis(axes[i].body, direction) for direction in directions(robot.bodies[i].joint)]
-            turned = [_cross(above[0], axis) for axis in joint_axes]
+            turned = [cross_twist(above[0], axis) for axis in joint_axes]
             share = (
-                _sum(*map(_scaled, v, joint_axes)),
-                _sum(*map(_scaled, a, joint_axes), *map(_scaled, v, turned)),
+                add_twist(*map(scale_twist, v, joint_axes)),
+                add_twist(*map(scale_twist, a, joint_axes), *map(scale_twist, v, turned)),
             )
             links[i] = _Link(spans[i], offsets[i], joint_axes, turned, above, share)
             velocity, acceleration = links[i].motion
@@ -224,15 +228,15 @@ def _columns(
     for i in reversed(way):
         with region("frame", i):
             link = links[i]
-            past = _sum(beyond[0], link.share[0]), _sum(beyond[1], link.share[1])
+            past = add_twist(beyond[0], link.share[0]), add_twist(beyond[1], link.share[1])
             for k, axis, rate in zip(range(n)[link.dofs], link.axes, link.rates, strict=True):
                 if in_world:
-                    moved = _cross(axis, past[0])
-                    bent = _sum(_cross(axis, past[1]), _cross(rate, past[0]))
+                    moved = cross_twist(axis, past[0])
+                    bent = add_twist(cross_twist(axis, past[1]), cross_twist(rate, past[0]))
                 else:
                     moved = rate
-                    bent = _sum(_cross(link.above[1], axis), _cross(rate, past[0]))
-                pushed = _sum(rate, _cross(axis, beyond[0]))
+                    bent = add_twist(cross_twist(link.above[1], axis), cross_twist(rate, past[0]))
+                pushed = add_twist(rate, cross_twist(axis, beyond[0]))
                 for matrix, twist in zip(matrices, (axis, moved, bent, pushed), strict=True):
                     for row, entry in zip(matrix, _row(_moved(twist, reaches[i])), strict=True):
                         row[k] = entry
@@ -290,19 +294,6 @@ def _axis(rows: Tensor, direction: Direction) -> Twist:
 def _moved(twist: Twist, by: Vector) -> Twist:
     """Return a twist at a point moved by a vector."""
     return twist[0], add(twist[1], cross(twist[0], by))
-
-
-def _cross(one: Twist, other: Twist) -> Twist:
-    """Return the cross product of two motions."""
-    return cross(one[0], other[0]), add(cross(one[0], other[1]), cross(one[1], other[0]))
-
-
-def _scaled(factor: Scalar, twist: Twist) -> Twist:
-    return scale(factor, twist[0]), scale(factor, twist[1])
-
-
-def _sum(*twists: Twist) -> Twist:
-    return add(*(angular for angular, _ in twists)), add(*(linear for _, linear in twists))
 
 
 def _row(twist: Twist) -> list[Scalar]:

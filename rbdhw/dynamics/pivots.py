@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from rbdhw.scalar import Scalar
+from rbdhw.scalar import Scalar, is_zero
 
 ROOT = -1
 
@@ -44,7 +44,7 @@ def elimination_parents(matrix: Sequence[Sequence[Scalar]]) -> list[int]:
     matrix
         Rows of a symmetric matrix; entries [i][j] with j < i are read.
     """
-    coupled = [{j for j, entry in enumerate(row[:i]) if not _vanishes(entry)} for i, row in enumerate(matrix)]
+    coupled = [{j for j, entry in enumerate(row[:i]) if not is_zero(entry)} for i, row in enumerate(matrix)]
     parents = []
     for above in reversed(coupled):
         parent = max(above, default=ROOT)
@@ -52,10 +52,6 @@ def elimination_parents(matrix: Sequence[Sequence[Scalar]]) -> list[int]:
         if parent != ROOT:
             coupled[parent] |= above - {parent}
     return parents[::-1]
-
-
-def _vanishes(entry: Scalar) -> bool:
-    return isinstance(entry, float) and entry == 0.0
 
 
 def groups(

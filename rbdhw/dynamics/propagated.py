@@ -10,19 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbdhw.dynamics.articulated import (
-    Eliminated,
-    eliminate,
-    inertia_in_parent,
-    project,
-    rigid,
-    scale_wrench,
-)
-from rbdhw.dynamics.columns import Twist, add_twist, axis, in_child
+from rbdhw.dynamics.articulated import Eliminated, eliminate, inertia_in_parent, project, rigid
+from rbdhw.dynamics.columns import axis, in_child
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import Wrench, along
+from rbdhw.dynamics.rnea import along
 from rbdhw.dynamics.rnea import backward as in_parent
-from rbdhw.dynamics.spatial import dot
+from rbdhw.dynamics.spatial import Twist, Wrench, add_twist, dot, scale_twist
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.scalar import Scalar, region
 
@@ -62,7 +55,7 @@ def _gather(
                 continue
             inertia = project(body.joint, inertias[i], eliminated)
             inertias[body.parent] += inertia_in_parent(body.joint, q[i], inertia)
-            caused = scale_wrench(eliminated.factor * force, eliminated.column)
+            caused = scale_twist(eliminated.factor * force, eliminated.column)
             if i in wrenches:
                 caused = add_twist(wrenches[i], caused)
             caused = in_parent(body.joint, q[i], caused)

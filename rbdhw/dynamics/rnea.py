@@ -17,6 +17,7 @@ from rbdhw.dynamics.joint import Coordinate, directions, dofs, rates
 from rbdhw.dynamics.spatial import (
     ZERO,
     Vector,
+    Wrench,
     add,
     cross,
     multiply,
@@ -26,9 +27,6 @@ from rbdhw.dynamics.spatial import (
 )
 from rbdhw.robot.model import BASE, Inertia, Joint, JointKind, Matrix3, Placement, Robot
 from rbdhw.scalar import Scalar, label, region
-
-Wrench = tuple[Vector, Vector]
-"""Moment and force."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ from rbdhw.dynamics.derivatives import (
     Columns,
     JointFrame,
     Matrix,
-    Twist,
     about_axis,
     momentum_of,
     own_columns,
@@ -43,13 +42,14 @@ from rbdhw.dynamics.derivatives import (
     with_turned_wrench,
 )
 from rbdhw.dynamics.joint import Coordinate, Direction, dofs
-from rbdhw.dynamics.rnea import Wrench
 from rbdhw.dynamics.rnea import backward as in_parent_wrench
 from rbdhw.dynamics.spatial import (
     UNIT,
     ZERO,
     Tensor,
+    Twist,
     Vector,
+    Wrench,
     add,
     cross,
     dot,

@@ -19,16 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.composite import Composite, composites
-from rbdhw.dynamics.derivatives import (
-    ZERO_TWIST,
-    Axis,
-    Columns,
-    Twist,
-    joint_frames,
-    moment_in_parent,
-    momentum_of,
-    own_columns,
-)
+from rbdhw.dynamics.derivatives import Axis, Columns, joint_frames, moment_in_parent, momentum_of, own_columns
 from rbdhw.dynamics.joint import Coordinate, Direction, dofs
 from rbdhw.dynamics.rnea import RoundTrip
 from rbdhw.dynamics.second_columns import (
@@ -47,11 +38,13 @@ from rbdhw.dynamics.second_columns import (
 from rbdhw.dynamics.spatial import (
     UNIT,
     ZERO,
-    Tensor,
+    ZERO_TWIST,
+    Twist,
     Vector,
     add,
     carry,
     cross,
+    cross_tensor,
     multiply,
     outer,
     scale,
@@ -199,12 +192,12 @@ def _changes(axis: Axis, body: Composite) -> Changes:
         ZERO,
         (ZERO, ZERO, ZERO),
         add(cross(angular, body.first), scale(body.mass, linear)),
-        sum_of(_turn_rows(angular, body.second), outer(linear, body.first)),
+        sum_of(cross_tensor(angular, body.second), outer(linear, body.first)),
     )
     if turns:
-        second = _turn_rows(unit, body.second)
-        gyration = _turn_rows(unit, body.gyration)
-        columns = transpose_tensor(_turn_rows(unit, transpose_tensor(body.gyration)))
+        second = cross_tensor(unit, body.second)
+        gyration = cross_tensor(unit, body.gyration)
+        columns = transpose_tensor(cross_tensor(unit, transpose_tensor(body.gyration)))
         turned = Composite(
             0.0,
             cross(unit, body.first),
@@ -228,16 +221,10 @@ def moved_along(direction: Direction, body: Composite) -> Composite:
     """Return momentum and gyration of a composite that moves along an axis as one."""
     turns, k = direction
     if turns:
-        momentum, gyration = cross(UNIT[k], body.first), _turn_rows(UNIT[k], body.second)
+        momentum, gyration = cross(UNIT[k], body.first), cross_tensor(UNIT[k], body.second)
     else:
         momentum, gyration = scale(body.mass, UNIT[k]), outer(UNIT[k], body.first)
     return Composite(0.0, ZERO, (ZERO, ZERO, ZERO), momentum, gyration)
-
-
-def _turn_rows(axis: Vector, tensor: Tensor) -> Tensor:
-    """Return the tensor of the cross products of ``axis`` with each column of a tensor."""
-    x, y, z = (cross(axis, column) for column in transpose_tensor(tensor))
-    return transpose_tensor((x, y, z))
 
 
 def _virtual_in_parent(joint: Joint, q: Coordinate, virtual: Composite) -> Composite:

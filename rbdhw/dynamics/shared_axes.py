@@ -18,7 +18,8 @@ from typing import cast
 
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip, Wrench, in_body_axes, newton_euler
+from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip, in_body_axes, newton_euler
+from rbdhw.dynamics.spatial import Wrench
 from rbdhw.robot.model import Body, Inertia, Joint, Placement, Robot
 from rbdhw.scalar import Scalar, region
 

@@ -1,4 +1,4 @@
-"""Algebra of 3-vectors over any scalar type, and rotations about the z axis.
+"""Algebra of 3-vectors and of pairs of them over any scalar type, and rotations about the z axis.
 
 Vectors are tuples of three scalars, and tensors are tuples of three rows. Constant matrices hold floats.
 """
@@ -13,10 +13,18 @@ Vector = tuple[Scalar, Scalar, Scalar]
 Tensor = tuple[Vector, Vector, Vector]
 """Rows of a 3x3 tensor."""
 
+Twist = tuple[Vector, Vector]
+"""Angular and linear part of a velocity or acceleration, in a body's axes at its origin."""
+
+Wrench = tuple[Vector, Vector]
+"""Moment and force."""
+
 ZERO: Vector3 = (0.0, 0.0, 0.0)
 
 UNIT: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 """The three unit vectors."""
+
+ZERO_TWIST: Twist = (ZERO, ZERO)
 
 
 def add(*vectors: Vector) -> Vector:
@@ -95,6 +103,12 @@ def transpose_tensor(tensor: Tensor) -> Tensor:
     return x, y, z
 
 
+def cross_tensor(a: Vector, tensor: Tensor) -> Tensor:
+    """Return ``a x T``."""
+    x, y, z = (cross(a, column) for column in transpose_tensor(tensor))
+    return transpose_tensor((x, y, z))
+
+
 def carry(rotation: Matrix3, tensor: Tensor) -> Tensor:
     """Return ``R T R^T``: a tensor in the axes into which the constant rotation transforms."""
     x, y, z = (multiply(rotation, row) for row in tensor)
@@ -131,3 +145,23 @@ def tensor_out_of_rotated(cos: Scalar, sin: Scalar, tensor: Tensor) -> Tensor:
         (symmetric - skew, mean - turned, yz),
         (zx, zy, zz),
     )
+
+
+def add_twist(first: Twist, *others: Twist) -> Twist:
+    """Return the sum of twists or wrenches, added left to right."""
+    return add(first[0], *(x[0] for x in others)), add(first[1], *(x[1] for x in others))
+
+
+def scale_twist(factor: Scalar, twist: Twist) -> Twist:
+    """Return a twist or a wrench times a scalar."""
+    return scale(factor, twist[0]), scale(factor, twist[1])
+
+
+def cross_twist(twist: Twist, other: Twist) -> Twist:
+    """Return the cross product of two motions."""
+    return cross(twist[0], other[0]), add(cross(twist[0], other[1]), cross(twist[1], other[0]))
+
+
+def cross_wrench(twist: Twist, wrench: Wrench) -> Wrench:
+    """Return the cross product of a motion and a force."""
+    return add(cross(twist[0], wrench[0]), cross(twist[1], wrench[1])), cross(twist[0], wrench[1])

@@ -13,11 +13,10 @@ from typing import Any, cast
 
 from rbdhw.dynamics.articulated import Articulated
 from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
-from rbdhw.dynamics.columns import add_twist
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, turns
-from rbdhw.dynamics.rnea import Wrench, make_motion
-from rbdhw.dynamics.spatial import ZERO, Tensor, Vector, multiply, subtract, transpose
+from rbdhw.dynamics.rnea import make_motion
+from rbdhw.dynamics.spatial import ZERO, Tensor, Vector, Wrench, add_twist, multiply, subtract, transpose
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms, is_plain

@@ -28,7 +28,7 @@ from rbdhw.graph.graph import Edge, Op
 from rbdhw.graph.trace import Signal
 from rbdhw.passes.differentiate import derivatives, gradient
 from rbdhw.robot.model import Joint, JointKind, Robot
-from rbdhw.scalar import Scalar, current_region, region
+from rbdhw.scalar import Scalar, current_region, inner_product, region
 
 Seeds = dict[int, Scalar]
 """The derivatives of nodes along a direction."""
@@ -51,7 +51,7 @@ def contraction(state: State, multipliers: Sequence[Scalar]) -> SecondDerivative
     along = _Directions(state, multipliers)
     with region("second"):
         forces = joint_forces(state.robot, state.trip)
-        total = sum((x * y for x, y in zip(multipliers, forces, strict=True)), 0.0)
+        total = inner_product(multipliers, forces)
     slopes = along.slopes(total)
     n = state.robot.nv
     by_position, by_velocity, momentum = slopes[:n], slopes[n : 2 * n], slopes[2 * n :]
@@ -155,8 +155,8 @@ class _Directions:
         """Return the derivatives of a value by all positions, then velocities, then accelerations."""
         every = [*self._position, *self._velocity, *self._acceleration]
         edges = [self._edges(seeds) for seeds in every]
-        derivatives = gradient(self._builder, self._edge(value), edges, self._fixed)
-        return [self._scalar(edge) for edge in derivatives]
+        slopes = gradient(self._builder, self._edge(value), edges, self._fixed)
+        return [self._scalar(edge) for edge in slopes]
 
     def _derivatives(self, values: Sequence[Scalar], seeds: Seeds) -> list[Scalar]:
         edges = [self._edge(value) for value in values]

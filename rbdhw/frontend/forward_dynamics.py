@@ -13,10 +13,9 @@ from rbdhw.dynamics.propagated import propagate
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES
 from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
-from rbdhw.frontend.result_elements import is_zero
 from rbdhw.frontend.setting import Vector
 from rbdhw.graph.trace import Signal
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, inner_product, is_zero, region
 
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 """The most degrees of freedom that each factorisation eliminates together."""
@@ -97,7 +96,7 @@ class ForwardDynamics:
         for i in range(len(vector)):
             with region("inverse_product", i):
                 row = [inverse[max(i, k)][min(i, k)] for k in range(len(vector))]
-                product.append(sum((x * y for x, y in zip(row, vector, strict=True)), 0.0))
+                product.append(inner_product(row, vector))
         return product
 
     @cached_property

@@ -80,7 +80,7 @@ def record(
     recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
 ) -> None:
     """Record the functions with a recorder that has the methods of :class:`rbdhw.graph.trace.Recorder`."""
-    pipeline = _Pipeline(recorder, robot, functions, fext, algorithms)
+    pipeline = _Pipeline(Setting(recorder, robot, functions, fext, algorithms))
     for function in FUNCTIONS:
         if function in functions:
             pipeline.record(function)
@@ -98,7 +98,7 @@ def record_stage(
 
     ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
     """
-    pipeline = _Pipeline(recorder, robot, (function,), fext, algorithms)
+    pipeline = _Pipeline(Setting(recorder, robot, (function,), fext, algorithms))
     stage = StageStep(recorder, pipeline.robot, pipeline.task, pipeline.dynamics_at, steady)
     pipeline.integrator = stage
     pipeline.record(function)
@@ -108,22 +108,13 @@ def record_stage(
 class _Pipeline:
     """The results of all functions, as outputs."""
 
-    def __init__(
-        self,
-        recorder: Any,
-        robot: Robot,
-        functions: Sequence[str],
-        fext: Sequence[int],
-        algorithms: Algorithms,
-        task: Task | None = None,
-    ) -> None:
-        self._setting = Setting(recorder, robot, functions, fext, algorithms, task)
-        self.robot, self.task = self._setting.robot, self._setting.task
-        self._inverse_dynamics = InverseDynamics(self._setting)
+    def __init__(self, setting: Setting) -> None:
+        self._setting, self.robot, self.task = setting, setting.robot, setting.task
+        self._inverse_dynamics = InverseDynamics(setting)
         self._forward_dynamics = ForwardDynamics(self._inverse_dynamics)
         self._gradients = Gradients(self._forward_dynamics)
         self._second = SecondQuantities(self._gradients)
-        self.integrator = Integrator(recorder, self.robot, self.task, self.dynamics_at)
+        self.integrator = Integrator(setting.recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
         """Record the results of a function as outputs: its arrays, then its optional arrays."""
@@ -211,7 +202,8 @@ class _Pipeline:
         """Return forward dynamics at the state of a task, which may be a stage of a step."""
         if task is not self.task:
             recorder, algorithms = self._setting.recorder, self._setting.algorithms
-            return _Pipeline(recorder, self.robot, ("dfd",), (), algorithms, task).dynamics_at(task)
+            stage = Setting(recorder, self.robot, ("dfd",), (), algorithms, task)
+            return _Pipeline(stage).dynamics_at(task)
 
         def slopes() -> Slopes:
             by_position, by_velocity = self._gradients.of_accelerations(self._gradients.at_solution)

@@ -12,9 +12,8 @@ from typing import Any
 
 from rbdhw.dynamics.factorization import Factors, Settle
 from rbdhw.dynamics.floating_base import FloatingBody
-from rbdhw.frontend.result_elements import is_zero
 from rbdhw.graph.trace import Signal
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, is_zero, region
 
 BASE_DOFS = range(6)
 """The degrees of freedom of the base."""

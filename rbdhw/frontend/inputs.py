@@ -17,12 +17,23 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
-from rbdhw.dynamics.derivatives import ZERO_TWIST, Twist
 from rbdhw.dynamics.floating_base import FloatingBody
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, attitude, turns
-from rbdhw.dynamics.rnea import Motion, Wrench, at_rest, make_motion
-from rbdhw.dynamics.spatial import Vector, add, apply, cross, multiply, scale, subtract, transpose
+from rbdhw.dynamics.rnea import Motion, at_rest, make_motion
+from rbdhw.dynamics.spatial import (
+    ZERO_TWIST,
+    Twist,
+    Vector,
+    Wrench,
+    add,
+    apply,
+    cross,
+    multiply,
+    scale,
+    subtract,
+    transpose,
+)
 from rbdhw.frontend.held_base import HeldBase
 from rbdhw.protocol import BASE_HELD
 from rbdhw.robot.model import Inertia, Joint, JointKind, Robot

@@ -9,7 +9,7 @@ from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
-from rbdhw.scalar import Scalar
+from rbdhw.scalar import Scalar, is_zero
 
 Results = list[Scalar] | list[list[Scalar]] | list[list[list[Scalar]]]
 """The values of an array of results, as nested lists."""
@@ -59,11 +59,6 @@ def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: 
         return True
     node = graph.nodes[edge.node]
     return name.mirror.index <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
-
-
-def is_zero(entry: Scalar) -> bool:
-    """Return whether an element is a structural zero."""
-    return isinstance(entry, float) and entry == 0.0
 
 
 def _is_one(kind: ArrayKind, index: tuple[int, ...], entry: Scalar) -> bool:

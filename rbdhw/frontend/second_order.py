@@ -27,7 +27,7 @@ from rbdhw.frontend import differentiated
 from rbdhw.frontend.inputs import Coupling, Matrix
 from rbdhw.frontend.state import State
 from rbdhw.graph.trace import equal
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, inner_product, region
 
 Vector = list[Scalar]
 
@@ -134,8 +134,8 @@ def rates_by_symbols(symbols: Tensor, v: Sequence[Scalar]) -> tuple[Vector, Matr
     by_velocity: Matrix = []
     for i, rows in enumerate(symbols):
         with region("second_product", i):
-            slopes = [sum((x * y for x, y in zip(row, v, strict=True)), 0.0) for row in rows]
-            total.append(0.5 * sum((x * y for x, y in zip(slopes, v, strict=True)), 0.0))
+            slopes = [inner_product(row, v) for row in rows]
+            total.append(0.5 * inner_product(slopes, v))
         by_velocity.append(slopes)
     return total, by_velocity
 
@@ -168,13 +168,14 @@ def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
         rows = []
         for matching in zip(*matrices, strict=True):
             entries = zip(*matching, strict=True)
-            rows.append([_weighted(factors, values) for values in entries])
+            rows.append([inner_product(factors, values) for values in entries])
         return rows
 
     factors = [factor for factor, _ in parts]
     summands = [part for _, part in parts]
     x, y, z = (
-        _weighted(factors, values) for values in zip(*(part.root_momentum for part in summands), strict=True)
+        inner_product(factors, values)
+        for values in zip(*(part.root_momentum for part in summands), strict=True)
     )
     return SecondDerivatives(
         total([part.by_position for part in summands]),
@@ -183,10 +184,6 @@ def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
         total([part.momentum for part in summands]),
         (x, y, z),
     )
-
-
-def _weighted(factors: Sequence[float], values: Sequence[Scalar]) -> Scalar:
-    return sum((factor * value for factor, value in zip(factors, values, strict=True)), 0.0)
 
 
 def _complete(floating: FloatingBody | None, second: SecondDerivatives) -> tuple[Matrix, Matrix, Matrix]:
@@ -290,19 +287,15 @@ def _inverse_by_position(forward: Forward, momenta: Tensor) -> Tensor:
         rows = [[-0.5 * row[i] if j == i else -row[j] for j in range(i, n)] for i, row in enumerate(change)]
         with region("inverse_derivative", k):
             halves = [
-                [_product(row, [line[j] for line in inverse[i:]]) for j in range(n)]
+                [inner_product(row, [line[j] for line in inverse[i:]]) for j in range(n)]
                 for i, row in enumerate(rows)
             ]
             for i in range(n):
                 for j in range(i + 1):
-                    one = _product(inverse[i], [half[j] for half in halves])
-                    other = _product(inverse[j], [half[i] for half in halves])
+                    one = inner_product(inverse[i], [half[j] for half in halves])
+                    other = inner_product(inverse[j], [half[i] for half in halves])
                     tensor[i][j][k] = tensor[j][i][k] = one + other
     return tensor
-
-
-def _product(row: Sequence[Scalar], column: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(row, column, strict=True)), 0.0)
 
 
 def _minus_inverse_times(inverse_times: Product, matrix: Matrix) -> Matrix:
@@ -317,7 +310,7 @@ def _transposed_product(left: Matrix, right: Matrix) -> Matrix:
     for j, column in enumerate(zip(*left, strict=True)):
         with region("second_product", j):
             others = zip(*right, strict=True)
-            rows.append([sum((x * y for x, y in zip(column, other, strict=True)), 0.0) for other in others])
+            rows.append([inner_product(column, other) for other in others])
     return rows
 
 

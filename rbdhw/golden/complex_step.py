@@ -54,7 +54,7 @@ def displaced(robot: Robot, q: Array, k: int) -> Array:
         elif kind.quaternion is None:
             part[:, axis] += step
         elif kind is JointKind.FLOATING and axis < 3:
-            part[:, :3] += step * _rotated(part[:, 3:], np.eye(3)[axis])
+            part[:, :3] += step * rotated(part[:, 3:], np.eye(3)[axis])
         else:
             quaternion = part[:, kind.quaternion]
             rotation = np.append(0.5 * step * np.eye(3)[axis % 3], 0.0)
@@ -74,8 +74,8 @@ def _turned(angle: Array, vector: Array) -> Array:
     return np.stack([cos * vector[0] - sin * vector[1], sin * vector[0] + cos * vector[1]], axis=1)
 
 
-def _rotated(quaternion: Array, vector: Array) -> Array:
-    """Return a vector (3,) rotated by unit quaternions (N, 4)."""
+def rotated(quaternion: Array, vector: Array) -> Array:
+    """Return a vector (3,), or vectors (N, 3), rotated by unit quaternions (N, 4)."""
     axis, w = quaternion[:, :3], quaternion[:, 3:]
     across = np.cross(axis, vector)
     return np.asarray(vector + 2.0 * (w * across + np.cross(axis, across)))

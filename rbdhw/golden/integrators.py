@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from rbdhw.golden.complex_step import STEP, displaced
+from rbdhw.golden.complex_step import STEP, displaced, rotated
 from rbdhw.golden.spatial import Array
 from rbdhw.robot.model import JointKind, Robot
 
@@ -77,7 +77,7 @@ def _moved(kind: JointKind, q: Array, d: Array) -> Array:
     """Return a joint's configuration after a displacement."""
     match kind:
         case JointKind.FLOATING:
-            return np.hstack([q[:, :3] + _rotate(q[:, 3:], _swept(d)), _turn(q[:, 3:], d[:, 3:])])
+            return np.hstack([q[:, :3] + rotated(q[:, 3:], _swept(d)), _turn(q[:, 3:], d[:, 3:])])
         case JointKind.SPHERICAL:
             return _turn(q, d)
         case JointKind.PLANAR:
@@ -131,13 +131,6 @@ def _swept(twist: Array) -> Array:
     return np.asarray(linear + turned + np.where(small, last, second) * np.cross(angular, once))
 
 
-def _rotate(quaternion: Array, vector: Array) -> Array:
-    """Return vectors (N, 3) rotated by unit quaternions (N, 4)."""
-    axis, w = quaternion[:, :3], quaternion[:, 3:]
-    across = np.cross(axis, vector)
-    return np.asarray(vector + 2.0 * (w * across + np.cross(axis, across)))
-
-
 def _tangent(robot: Robot, state: Array, stepped: Array) -> Array:
     """Return the motion (N, 2 nv) from a state to the one that is complex steps away."""
     return motion_of(robot, state, stepped.imag / STEP)
@@ -158,7 +151,7 @@ def _rates(kind: JointKind, q: Array, change: Array) -> Array:
     match kind:
         case JointKind.FLOATING:
             back = np.hstack([-q[:, 3:6], q[:, 6:]])
-            return np.hstack([_rotate(back, change[:, :3]), _body_rates(q[:, 3:], change[:, 3:])])
+            return np.hstack([rotated(back, change[:, :3]), _body_rates(q[:, 3:], change[:, 3:])])
         case JointKind.SPHERICAL:
             return _body_rates(q, change)
         case JointKind.PLANAR:

@@ -12,7 +12,7 @@ the same reason the frame of a planar joint cannot be rotated, but it may be shi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import atan2, pi, remainder
 
@@ -188,6 +188,18 @@ def frame_candidates(robot: Robot, i: int) -> list[Robot]:
     return [candidate for candidate in candidates if candidate != robot]
 
 
+def reframe(bodies: Sequence[Body], i: int, pose: Placement) -> list[Body]:
+    """Return bodies, that of body ``i`` with its frame at ``pose`` in the present one, at its joint."""
+    back, moved = inverse(pose), list(bodies)
+    inertia, link_frame = move_inertia(bodies[i].inertia, back), compose(back, bodies[i].link_frame)
+    moved[i] = replace(bodies[i], inertia=inertia, link_frame=link_frame)
+    for k, body in enumerate(bodies):
+        if body.parent == i:
+            placement = compose(back, body.joint.placement)
+            moved[k] = replace(body, joint=replace(body.joint, placement=placement))
+    return moved
+
+
 def _for_each(robot: Robot, rewrite: Callable[[Robot, int], Robot]) -> Robot:
     """Apply ``rewrite`` to every body whose frame may move, parents first."""
     for i, body in enumerate(robot.bodies):
@@ -197,26 +209,10 @@ def _for_each(robot: Robot, rewrite: Callable[[Robot, int], Robot]) -> Robot:
 
 
 def _reframe(robot: Robot, i: int, pose: Placement, joint: Joint) -> Robot:
-    """Move the frame of body ``i`` to ``pose`` in its present frame, and adapt its children.
-
-    ``joint`` replaces the body's joint.
-    """
-    back = inverse(pose)
-    body = robot.bodies[i]
-    moved = replace(
-        body,
-        joint=joint,
-        inertia=move_inertia(body.inertia, back),
-        link_frame=compose(back, body.link_frame),
-    )
-    robot = _with_body(robot, i, moved)
-    for child in robot.children[i]:
-        attached = robot.bodies[child]
-        placement = compose(back, attached.joint.placement)
-        robot = _with_body(
-            robot, child, replace(attached, joint=replace(attached.joint, placement=placement))
-        )
-    return robot
+    """Return the robot after :func:`reframe`; ``joint`` replaces the body's joint."""
+    bodies = reframe(robot.bodies, i, pose)
+    bodies[i] = replace(bodies[i], joint=joint)
+    return robot.with_bodies(bodies)
 
 
 def _with_body(robot: Robot, i: int, body: Body) -> Robot:

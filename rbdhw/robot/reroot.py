@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rbdhw.errors import InputError
+from rbdhw.robot.frames import reframe
 from rbdhw.robot.model import BASE, Body, JointKind, Placement, Robot, Vector3
-from rbdhw.robot.spatial import compose, inverse, move_inertia
 
 REVERSIBLE = (
     JointKind.REVOLUTE,
@@ -176,7 +176,7 @@ def _turn(robot: Robot, way: tuple[int, ...]) -> list[Body]:
     bodies[way[-1]] = replace(bodies[way[-1]], parent=BASE, joint=robot.bodies[0].joint)
     poses = [robot.bodies[below].joint.placement for below in way[1:]] + [robot.bodies[way[-1]].link_frame]
     for i, pose in zip(way, poses, strict=True):
-        _reframe(bodies, i, pose)
+        bodies = reframe(bodies, i, pose)
     return bodies
 
 
@@ -184,20 +184,6 @@ def _opposite(axis: Vector3) -> Vector3:
     """Return the opposite axis, without negative zeros."""
     x, y, z = (0.0 - value for value in axis)
     return (x, y, z)
-
-
-def _reframe(bodies: list[Body], i: int, pose: Placement) -> None:
-    """Move the frame of body ``i`` to ``pose`` in its present frame, at its joint; adapt its children."""
-    back = inverse(pose)
-    bodies[i] = replace(
-        bodies[i],
-        inertia=move_inertia(bodies[i].inertia, back),
-        link_frame=compose(back, bodies[i].link_frame),
-    )
-    for k, body in enumerate(bodies):
-        if body.parent == i:
-            placement = compose(back, body.joint.placement)
-            bodies[k] = replace(body, joint=replace(body.joint, placement=placement))
 
 
 def _depth_first(parents: list[int], root: int) -> list[int]:

@@ -124,6 +124,7 @@ def _pace(robot: Robot, domain: Domain, motions: Mapping[str, Array]) -> tuple[A
         for candidate in (0.0, 0.5)
     )
     fast = motions["tau"]
+    # The second difference over paces 0, 1/2 and 1 is half the quadratic coefficient.
     curve = 2.0 * (fast - 2.0 * half + slow)
     pace, forces = np.zeros(len(fast)), slow.copy()
     for candidate in PACES:

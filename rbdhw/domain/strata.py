@@ -198,6 +198,7 @@ def _without_clipped(drawn: Drawn, function: str) -> dict[str, Array]:
 def _labels(tasks: int) -> NDArray[np.int64]:
     """Return the stratum of each task, in order; of few tasks at least one is of the first strata."""
     edges = np.cumsum([0, *SHARES.values()]) / sum(SHARES.values())
+    # Rounding edges up gives the first strata what few tasks there are, and the sum stays right.
     counts = np.diff(np.ceil(tasks * edges)).astype(np.int64)
     return np.repeat(np.arange(len(STRATA)), counts)
 

@@ -112,8 +112,11 @@ class BlockSystem:
     def _independent(self, left: set[int]) -> list[int]:
         """Return nodes that are no neighbours of each other, those with the fewest neighbours first."""
         count = {i: len(self._neighbours[i]) for i in left}
+        # An elimination couples all neighbours of a node with each other. Of two of them
+        # neither gains one.
         most = max(2, min(count.values()))
         taken: list[int] = []
+        # Fewest neighbours first: leaves go before what they hang from, which then has fewer neighbours, too.
         for i in sorted(left, key=lambda i: (count[i], i)):
             if count[i] <= most and not self._neighbours[i].intersection(taken):
                 taken.append(i)
@@ -162,6 +165,7 @@ class BlockSystem:
 
     def _eliminate_all(self, nodes: list[int]) -> None:
         """Eliminate every node of some chains from the rows of its neighbours."""
+        # All pivots come before the first update, so that none of their reciprocals waits for another one.
         pivots = [self._pivot(i) for i in nodes]
         for i in nodes:
             self._disconnect(i)

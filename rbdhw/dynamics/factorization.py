@@ -125,6 +125,8 @@ def inverse(factors: Factors) -> Rows:
                     for column, ancestor in enumerate(block.above):
                         known = accumulated[i][member] * block.rows[k][column]
                         accumulated[i][ancestor] = accumulated[i][ancestor] - known
+        # The reciprocal of a root is the last number to be known. In few rows, the products with the adjugate
+        # need not wait for it.
         few = len(rows) <= FEW and not block.above
         for i in rows:
             with region("inverse", i):
@@ -189,6 +191,8 @@ class _Elimination:
             pivot = _pivot(self._within(members))
             factor = reciprocal(pivot.determinant)
             whole = _scale(pivot.adjugate, factor)
+            # The next pivots wait for these entries: their products go on while the reciprocal is in
+            # progress, and a single one follows it.
             early = {i: _product(coupling[i], pivot.adjugate) for i in above if i in following}
             rows = {
                 i: [x * factor for x in early[i]] if i in early else _product(coupling[i], whole)
@@ -209,6 +213,7 @@ class _Elimination:
             coupling = self._coupling(first, last)
             pivot = _pivot(self._within(first))
             early = {i: _product(coupling[i], pivot.adjugate) for i in last}
+            # d H - N in place of H - N / d: its determinant does not wait for the reciprocal of d.
             rest = [
                 [
                     self._entry(i, j) * pivot.determinant - inner_product(early[i], coupling[j])

@@ -50,6 +50,8 @@ def elimination_parents(matrix: Sequence[Sequence[Scalar]]) -> list[int]:
         parent = max(above, default=ROOT)
         parents.append(parent)
         if parent != ROOT:
+            # An elimination couples all these indices with each other. The parent is eliminated next of them
+            # and couples the rest, so it suffices to tell it.
             coupled[parent] |= above - {parent}
     return parents[::-1]
 
@@ -105,6 +107,8 @@ def awaited_bodies(parents: Sequence[int], order: Sequence[Step]) -> list[Group]
     for k, following in reversed(list(enumerate(after))):
         if following is not None:
             down[k] = down[following] + 1
+    # `up` counts the steps that end with this one and `down` those after it: together the longest chain
+    # through it.
     urgent = [a + b == max(up) for a, b in zip(up, down, strict=True)]
     limbs = Counter(following for following, on_chain in zip(after, urgent, strict=True) if on_chain)
     awaited: list[Group] = []
@@ -141,6 +145,8 @@ class _OrderSearch:
         waiting = [i for i in reversed(range(len(parents))) if i not in done]
         for i in waiting:
             self._length[i] = min(self._chain(step) for step in self._candidates(i))
+        # Only on the longest chain must steps be short. Elsewhere a longer chain saves products, so there is
+        # a best step for each length that is allowed.
         self._best: dict[tuple[int, int], tuple[int, Step]] = {}
         for i in waiting:
             for allowed in range(self._length[i], self.longest + 1):

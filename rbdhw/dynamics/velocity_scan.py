@@ -97,6 +97,7 @@ def _of_heads(parents: Sequence[int], steps: Sequence[_Step]) -> dict[int, Vecto
         alone = parent == BASE or parent in heads
         joined.append(step if alone else _join(joined[parent], step, i))
         before.append(parent if alone else before[parent])
+    # The first bodies of segments make a shorter chain, to which the same applies.
     above = [heads.get(before[i], BASE) for i in heads]
     return dict(zip(heads, _velocities(above, [joined[i] for i in heads]), strict=True))
 
@@ -109,6 +110,8 @@ def _begins(depth: int) -> bool:
 def _join(first: _Step, second: _Step, i: int) -> _Step:
     """Return two steps as one."""
     with region("velocity_scan", i):
+        # The rotated unit vectors are the matrix of both steps. From here on a product with it takes the
+        # place of all joints between.
         x, y, z = (second.into(first.into(unit)) for unit in UNITS)
         rate = second.of(first.rate)
     return _Step(lambda a: add(scale(a[0], x), scale(a[1], y), scale(a[2], z)), rate)

@@ -285,6 +285,8 @@ class _Trials:
         for candidate, name in candidates.items():
             if candidate in self._known:
                 continue
+            # The size of the last graph stands for that of the next one, which is not known before it is
+            # traced.
             if traced and traced + self._nodes > MOST_NODES:
                 self.skipped.append(name)
                 continue

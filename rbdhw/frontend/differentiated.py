@@ -92,6 +92,8 @@ def _differentiate(
     n = robot.nv
     joints = _joints(robot)
     for k in range(n):
+        # Second derivatives by coordinates of different joints do not depend on the order. Within a joint
+        # they do: positions there are rotations, which do not commute.
         others = [j for j in range(n) if j <= k or joints[j] is joints[k]]
         cells: list[Cell] = []
         for force, *rows in zip(forces, by_position, by_velocity, momentum, strict=True):

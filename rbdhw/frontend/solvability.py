@@ -70,6 +70,7 @@ def _free_motion(M: Array) -> Array | None:
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     if not size.all():
         return np.where(size == 0.0, 1.0, 0.0)
+    # Scaled to a unit diagonal, so that small and large masses count alike.
     values, vectors = np.linalg.eigh(M / np.outer(size, size))
     motion: Array = vectors[:, 0] / size
     return motion if values[0] < SINGULAR * values[-1] else None

@@ -35,6 +35,7 @@ def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
     Derivatives that turn out not to change from stage to stage are constants: it is recorded again with them.
     """
     steady: frozenset[str] = frozenset()
+    # A number that is constant may make others constant, so this is repeated until no further one appears.
     while True:
         graph, sources = _trace(model, function, steady)
         further = _steady(graph, sources)

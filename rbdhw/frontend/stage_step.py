@@ -73,6 +73,8 @@ class StageStep(Integrator):
         state, velocity = self._move(stage)
         slopes = stage.dynamics.slopes()
         varying: dict[str, Scalar] = {}
+        # What varies makes other derivatives vary in the next stage. Each round can only add some, so this
+        # ends.
         while True:
             rows = self._rows(self._before(varying), slopes, velocity)
             changing = self._changing(rows)

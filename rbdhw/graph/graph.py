@@ -180,6 +180,8 @@ class GraphBuilder:
             factor += math.ldexp(-1.0 if b_negative else 1.0, b_shift)
             if factor == 0.0 or mantissa(factor)[0] == 1.0:
                 return self.scale(self._plain[a_node], factor, region)
+        # One order for a + b and b + a, so that equal sums are one node. The sign and the shift of the first
+        # edge go to the result, unless the other edge would then be shifted too far.
         swapped = (a_node, a_shift) > (b_node, b_shift)
         if (a_shift - b_shift if swapped else b_shift - a_shift) > MAX_SHIFT:
             swapped = not swapped

@@ -69,6 +69,7 @@ def _order(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]
     for i, arguments in enumerate(before):
         for argument in arguments:
             users[argument].append(i)
+            # Twins are computed at fixed times of each other, so one must not need another.
             if leader.get(argument, argument) == leader.get(i, i):
                 return [], [leader[i]]
     ready = [first for first, count in left.items() if count == 0]
@@ -85,6 +86,8 @@ def _order(graph: Graph, groups: dict[int, Group]) -> tuple[list[int], list[int]
             count[unit] -= 1
             if count[unit] == 0:
                 heapq.heappush(ready, unit)
+    # A group of which some arguments are in order is at the front of what is stuck. Those behind it may only
+    # wait for it, and removing them would be in vain.
     begun = [first for first, count in left.items() if 0 < count < sum(waiting[i] for i in groups[first])]
     stuck = [first for first, count in left.items() if count > 0]
     return order, sorted(begun) or sorted(stuck)

@@ -48,6 +48,7 @@ class _Balancer:
     def sum(self, edges: list[Edge], region: Region) -> Edge:
         """Add the two terms that are ready first, until one is left."""
         moved = [edge.applied(self.moved[edge.node]) for edge in edges]
+        # `k` keeps terms that are ready at once in their order.
         queue = [(self._arrival(edge.node), k, edge) for k, edge in enumerate(moved)]
         heapq.heapify(queue)
         for k in range(len(queue), 2 * len(queue) - 1):
@@ -58,6 +59,7 @@ class _Balancer:
         return queue[0][2]
 
     def _arrival(self, node: int) -> float:
+        # The builder adds no node for a sum that it knows, so numbers do not tell which nodes are new.
         for new in self.builder.nodes[len(self._ready) :]:
             arguments = () if new.op is Op.ROUND else (self._ready[edge.node] for edge in new.args)
             self._ready.append(max(arguments, default=0.0) + self._delay(new.op))

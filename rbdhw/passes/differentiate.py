@@ -72,6 +72,7 @@ def _flows(
         if i not in ends:
             node = builder.nodes[i]
             region = _step_after(node.region, "adjoint")
+            # Backwards, all users of a node come before it, and all that they contribute is there.
             adjoint = _sum(builder, [flow for _, flow in flows[i]], region)
             for k, edge in enumerate(node.args):
                 if edge.node in between:
@@ -103,6 +104,7 @@ def _slope(builder: GraphBuilder, flows: Mapping[int, Sequence[Flow]], changes: 
     total = builder.constant(0.0, current_region())
     for i, change in changes.items():
         region = _step_after(builder.nodes[i].region, "adjoint")
+        # A user that changes itself passes the change on: its contribution is in its own product.
         outside = [flow for user, flow in flows.get(i, ()) if user not in changes]
         product = builder.multiply(_sum(builder, outside, region), change, region)
         total = builder.add(total, product, region)
@@ -154,6 +156,7 @@ def _times_partial(builder: GraphBuilder, i: int, k: int, factor: Edge, region: 
             sin = builder.sin(node.args[0], node.value, region)
             return builder.multiply(sin, builder.scale(factor, -TURN, region), region)
         case Op.RECIPROCAL:
+            # The node itself is 1 / x, so its derivative -1 / x^2 takes no second reciprocal.
             square = builder.multiply(Edge(i), Edge(i), region)
             return builder.multiply(square, factor.negated(), region)
         case Op.SELECT:

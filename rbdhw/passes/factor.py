@@ -48,6 +48,8 @@ class _Sum:
         shared = self._most_shared(edges)
         if shared is None:
             return self._total(edges)
+        # The factor that most products share goes first. This may prevent a better split, but every split
+        # saves products, and the search for the best one is exponential.
         inside = [edge for edge in edges if shared in self._factors(edge)]
         outside = [edge for edge in edges if shared not in self._factors(edge)]
         rest = [self.build(outside)] if outside else []
@@ -83,6 +85,7 @@ class _Sum:
 
     def _most_shared(self, edges: list[Edge]) -> Factor | None:
         count = Counter(key for edge in edges for key in self._factors(edge))
+        # Among equals the text decides, so that the same graph always gives the same sum.
         best = max(count.items(), key=lambda item: (item[1], repr(item[0])), default=None)
         return best[0] if best is not None and best[1] > 1 else None
 

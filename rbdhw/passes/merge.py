@@ -63,6 +63,8 @@ def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
         if zeros[i] or (steady[i] and not divided[i] and node.op not in KEPT):
             moved[i] = builder.constant(0.0 if zeros[i] else constants[i], node.region)
             continue
+        # A key only proposes a node: equal nodes may share one with others, and `_agree` decides by all
+        # states. With `divided` in the key, a quotient times its divisor never meets the dividend.
         known = i if steady[i] or node.op in KEPT else first.setdefault((divided[i], keys[i]), i)
         shift = int(exponents[i] - exponents[known])
         if known != i and abs(shift) <= MAX_SHIFT and _agree(scaled[known], scaled[i]):
@@ -81,6 +83,7 @@ def _normalize(values: Array) -> tuple[NDArray[np.int32], Array, list[Key]]:
     fractions, exponents = np.frexp(leading)
     scaled = np.ldexp(values, -exponents[:, None]) * np.where(leading < 0.0, -1.0, 1.0)[:, None]
     largest = np.maximum(np.abs(scaled).max(axis=1), 1.0)
+    # Two numbers, because nodes that are equal in the first state by chance hardly are in the last one, too.
     rounded = np.rint(np.ldexp([np.abs(fractions), scaled[:, -1] / largest], DIGITS)).astype(np.int64)
     return exponents, scaled, list(zip(lead.tolist(), *rounded.tolist(), strict=True))
 

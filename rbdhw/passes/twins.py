@@ -110,6 +110,8 @@ class _Colours:
         while split:
             split, again = False, []
             for lists in waiting:
+                # Users are what tells such nodes apart. A split that only some limbs have would leave the
+                # others without twins, so it is not made.
                 parts = self._parts(lists)
                 if len(parts) == 1 or not all(map(_alike, parts.values())):
                     again.append(lists)
@@ -151,6 +153,7 @@ class _Colours:
             return next(iter(homes), None)
         far = [home for home in homes if home is not None and home.distance]
         if len(far) == 1:
+            # A value of two limbs meets values of either of them, and remains at home in the first one.
             (pair,) = far
             near = {home.limb for home in homes if home is not None and not home.distance}
             same = all(home is not None and home.group == pair.group for home in homes)

@@ -238,6 +238,8 @@ def _feet(joint: Joint) -> tuple[float, float]:
     along = axis[0] * origin[0] + axis[1] * origin[1] + axis[2] * origin[2]
     if not _lean(axis):
         return origin[2], -along
+    # Between the closest points of two lines the distance is stationary along both: two linear equations with
+    # the determinant `lean`.
     lean = axis[0] * axis[0] + axis[1] * axis[1]
     return (origin[2] - axis[2] * along) / lean, (axis[2] * origin[2] - along) / lean
 

@@ -73,6 +73,7 @@ class Rebase:
         for step in self._steps(q):
             joint_velocity = v[:, step.driver] @ step.S.T
             velocity = _times(step.X, velocity) + joint_velocity
+            # What velocities cause of the acceleration: each axis moves with its body, which adds v x S qd.
             drift = _times(step.X, drift) + _times(_motion_cross(velocity), joint_velocity)
         moved = _times(self.jacobian(q), np.asarray(a, dtype=np.float64))
         moved[:, :6] += drift

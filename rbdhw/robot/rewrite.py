@@ -80,6 +80,7 @@ def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
     search = _RewriteSearch(cost, budget=4 * len(robot.bodies) + 10)
     aligned = align_axes(robot)
     names = [] if aligned == robot else ["align_axes"]
+    # Decided first, so that frames are placed for the inertias that remain.
     regrouped = search.cost(regroup_inertias(aligned)) < search.cost(aligned)
     search.finish = regroup_inertias if regrouped else _keep
     placed = search.place_all(aligned, names)

@@ -56,6 +56,8 @@ def _shapes(robot: Robot) -> list[int]:
     known: dict[object, int] = {}
     shapes = [0] * len(robot.bodies)
     for i in reversed(range(len(robot.bodies))):
+        # Numbered from the leaves: subtrees are alike if their roots are, and their branches are in any
+        # order.
         branches = sorted(shapes[child] for child in robot.children[i])
         shapes[i] = known.setdefault((_pattern(robot.bodies[i]), *branches), len(known))
     return shapes

@@ -67,6 +67,7 @@ class Kernel:
         """The nodes that serve only as angles of sines and cosines, or in such nodes."""
         angles: set[int] = set()
         other = {edge.node for _, edge in self._graph.outputs}
+        # From users to arguments: when a node is reached, all that it serves is known.
         for i in reversed(range(len(self._graph.nodes))):
             node = self._graph.nodes[i]
             if node.op not in _LINEAR:

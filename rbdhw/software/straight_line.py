@@ -73,6 +73,7 @@ def _postpone(order: Sequence[int], operands: Callable[[int], Iterable[int]]) ->
     used = {value for values in needed.values() for value in values}
     ordered: dict[int, None] = {}
     for last in order:
+        # Depth first with a path of its own: a graph may be deeper than calls of Python can be.
         path = [] if last in used else [last]
         while path:
             missing = (value for value in needed[path[-1]] if value in needed and value not in ordered)
@@ -98,6 +99,7 @@ def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size
         end = start + len(body)
         read = dict.fromkeys(value for i in body for value in needed[i] if position[value] < start)
         loads = tuple((value, stored[value]) for value in read)
+        # A block loads before it stores, so a slot that it reads last may take one of its own values.
         for value in [value for value in stored if last_use[value] < end]:
             free.append(stored.pop(value))
         kept = [value for value in body if last_use.get(value, -1) >= end]

@@ -10,7 +10,7 @@ from typing import Any
 
 from amaranth.build.run import BuildPlan
 
-from rbdhw.boards.nextpnr import Try
+from rbdhw.boards.nextpnr import Attempt
 from rbdhw.boards.shell import BoardTop
 from rbdhw.design.digests import top_module
 from rbdhw.estimate.resources import Resources
@@ -52,7 +52,7 @@ class Implementation:
     bitstream: Path | None = None
     missed: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    tries: tuple[Try, ...] = ()
+    tries: tuple[Attempt, ...] = ()
     seed: int | None = None
 
 

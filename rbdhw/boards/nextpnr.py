@@ -68,7 +68,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Try:
+class Attempt:
     """A placement: its seed, and the clock that its slowest path permits."""
 
     seed: int
@@ -89,7 +89,7 @@ class Placed:
         The report of the best placement.
     """
 
-    tries: tuple[Try, ...]
+    tries: tuple[Attempt, ...]
     seed: int
     report: Report
 
@@ -135,7 +135,7 @@ def best_placement(
     results : Sequence
         At the end these files are those of the best placement.
     """
-    tries: list[Try] = []
+    tries: list[Attempt] = []
     best: tuple[int, Report] | None = None
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as aside:
         for number, seed in enumerate(seeds, start=1):
@@ -144,7 +144,7 @@ def best_placement(
                 step += f"; best {best[1].achieved_mhz:.1f} of {best[1].asked_mhz:g} MHz"
             progress(step)
             report = run(seed, within(step, progress))
-            tries.append(Try(seed, report.achieved_mhz))
+            tries.append(Attempt(seed, report.achieved_mhz))
             if best is None or report.achieved_mhz > best[1].achieved_mhz:
                 best = seed, report
                 for path in results:

@@ -29,7 +29,7 @@ _ESCAPED = {END: bytes([ESCAPE, ESCAPED_END]), ESCAPE: bytes([ESCAPE, ESCAPED_ES
 _UNESCAPED = {ESCAPED_END: END, ESCAPED_ESCAPE: ESCAPE}
 
 
-class Port(Protocol):
+class SerialPort(Protocol):
     """An open serial line, such as ``serial.Serial`` of pyserial or a raw terminal file.
 
     ``read`` returns at most ``size`` bytes, and none after its own time-out.
@@ -98,7 +98,7 @@ class FrameDecoder:
         return packet
 
 
-def exchange(port: Port, packet: bytes) -> bytes:
+def exchange(port: SerialPort, packet: bytes) -> bytes:
     """Send one request and return its response; both are packets of whole beats.
 
     Earlier bytes on the line are ignored only if they form no valid frame: with earlier requests in flight,

@@ -21,7 +21,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Pivot:
+class NodePivot:
     """An eliminated node: ``L`` (below its diagonal), ``1 / D``, and what they make of the node's row.
 
     ``blocks`` has for each neighbour ``L^-1 B`` with ``B`` the block that couples it, and ``right`` is
@@ -47,7 +47,7 @@ class Pivot:
         return unknowns
 
 
-Eliminated = tuple[int, Pivot]
+Eliminated = tuple[int, NodePivot]
 """A node and its pivot."""
 
 
@@ -132,7 +132,7 @@ class BlockSystem:
             case _:
                 return False
 
-    def _pivot(self, i: int) -> Pivot:
+    def _pivot(self, i: int) -> NodePivot:
         """Factorize a node's block and apply its factor to the node's row."""
         with region("pivot", i):
             lower, factors = _factorize(self._diagonal[i])
@@ -141,9 +141,9 @@ class BlockSystem:
                 columns = zip(*self._block(i, j), strict=True)
                 solved = [_forward(lower, list(column)) for column in columns]
                 blocks[j] = [list(row) for row in zip(*solved, strict=True)]
-            return Pivot(lower, factors, blocks, _forward(lower, self._right[i]))
+            return NodePivot(lower, factors, blocks, _forward(lower, self._right[i]))
 
-    def _update(self, pivot: Pivot) -> None:
+    def _update(self, pivot: NodePivot) -> None:
         """Subtract from the rows of a node's neighbours what its elimination takes from them."""
         for j, block in pivot.blocks.items():
             scaled = [[x * factor for x in row] for row, factor in zip(block, pivot.factors, strict=True)]

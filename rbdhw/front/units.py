@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design
 from rbdhw.domain.unit_guesses import looks_like_degrees, looks_like_millimetres
-from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
+from rbdhw.robot.coordinates import CoordinateEntry, configuration_coordinates, velocity_coordinates
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def suspicions(design: Design, arrays: Mapping[str, Array]) -> Iterator[str]:
                     yield warning
 
 
-def _suspicion(design: Design, name: str, coordinate: Coordinate, column: Array) -> str:
+def _suspicion(design: Design, name: str, coordinate: CoordinateEntry, column: Array) -> str:
     if coordinate.unit not in _GUESSES or not len(column):
         return ""
     lower, upper = design.domain.bounds[name][coordinate.index].tolist()

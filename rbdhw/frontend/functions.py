@@ -80,10 +80,10 @@ def record(
     recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
 ) -> None:
     """Record the functions with a recorder that has the methods of :class:`rbdhw.graph.trace.Recorder`."""
-    pipeline = _Pipeline(Setting(recorder, robot, functions, fext, algorithms))
+    results = _Functions(Setting(recorder, robot, functions, fext, algorithms))
     for function in FUNCTIONS:
         if function in functions:
-            pipeline.record(function)
+            results.record(function)
 
 
 def record_stage(
@@ -98,14 +98,14 @@ def record_stage(
 
     ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
     """
-    pipeline = _Pipeline(Setting(recorder, robot, (function,), fext, algorithms))
-    stage = StageStep(recorder, pipeline.robot, pipeline.task, pipeline.dynamics_at, steady)
-    pipeline.integrator = stage
-    pipeline.record(function)
+    results = _Functions(Setting(recorder, robot, (function,), fext, algorithms))
+    stage = StageStep(recorder, results.robot, results.task, results.dynamics_at, steady)
+    results.integrator = stage
+    results.record(function)
     return stage
 
 
-class _Pipeline:
+class _Functions:
     """The results of all functions, as outputs."""
 
     def __init__(self, setting: Setting) -> None:
@@ -203,7 +203,7 @@ class _Pipeline:
         if task is not self.task:
             recorder, algorithms = self._setting.recorder, self._setting.algorithms
             stage = Setting(recorder, self.robot, ("dfd",), (), algorithms, task)
-            return _Pipeline(stage).dynamics_at(task)
+            return _Functions(stage).dynamics_at(task)
 
         def slopes() -> Slopes:
             by_position, by_velocity = self._gradients.of_accelerations(self._gradients.at_solution)

@@ -22,7 +22,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import encode
 from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS, flag_values
-from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
+from rbdhw.robot.coordinates import CoordinateEntry, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.parameters import held_bounds
 from rbdhw.robot.pinocchio import UNIT_SLACK
@@ -253,7 +253,7 @@ def _bounds(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> tupl
     return lower, upper
 
 
-def _coordinate(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> Coordinate | None:
+def _coordinate(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> CoordinateEntry | None:
     """Return the coordinate of an element of q, v, a, tau or of multipliers; None for other arrays."""
     if array == "q":
         return configuration_coordinates(model.robot)[index[0]]
@@ -282,7 +282,7 @@ def _remedy(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> str:
     return f"widen {_entry('integration', 'time_step')}" if array == "h" else _REMEDIES[array]
 
 
-def _joint_remedy(coordinate: Coordinate, array: str, index: tuple[int, ...]) -> str:
+def _joint_remedy(coordinate: CoordinateEntry, array: str, index: tuple[int, ...]) -> str:
     """Return the remedy for a coordinate of a joint."""
     if array == "q" and coordinate.unit == "1":
         return _UNIT_LENGTH

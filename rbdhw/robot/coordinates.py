@@ -31,7 +31,7 @@ _RATES: Mapping[JointKind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class CoordinateEntry:
     """One coordinate of ``q`` or of ``v``.
 
     Parameters
@@ -71,18 +71,18 @@ class Coordinate:
         return entry | {"unit": self.unit, "limits": limits}
 
 
-def configuration_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
+def configuration_coordinates(robot: Robot) -> tuple[CoordinateEntry, ...]:
     """Return the ``nq`` coordinates of ``q``, in order."""
     return tuple(
-        Coordinate(index, joint.name, joint.kind, part, unit, *bounds)
+        CoordinateEntry(index, joint.name, joint.kind, part, unit, *bounds)
         for index, (joint, part, unit, bounds) in enumerate(_configuration(robot))
     )
 
 
-def velocity_coordinates(robot: Robot) -> tuple[Coordinate, ...]:
+def velocity_coordinates(robot: Robot) -> tuple[CoordinateEntry, ...]:
     """Return the ``nv`` coordinates of ``v``, in order; ``a`` and ``tau`` have the same order."""
     return tuple(
-        Coordinate(
+        CoordinateEntry(
             index,
             joint.name,
             joint.kind,

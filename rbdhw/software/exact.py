@@ -25,7 +25,7 @@ from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration
-from rbdhw.software.exact_kernel import Kernel
+from rbdhw.software.exact_kernel import ExactKernel
 from rbdhw.software.exact_units import Units
 
 MODEL_FILES = ("model.c", "model.h")
@@ -201,8 +201,8 @@ class _Function(Declaration):
         return "{" + ", ".join(map(str, fields)) + "}"
 
     @cached_property
-    def _code(self) -> Kernel:
-        return Kernel(self.model.program_of(self.name), self.layout, Units(self.model.programs))
+    def _code(self) -> ExactKernel:
+        return ExactKernel(self.model.program_of(self.name), self.layout, Units(self.model.programs))
 
     @property
     def block(self) -> int:

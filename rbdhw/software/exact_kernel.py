@@ -10,7 +10,7 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, exact_interva
 from rbdhw.model.interface import FunctionWords
 from rbdhw.software.c_text import fill, integer
 from rbdhw.software.exact_units import Units
-from rbdhw.software.straight_line import Block, split_into_blocks
+from rbdhw.software.straight_line import CodeBlock, split_into_blocks
 
 BLOCK_SIZE = 100
 """Operations of a block, whose instructions fit the instruction cache of a processor's core."""
@@ -23,7 +23,7 @@ STACK_BYTES = 1 << 19
 """The memory that a function's vectors may take of the stack, unless one vector of each value takes more."""
 
 
-class Kernel:
+class ExactKernel:
     """The C of a function's operations: blocks, and the function that calls them in order."""
 
     def __init__(self, program: Program, layout: FunctionWords, units: Units) -> None:
@@ -76,7 +76,7 @@ class Kernel:
             for line in self._result_lines(slots, self._leaf(value))
         ]
 
-    def _block(self, block: Block) -> list[str]:
+    def _block(self, block: CodeBlock) -> list[str]:
         lines = [f"const lanes v{value} = store[{slot * self.vectors}];" for value, slot in block.loads]
         phases: dict[tuple[Operand, int], str] = {}
         for i in block.body:

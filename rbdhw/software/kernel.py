@@ -11,7 +11,7 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.protocol import NEXT_STATE
-from rbdhw.software.straight_line import Block, split_into_blocks
+from rbdhw.software.straight_line import CodeBlock, split_into_blocks
 
 VECTOR_BYTES = 64
 STACK_BYTES = 1 << 19
@@ -118,7 +118,7 @@ class Kernel:
             for k, edge in slots
         ]
 
-    def _block(self, block: Block) -> list[str]:
+    def _block(self, block: CodeBlock) -> list[str]:
         lines = [f"const V v{value} = store[{slot} * STRIDE];" for value, slot in block.loads]
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Block:
+class CodeBlock:
     """Consecutive operations.
 
     Parameters
@@ -34,7 +34,7 @@ class Block:
 class StraightLine:
     """The blocks of a function in order, and the number of slots in its store."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[CodeBlock, ...]
     slots: int
 
     @property
@@ -90,7 +90,7 @@ def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size
     position = {value: k for k, value in enumerate(order)}
     needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
     last_use = {value: position[i] for i in order for value in needed[i]}
-    blocks: list[Block] = []
+    blocks: list[CodeBlock] = []
     stored: dict[int, int] = {}
     free: list[int] = []
     slots = 0
@@ -108,5 +108,5 @@ def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size
                 free.append(slots)
                 slots += 1
             stored[value] = free.pop()
-        blocks.append(Block(loads, body, tuple((value, stored[value]) for value in kept)))
+        blocks.append(CodeBlock(loads, body, tuple((value, stored[value]) for value in kept)))
     return StraightLine(tuple(blocks), slots)

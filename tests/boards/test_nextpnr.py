@@ -10,9 +10,9 @@ import pytest
 
 from rbdhw.boards.nextpnr import (
     LARGEST_SEED,
+    Attempt,
     Placed,
     Report,
-    Try,
     best_placement,
     read_report,
     region_of,
@@ -56,7 +56,7 @@ def test_report_is_read(tmp_path: Path) -> None:
     found = read_report(written(tmp_path / "report.json", 51.25))
     assert found == Report(51.25, 50.0, Resources(7, 6, 5, 4), "rnea_forward_1", "rnea_backward_0")
     assert found.met
-    assert Placed((Try(1, 51.25),), 1, found).explain_miss("ecp5-85", tmp_path / "report.json") is None
+    assert Placed((Attempt(1, 51.25),), 1, found).explain_miss("ecp5-85", tmp_path / "report.json") is None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_missed_clock_names_the_seed_the_regions_and_what_helps(
     tmp_path: Path, tries: tuple[int, ...], which: str
 ) -> None:
     path = written(tmp_path / "report.json", 48.94)
-    placed = Placed(tuple(Try(seed, 48.94) for seed in tries), 4, read_report(path))
+    placed = Placed(tuple(Attempt(seed, 48.94) for seed in tries), 4, read_report(path))
     assert placed.explain_miss("ecp5-85", path) == (
         f"timing: the design reaches 48.9 MHz of 50 MHz on ecp5-85 with {which}; "
         f"its slowest path goes from rnea_forward_1 to rnea_backward_0, see {path}; "
@@ -103,7 +103,7 @@ def test_seeds_are_tried_until_one_keeps_the_clock_and_the_best_is_kept(
 ) -> None:
     file = tmp_path / "result"
     placed = best_placement(list(reached), Placer(file, reached), [file])
-    assert placed.tries == tuple(Try(seed, reached[seed]) for seed in tried)
+    assert placed.tries == tuple(Attempt(seed, reached[seed]) for seed in tried)
     assert (placed.seed, placed.report.achieved_mhz) == (kept, reached[kept])
     assert (placed.report.resources.luts, file.read_text()) == (kept, str(kept))
 

@@ -2,7 +2,7 @@
 
 import math
 
-from rbdhw.robot.coordinates import Coordinate, configuration_coordinates, velocity_coordinates
+from rbdhw.robot.coordinates import CoordinateEntry, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Mimic, Placement, Robot
 from tests.support.strategies import ALL_KINDS
 
@@ -28,14 +28,14 @@ def test_limits_and_units_of_joints_of_one_freedom():
     )
     assert robot.bodies[0].parent == BASE
     assert configuration_coordinates(robot) == (
-        Coordinate(0, "bend", JointKind.REVOLUTE, "", "rad", -1.0, 2.0),
-        Coordinate(1, "spin", JointKind.CONTINUOUS, "", "rad", None, None),
-        Coordinate(2, "lift", JointKind.PRISMATIC, "", "m", -0.1, 0.2),
+        CoordinateEntry(0, "bend", JointKind.REVOLUTE, "", "rad", -1.0, 2.0),
+        CoordinateEntry(1, "spin", JointKind.CONTINUOUS, "", "rad", None, None),
+        CoordinateEntry(2, "lift", JointKind.PRISMATIC, "", "m", -0.1, 0.2),
     )
     assert velocity_coordinates(robot) == (
-        Coordinate(0, "bend", JointKind.REVOLUTE, "", "rad/s", -3.0, 3.0, 4.0),
-        Coordinate(1, "spin", JointKind.CONTINUOUS, "", "rad/s", None, None, None),
-        Coordinate(2, "lift", JointKind.PRISMATIC, "", "m/s", -0.3, 0.3, 0.4),
+        CoordinateEntry(0, "bend", JointKind.REVOLUTE, "", "rad/s", -3.0, 3.0, 4.0),
+        CoordinateEntry(1, "spin", JointKind.CONTINUOUS, "", "rad/s", None, None, None),
+        CoordinateEntry(2, "lift", JointKind.PRISMATIC, "", "m/s", -0.3, 0.3, 0.4),
     )
 
 

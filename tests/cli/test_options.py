@@ -81,7 +81,7 @@ def test_every_option_reaches_the_build(tmp_path):
         number="float32",
         priority=("rk4", "fd"),
         algorithms={"inverse": "single_pivots"},
-        mounting=Mounting("floating", (0.0, 1.0, 2.0), strict=True, root="auto", joint_order="file"),
+        mounting=Mounting("floating", gravity=(0.0, 1.0, 2.0), strict=True, root="auto", joint_order="file"),
         share_limbs="off",
         share_stages="loop",
         core="auto",

@@ -58,41 +58,48 @@ def sample(
     Forces are :class:`~rbdhw.domain.forces.Forces`: by default those that the motion needs, which is slower
     where it needs too much.
     """
-    bounds = dict(domain.bounds)
-    bounds["q"] = np.where(np.array(domain.wraps)[:, None], np.array([-np.pi, np.pi]), bounds["q"])
+    bounds = domain.bounds
     kind = rng.integers(EXTREMES, size=(tasks, 1))
+    extreme = kind < 3
     moving = [name for name in MOVING if name in bounds]
-    arrays: dict[str, Array] = {name: _draw(bounds[name], tasks, rng, kind < 3) for name in moving}
+    arrays: dict[str, Array] = {name: _draw(bounds[name], tasks, rng, extreme) for name in moving}
     resting = (kind[:, 0] >= 3) & (rng.random(tasks) < 1 / 16)
     for name in ("v", "base_v"):
         if name in arrays:
             arrays[name][resting] = np.clip(0.0, *bounds[name].T)
-    arrays["q"] = _draw(bounds["q"], tasks, rng, kind == 0)
-    wraps = np.array(domain.wraps)
-    if wraps.any():
-        arrays["q"][:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
-    arrays["q"][kind[:, 0] == 2] = np.clip(0.0, *bounds["q"].T)
-    for span in quaternions(robot):
-        lengths = 1.0 + rng.uniform(-UNIT_SLACK, UNIT_SLACK, (tasks, 1))
-        arrays["q"][:, span] = lengths * _directions(rng, tasks, 4)
+    arrays["q"] = _positions(robot, domain, kind, rng)
     if robot.base_chosen:
         arrays |= _modes(arrays, rng)
     if robot.gravity_given:
         arrays["gravity"] = math.hypot(*robot.gravity) * _directions(rng, tasks, 3)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))
     for i in sorted(fext):
-        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, kind < 3)
+        arrays["fext"][:, i] = _draw(bounds["fext"], tasks, rng, extreme)
     for name in (name for name in MULTIPLIERS if name in bounds):
-        arrays[name] = _draw(bounds[name], tasks, rng, kind < 3)
+        arrays[name] = _draw(bounds[name], tasks, rng, extreme)
     if robot.loaded is not None:
-        arrays[PARAMETERS] = draw_parameters(robot, _draw(bounds[PARAMETERS], tasks, rng, kind < 3))
+        arrays[PARAMETERS] = draw_parameters(robot, _draw(bounds[PARAMETERS], tasks, rng, extreme))
     if "h" in bounds:
-        arrays["h"] = _draw(bounds["h"], tasks, rng, kind < 3)[:, 0]
+        arrays["h"] = _draw(bounds["h"], tasks, rng, extreme)[:, 0]
     if forces is Forces.ANY:
         return arrays
     if forces is Forces.STEPS or domain.any_forces:
         return throw(robot, domain, arrays)
     return drive(robot, domain, arrays, random_shares(tasks, rng))[0]
+
+
+def _positions(robot: Robot, domain: Domain, kind: NDArray[np.int64], rng: np.random.Generator) -> Array:
+    """Return ``q`` (N, nq) of tasks, at the bounds for those of ``kind`` (N, 1) 0, and at zero for 2."""
+    tasks, wraps = len(kind), np.array(domain.wraps)
+    bounds = np.where(wraps[:, None], np.array([-np.pi, np.pi]), domain.bounds["q"])
+    q = _draw(bounds, tasks, rng, kind == 0)
+    if wraps.any():
+        q[:, wraps] = rng.uniform(-np.pi, np.pi, (tasks, np.count_nonzero(wraps)))
+    q[kind[:, 0] == 2] = np.clip(0.0, *bounds.T)
+    for span in quaternions(robot):
+        lengths = 1.0 + rng.uniform(-UNIT_SLACK, UNIT_SLACK, (tasks, 1))
+        q[:, span] = lengths * _directions(rng, tasks, 4)
+    return q
 
 
 def _modes(arrays: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:

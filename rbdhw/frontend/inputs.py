@@ -213,6 +213,7 @@ class Task:
         factor, offset = self._factor(joint), joint.offset
         if joint.mimic is not None:
             offset += joint.mimic.offset
+        # A power of two only shifts an angle. Any other factor makes a product, which reads a rounded copy.
         whole = joint.kind.rotates and math.frexp(abs(factor))[0] in (0.0, 0.5)
         position = (
             factor * (values[0] if whole else self._factor_of(values[0])) if factor != 1.0 else values[0]

@@ -241,6 +241,7 @@ def _solve(forward: Forward, forces: Tensor, symmetric: bool = False) -> Tensor:
     tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for j in range(n):
         for k in range(n):
+            # Where all forces are symmetric in j and k, so are the solutions, and one column serves both.
             if symmetric and j < k and all(equal(matrix[j][k], matrix[k][j]) for matrix in forces):
                 continue
             column = forward.inverse_times([-matrix[j][k] for matrix in forces])

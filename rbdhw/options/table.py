@@ -120,6 +120,11 @@ def _is_first_order(function: Function) -> bool:
     return function.takes_force or "second" not in function.algorithms
 
 
+def _takes(array: str, reason: str) -> Effect:
+    """Return the effect of an option on which the functions depend that take an array."""
+    return of_functions(lambda entry: array in entry.inputs, reason)
+
+
 _STAGED = functions_with(lambda function: function.stages > 1)
 
 _ON_DEVICE = Effect(
@@ -163,11 +168,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="fext",
         metavar="LINKS",
         parse=lambda texts: parse_links(texts or ()),
-        effects=(
-            of_functions(
-                lambda entry: "fext" in entry.inputs, "no function of the build takes external forces"
-            ),
-        ),
+        effects=(_takes("fext", "no function of the build takes external forces"),),
     ),
     Option(
         "algorithm",
@@ -194,7 +195,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.gravity",
         parse=parse_gravity,
         check=_check_gravity,
-        effects=(of_functions(lambda entry: "gravity" in entry.inputs, _DEPENDS),),
+        effects=(_takes("gravity", _DEPENDS),),
     ),
     Option(
         "root",
@@ -314,7 +315,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.parameters",
         metavar="LINKS",
         parse=lambda texts: parse_parameters(texts or ()),
-        effects=(of_functions(lambda entry: PARAMETERS in entry.inputs, _DEPENDS),),
+        effects=(_takes(PARAMETERS, _DEPENDS),),
     ),
     Option(
         "strict",

@@ -253,8 +253,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _remarks(found: Sweep) -> list[str]:
-    remarks = remarks_of(found)
+def _remarks(sweep: Sweep) -> list[str]:
+    remarks = remarks_of(sweep)
     if not remarks:
         return []
     lines = [

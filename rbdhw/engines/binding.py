@@ -82,7 +82,7 @@ def bind(
         has_status=has_status,
         most_tasks=TASKS_OF_A_THREAD,
         units=tuple(
-            (names.index("q"), own.columns.start, own.columns.stop - own.columns.start) for own in units
+            (names.index("q"), unit.columns.start, unit.columns.stop - unit.columns.start) for unit in units
         ),
         slack=UNIT_SLACK,
         largest=TASK_NUMBER,

@@ -47,7 +47,7 @@ def compute(
     """Compute checked tasks; without a status of the library it is zero."""
     inputs, outputs = library.arrays(function)
     held = _as_held(robot, tasks)
-    given = {
+    passed = {
         array.name: np.ascontiguousarray(held[array.name], library.dtype)
         for array in inputs
         if array.name in held
@@ -58,7 +58,7 @@ def compute(
         for array in outputs
         if extended or not array.optional
     }
-    status = library.compute(function, given, results)
+    status = library.compute(function, passed, results)
     return np.zeros(count, np.int64) if status is None else status, results
 
 
@@ -77,5 +77,5 @@ def _as_held(robot: Robot, tasks: Mapping[str, Array]) -> Mapping[str, Array]:
     if robot.loaded is None:
         return tasks
     nominal = nominal_parameters(robot)
-    given = tasks.get(PARAMETERS, np.broadcast_to(nominal, (len(tasks["q"]), *nominal.shape)))
-    return {**tasks, PARAMETERS: held_values(robot, given)}
+    parameters = tasks.get(PARAMETERS, np.broadcast_to(nominal, (len(tasks["q"]), *nominal.shape)))
+    return {**tasks, PARAMETERS: held_values(robot, parameters)}

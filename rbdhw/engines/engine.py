@@ -111,7 +111,7 @@ class RolloutEngine(Engine):
     """
 
     @abstractmethod
-    def roll_out(self, given: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts, as :func:`rbdhw.model.rollouts.codec.decode_answers`.
 
         Parameters
@@ -123,5 +123,5 @@ class RolloutEngine(Engine):
         """
 
     @abstractmethod
-    def rollout_forces(self, given: Given) -> Array:
+    def rollout_forces(self, tasks: Given) -> Array:
         """Return the forces (N, K, nv) that rollouts apply, without feedback: rows plus samples, limited."""

@@ -23,12 +23,12 @@ class GoldenEngine(RolloutEngine):
         """Compute tasks."""
         return np.zeros(len(tasks["q"]), np.int64), golden.evaluate(self.robot, function, tasks, extended)
 
-    def roll_out(self, given: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts."""
-        return golden_answers(self.source.design, given, every, states)
+        return golden_answers(self.source.design, tasks, every, states)
 
-    def rollout_forces(self, given: Given) -> Array:
+    def rollout_forces(self, tasks: Given) -> Array:
         """Return the forces that rollouts apply."""
         lowest, highest = np.asarray(self.source.design.domain.bounds["tau"]).T
-        forces = np.clip(golden_forces(given), lowest, highest)
-        return np.broadcast_to(forces, (len(given.states["q"]), *given.tau.shape)).copy()
+        forces = np.clip(golden_forces(tasks), lowest, highest)
+        return np.broadcast_to(forces, (len(tasks.states["q"]), *tasks.tau.shape)).copy()

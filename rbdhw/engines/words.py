@@ -43,11 +43,11 @@ class WordEngine(RolloutEngine):
         status, words = self.respond(function, encode(self.design, function, tasks, extended), extended)
         return status, decode(self.design, function, words, extended)
 
-    def roll_out(self, given: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts through words."""
-        rollouts = prepare_checked(self.design, given, every, states or given.costs is None)
-        return decode_answers(self.design, given, self.respond_rollouts(rollouts))
+        rollouts = prepare_checked(self.design, tasks, every, states or tasks.costs is None)
+        return decode_answers(self.design, tasks, self.respond_rollouts(rollouts))
 
-    def rollout_forces(self, given: Given) -> Array:
+    def rollout_forces(self, tasks: Given) -> Array:
         """Return the forces that rollouts apply, as words represent them."""
-        return applied_forces(self.design, given)
+        return applied_forces(self.design, tasks)

@@ -135,9 +135,9 @@ class Accelerator:
             raise InputError("parameters", reason, "some that are given at run time", remedy)
         links, numbers = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
         if isinstance(parameters, Mapping):
-            for link, own in parameters.items():
+            for link, values in parameters.items():
                 check_loaded(self.robot, link)
-                numbers[links.index(link)] = _shaped(f"parameters, link '{link}'", own, numbers.shape[1:])
+                numbers[links.index(link)] = _shaped(f"parameters, link '{link}'", values, numbers.shape[1:])
         else:
             numbers = _shaped("parameters", parameters, numbers.shape)
         check_finite(PARAMETERS, numbers)
@@ -191,10 +191,10 @@ class Accelerator:
             expected = "0" if len(sets) == 1 else f"0 to {len(sets) - 1}"
             remedy = "generate with --parameters-by load and more --parameter-sets"
             raise InputError(where, f"{number!r} is not a set of {self.folder}", expected, remedy)
-        found: Array = sets[number]
-        return found
+        parameters: Array = sets[number]
+        return parameters
 
-    def _with_parameters(self, given: dict[str, Array], parameter_set: int | None) -> None:
+    def _with_parameters(self, arrays: dict[str, Array], parameter_set: int | None) -> None:
         """Add the parameters of a set, by default the first, to arrays that bring none.
 
         Raises
@@ -202,10 +202,10 @@ class Accelerator:
         InputError
             The arrays bring parameters beside a set, or there is no such set.
         """
-        if parameter_set is not None and PARAMETERS in given:
+        if parameter_set is not None and PARAMETERS in arrays:
             raise InputError("parameter_set", "the call brings its own parameters", "one of both")
         if self._sets is not None:
-            given.setdefault(PARAMETERS, self._set(self._sets, "parameter_set", parameter_set or 0))
+            arrays.setdefault(PARAMETERS, self._set(self._sets, "parameter_set", parameter_set or 0))
         elif parameter_set is not None:
             reason = f"all inertial parameters of {self.folder} are constant"
             raise InputError("parameter_set", reason, "none", "generate with --parameters LINK")
@@ -237,19 +237,19 @@ class Accelerator:
         if function not in self.functions:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
-        given = read_arrays(self.robot, function, arrays)
+        inputs = read_arrays(self.robot, function, arrays)
         if base is not None:
-            given |= chosen_base(self.robot, function, base, given)
+            inputs |= chosen_base(self.robot, function, base, inputs)
         if PARAMETERS in FUNCTIONS[function].inputs:
-            self._with_parameters(given, parameter_set)
-        self._engine.check_optional(function, given)
-        tasks, one = as_batch(given)
-        extended = extended or any(name in given for name in FUNCTIONS[function].optional_inputs)
+            self._with_parameters(inputs, parameter_set)
+        self._engine.check_optional(function, inputs)
+        tasks, one = as_batch(inputs)
+        extended = extended or any(name in inputs for name in FUNCTIONS[function].optional_inputs)
         checked = check_arrays(self.robot, self._engine.source.content.fext, tasks)
         status, results = self._engine.compute(function, checked, extended)
         status = status | OVERFLOW * off_unit(self.robot, tasks["q"])
-        found = [array[0] if one else array for array in results.values()]
-        return results_type(function, tuple(results))(*found, int(status[0]) if one else status)
+        values = [array[0] if one else array for array in results.values()]
+        return results_type(function, tuple(results))(*values, int(status[0]) if one else status)
 
     @arguments_checked
     def rollout(
@@ -315,8 +315,8 @@ class Accelerator:
         design, between = engine.source.design, as_whole("every", every)
         results = engine.roll_out(check(design, tasks, between), between, states)
         results = flag_lengths(design, results, tasks["q"])
-        found = [array[0] if one else array for array in results.values()]
-        return results_type(ROLLOUT, tuple(results)[:-1])(*found)
+        values = [array[0] if one else array for array in results.values()]
+        return results_type(ROLLOUT, tuple(results)[:-1])(*values)
 
     @arguments_checked
     def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:
@@ -335,8 +335,8 @@ class Accelerator:
         if self.robot.time_step is None:
             rest["h"] = np.zeros(())
         engine, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
-        found = engine.rollout_forces(check(engine.source.design, tasks, 0))
-        return found[0] if one else found
+        forces = engine.rollout_forces(check(engine.source.design, tasks, 0))
+        return forces[0] if one else forces
 
     def _rollouts(
         self,
@@ -347,11 +347,11 @@ class Accelerator:
     ) -> tuple[RolloutEngine, dict[str, Array], bool]:
         """Return the engine, the arrays of rollouts with an axis of tasks, and whether there is only one."""
         engine = answering_rollouts(self._engine)
-        given = read_arrays(self.robot, "step", arrays, without=("tau",))
+        inputs = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
-            given |= chosen_base(self.robot, "step", base, given)
-        self._with_parameters(given, parameter_set)
-        tasks, one = as_batch(given)
+            inputs |= chosen_base(self.robot, "step", base, inputs)
+        self._with_parameters(inputs, parameter_set)
+        tasks, one = as_batch(inputs)
         loaded = {
             name: as_numbers(f"array '{name}'", array) for name, array in rows.items() if array is not None
         }

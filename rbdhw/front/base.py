@@ -18,7 +18,7 @@ FIXED, FLOATING, GIVEN = MODES = ("fixed", "floating", "given")
 Array = NDArray[np.float64]
 
 
-def chosen_base(robot: Robot, function: str, base: Any, given: Mapping[str, Array]) -> dict[str, Array]:
+def chosen_base(robot: Robot, function: str, base: Any, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the arrays by which tasks choose the mode of the base.
 
     Parameters
@@ -35,20 +35,20 @@ def chosen_base(robot: Robot, function: str, base: Any, given: Mapping[str, Arra
         acceleration of one that is given is missing.
     """
     if not robot.base_chosen:
-        own = FLOATING if robot.floats else GIVEN if robot.base_given else FIXED
-        raise InputError("base", f"the base of this build is {own}", "none", "generate with --base any")
+        mode = FLOATING if robot.floats else GIVEN if robot.base_given else FIXED
+        raise InputError("base", f"the base of this build is {mode}", "none", "generate with --base any")
     names = np.array(base)
     if names.ndim > 1 or names.dtype.kind != "U":
         raise InputError("base", repr(base), f"one of {', '.join(MODES)}, or one for each task")
     for name in np.unique(names):
         if name not in MODES:
             raise unknown("base", str(name), MODES)
-    if "base_a" in FUNCTIONS[function].base_choice and GIVEN in names and "base_a" not in given:
+    if "base_a" in FUNCTIONS[function].base_choice and GIVEN in names and "base_a" not in arrays:
         expected = "the acceleration of the base, for base='given'"
         raise InputError("array 'base_a'", "missing", expected, "use base='fixed' for a base at rest")
     for name in ("v", "a", "base_a"):
-        if name in given:
-            _check_rest(name, names == FIXED, given[name][..., :6])
+        if name in arrays:
+            _check_rest(name, names == FIXED, arrays[name][..., :6])
     return {BASE_HELD: np.where(names == FLOATING, 0.0, 1.0)}
 
 

@@ -37,7 +37,7 @@ def bind(
     try:
         arguments = signature.bind(*positional, **named).arguments
     except TypeError as error:
-        names = [each.name for each in signature.parameters.values() if each.name != "self"]
+        names = [parameter.name for parameter in signature.parameters.values() if parameter.name != "self"]
         raise InputError(f"function '{name}'", str(error), f"{name}({', '.join(names)})") from None
     arguments.pop("self", None)
     return arguments
@@ -45,21 +45,23 @@ def bind(
 
 def method(function: str) -> Callable[..., Any]:
     """Return the method that computes a function; its signature has the function's arrays."""
-    own = FUNCTIONS[function]
-    required = [name for name in own.inputs if name not in (BASE_HELD, *BASE, "fext")]
-    chosen = [name for name in own.inputs if name not in (BASE_HELD, *required)]
+    entry = FUNCTIONS[function]
+    required = [name for name in entry.inputs if name not in (BASE_HELD, *BASE, "fext")]
+    chosen = [name for name in entry.inputs if name not in (BASE_HELD, *required)]
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
     parameters += [
         kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if name == "h" else kinds.empty)
         for name in required
     ]
-    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *own.optional_inputs)]
-    if own.base_choice:
+    parameters += [
+        kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *entry.optional_inputs)
+    ]
+    if entry.base_choice:
         parameters.append(kinds("base", kinds.KEYWORD_ONLY, default=None))
-    if own.optional_outputs:
+    if entry.optional_outputs:
         parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
-    if PARAMETERS in own.inputs:
+    if PARAMETERS in entry.inputs:
         parameters.append(kinds("parameter_set", kinds.KEYWORD_ONLY, default=None))
     signature, names = inspect.Signature(parameters), [*required]
 
@@ -82,12 +84,14 @@ def method(function: str) -> Callable[..., Any]:
 
 def _describe(function: str) -> str:
     """Return the documentation of a method: shapes for one task, before which batches have an axis."""
-    own = FUNCTIONS[function]
-    given = ", ".join(f"``{name}`` {_shape(name, function)}" for name in own.outputs + own.optional_outputs)
-    optional = (
-        f" ``{'``, ``'.join(own.optional_outputs)}`` with ``extended``." if own.optional_outputs else ""
+    entry = FUNCTIONS[function]
+    shapes = ", ".join(
+        f"``{name}`` {_shape(name, function)}" for name in entry.outputs + entry.optional_outputs
     )
-    return f"Return the {own.title}: {given}, and ``status``.{optional}"
+    optional = (
+        f" ``{'``, ``'.join(entry.optional_outputs)}`` with ``extended``." if entry.optional_outputs else ""
+    )
+    return f"Return the {entry.title}: {shapes}, and ``status``.{optional}"
 
 
 def _shape(name: str, function: str) -> str:

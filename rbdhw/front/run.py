@@ -143,8 +143,8 @@ def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Pr
     arrays, every, ignored = _load_rollouts(design, source)
     progress(f"evaluating {ROLLOUT}")
     try:
-        given, q = check(design, arrays, every), as_numbers("array 'q'", arrays["q"])
-        results = flag_lengths(design, engine.roll_out(given, every, states=True), q)
+        rollouts, q = check(design, arrays, every), as_numbers("array 'q'", arrays["q"])
+        results = flag_lengths(design, engine.roll_out(rollouts, every, states=True), q)
     except InputError as error:
         raise error.within(source) from None
     first_flagged = results["first_flagged"].astype(np.int64)
@@ -153,11 +153,13 @@ def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Pr
     causes = order_causes(
         [
             *explain_circles(design.robot, ROLLOUT, q),
-            *explain_rollouts(design, prepare_checked(design, given, every), first_flagged, given.states),
+            *explain_rollouts(
+                design, prepare_checked(design, rollouts, every), first_flagged, rollouts.states
+            ),
         ]
     )
     _write(target, results)
-    loaded = Loaded(given.states, q, ignored, tuple(suspicions(design, given.states)))
+    loaded = Loaded(rollouts.states, q, ignored, tuple(suspicions(design, rollouts.states)))
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
 
 

@@ -135,13 +135,13 @@ def elements_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> 
 
 
 def arrays_of(
-    robot: Robot, function: str, given: Collection[str]
+    robot: Robot, function: str, present: Collection[str]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """Return a function's inputs and results, optional ones last in each.
 
     Parameters
     ----------
-    given
+    present
         The arrays of which the build reads any number. ``fext``, the base's motion, gravity, the step in
         time and optional arrays are only among the inputs if they are in it.
     """
@@ -155,8 +155,8 @@ def arrays_of(
         ones = tuple(_offset(shape, index) for index in kind.ones(shape))
         return Array(name, shape, optional, meaning_of(name, function), ones)
 
-    inputs = [array(name) for name in entry.inputs if name not in _CHOSEN or name in given]
-    inputs += [array(name, True) for name in entry.optional_inputs if name in given]
+    inputs = [array(name) for name in entry.inputs if name not in _CHOSEN or name in present]
+    inputs += [array(name, True) for name in entry.optional_inputs if name in present]
     outputs = [array(name) for name in entry.outputs]
     outputs += [array(name, True) for name in entry.optional_outputs]
     return tuple(inputs), tuple(outputs)

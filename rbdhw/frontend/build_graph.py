@@ -36,7 +36,7 @@ from rbdhw.robot.mounting import ALL_LINKS, CHEAPEST_ROOT, NO_LINKS, Links, link
 from rbdhw.robot.parameters import with_held_map
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import RootTrial, best_root, reroot
-from rbdhw.robot.rewrite import best_rewrite
+from rbdhw.robot.rewrite import Rewriting, best_rewrite
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.target import Delays, target
 
@@ -153,24 +153,13 @@ def prepare(
     """
     forced = without_long_inverse(elementary(source), functions, forced)
     bodies = external_bodies(source, fext)
-    representatives = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
-
-    loaded = {source.bodies[i].name for i in bodies}
-
-    def cost(robot: Robot) -> float:
-        """Return the cost of a rewritten robot, or of a part of one."""
-        links = tuple(i for i in robot.links if robot.bodies[i].name in loaded)
-        return operation_cost(robot, representatives, links)
-
     progress(REWRITE_STAGE)
     plain = regroup_inertias(align_axes(elementary(source)))
     search = most_traced == inf or searched_operations(plain, functions) <= most_traced
     if search:
-        robot, names, skipped = best_rewrite(
-            elementary(source), count_evaluations(cost, within(REWRITE_STAGE, progress))
-        )
+        robot, names, skipped = _search_rewrite(source, functions, bodies, within(REWRITE_STAGE, progress))
     else:
-        robot, names, skipped = plain, ["regroup_inertias"], ""
+        robot, names, skipped = Rewriting(plain, ["regroup_inertias"])
         forced = _usual_algorithms(robot, functions) | dict(forced)
     progress(CHOICE_STAGE)
     choice = choose(
@@ -184,6 +173,21 @@ def prepare(
     remarks = _remarks(source, skipped, choice) if search else (_without_search(source),)
     source = with_held_map(source, robot) if source.loaded else source
     return Model(source, robot, tuple(names), bodies, choice, remarks)
+
+
+def _search_rewrite(
+    source: Robot, functions: Sequence[str], bodies: Sequence[int], progress: Progress
+) -> Rewriting:
+    """Return the cheapest rewrite found of a robot for some functions, with forces on these bodies."""
+    representatives = tuple({FUNCTIONS[function].cost_like or function: None for function in functions})
+    loaded = {source.bodies[i].name for i in bodies}
+
+    def cost(robot: Robot) -> float:
+        """Return the cost of a rewritten robot, or of a part of one, which may lack some of the bodies."""
+        links = tuple(i for i in robot.links if robot.bodies[i].name in loaded)
+        return operation_cost(robot, representatives, links)
+
+    return best_rewrite(elementary(source), count_evaluations(cost, progress))
 
 
 def searched_operations(robot: Robot, functions: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from benchmarks.rows import Row, Rows
 from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.explore.search import prepare_build
 from rbdhw.options.build import BuildOptions
-from rbdhw.quantize.chain import choose_chain_formats
+from rbdhw.quantize.steps import choose_step_formats, observe_links
 
 SAMPLES = 256
 """The tasks for which formats are chosen."""
@@ -27,11 +27,10 @@ def _row(links: int, widths: tuple[int, ...]) -> Row:
     options = BuildOptions(("fd",), samples=SAMPLES, core=ChainCore.name)
     prepared = prepare_build(snake(links), options, bounds(links))
     assert prepared.chain is not None
+    steps = observe_links(prepared.model, prepared.chain, prepared.domain, options)
     row: Row = {"links": links}
     for width in widths:
-        formats = choose_chain_formats(
-            prepared.model, prepared.chain, prepared.domain, replace(options, width=width)
-        )
+        formats = choose_step_formats(steps, replace(options, width=width))
         motion = formats.errors["fd"].strata["motion"]
         row[f"{width} bits"] = {"median": motion.median, "max": motion.max}
     return row

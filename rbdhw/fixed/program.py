@@ -145,6 +145,10 @@ class Program:
     reciprocal: ReciprocalSpec | None
     port_widths: tuple[int, int]
 
+    def origin(self, i: int) -> int | None:
+        """Return the node of the graph that an operation computes; appended ones have higher numbers."""
+        return i
+
     @property
     def plain(self) -> Program:
         """The program as a design's folder holds it."""

@@ -47,6 +47,10 @@ class ChainProgram(Program):
     steps: StepProgram
     origins: tuple[int | None, ...]
 
+    def origin(self, i: int) -> int | None:
+        """Return the operation of the step, and so its node, that an operation repeats."""
+        return self.origins[i]
+
     @cached_property
     def plain(self) -> Program:
         """The program as a design's folder holds it: without the step that it repeats."""

@@ -7,7 +7,7 @@ to the format of the input that takes it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,51 +16,10 @@ from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, InputRange, lower
 from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, Word, exact_interval
 from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder
+from rbdhw.graph.graph import Edge
+from rbdhw.graph.joined_steps import JoinedSteps
 from rbdhw.graph.sweeps import Carried, Constant, Given, Kept, Shared, Sweep, Sweeps
 from rbdhw.scalar import Region
-
-
-@dataclass(frozen=True)
-class JoinedSteps:
-    """The steps of all sweeps in one graph. Its outputs are the results, if those of the last step are.
-
-    Parameters
-    ----------
-    graph
-        The nodes of all steps; constants may be shared.
-    places
-        For each sweep, the node of the graph for each node of its step, as an edge.
-    """
-
-    sweeps: Sweeps
-    graph: Graph
-    places: tuple[tuple[Edge, ...], ...]
-
-    def output(self, name: str) -> Edge:
-        """Return the edge of an output of a step."""
-        for sweep, places in zip(self.sweeps.sweeps, self.places, strict=True):
-            for own, edge in sweep.step.outputs:
-                if own == name:
-                    return edge.applied(places[edge.node])
-        raise KeyError(name)
-
-
-def join_steps(sweeps: Sweeps) -> JoinedSteps:
-    """Return the steps of all sweeps in one graph."""
-    build = GraphBuilder()
-    places = []
-    for sweep in sweeps.sweeps:
-        edges: list[Edge] = []
-        for node in sweep.step.nodes:
-            edges.append(build.copy(node, tuple(edge.applied(edges[edge.node]) for edge in node.args)))
-        places.append(tuple(edges))
-    results = [
-        (name, edge.applied(edges[edge.node]))
-        for name, edge in sweep.step.outputs
-        if not sweeps.each_link and sweeps.is_result(name)
-    ]
-    return JoinedSteps(sweeps, build.finish(results), tuple(places))
 
 
 def lower_steps(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
@@ -131,11 +131,6 @@ class FormatChoice:
     ----------
     observed, options, twins, fuses_sums, progress
         As for :func:`choose_formats`.
-
-    Members
-    -------
-    planner, widths
-        The planner of widths, and the search for them.
     """
 
     def __init__(
@@ -148,15 +143,24 @@ class FormatChoice:
         self._magnitudes = unify([headroom * size for size in observed.magnitudes], twins, self._shifts)
         self._ranges = graph_ranges(model.source, observed.domain, model.fext)
         self._count = count(1)
-        guard = 0 if fuses_sums else GUARD_BITS
-        self.planner = Planner(graph, self._magnitudes, observed.effects, twins, guard=guard)
-        draws = observed.draws
-        self.widths = FormatSearch(
+
+    @cached_property
+    def planner(self) -> Planner:
+        """The planner of widths."""
+        guard = 0 if self._fuses_sums else GUARD_BITS
+        graph, effects = self._observed.graph, self._observed.effects
+        return Planner(graph, self._magnitudes, effects, self._twins, guard=guard)
+
+    @cached_property
+    def widths(self) -> FormatSearch:
+        """The search for widths."""
+        draws = self._observed.draws
+        return FormatSearch(
             self.planner,
             self.lower,
             partial(self.measure, tasks=draws.held_out),
             partial(self.measure, tasks=min(draws.ranging, draws.held_out)),
-            target(options.target).blocks,
+            target(self._options.target).blocks,
             self.reason,
         )
 
@@ -188,30 +192,27 @@ class FormatChoice:
 
     def lower(self, widths: Widths) -> Program:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
-        self._report(widths)
-        graph, functions, headroom = (
-            self._observed.graph,
-            self._options.functions,
-            self._observed.draws.headroom,
-        )
-        seen = list(self._magnitudes)
-        draft = lower(graph, seen, self._ranges, widths, self._twins)
-        for _ in range(NOISE_PASSES):
-            before = list(seen)
-            raise_to_noise(seen, draft, functions, self._observed.noise_words, headroom)
-            seen = unify(seen, self._twins, self._shifts)
-            if seen == before:
-                break
-            fitting = widths.fit_magnitudes(self._magnitudes, seen)
-            raised = lower(graph, seen, self._ranges, fitting, self._twins)
-            if min(operation.format.binary_point for operation in raised.operations) < -COARSEST_STEP:
-                break
-            draft = raised
-        return fuse(draft, MOST_TERMS) if self._fuses_sums else draft
-
-    def _report(self, widths: Widths) -> None:
-        """Report that a program with these widths is tried."""
         self._progress(f"try {next(self._count)}, {' x '.join(map(str, widths.ports))} bits")
+        functions, observed = self._options.functions, self._observed
+        magnitudes = self._magnitudes
+        program = self._program(magnitudes, widths)
+        for _ in range(NOISE_PASSES):
+            raised = raise_to_noise(
+                magnitudes, program, functions, observed.noise_words, observed.draws.headroom
+            )
+            raised = unify(raised, self._twins, self._shifts)
+            if raised == magnitudes:
+                break
+            magnitudes = raised
+            fitting = self._program(magnitudes, widths.fit_magnitudes(self._magnitudes, magnitudes))
+            if min(operation.format.binary_point for operation in fitting.operations) < -COARSEST_STEP:
+                break
+            program = fitting
+        return fuse(program, MOST_TERMS) if self._fuses_sums else program
+
+    def _program(self, magnitudes: Sequence[float], widths: Widths) -> Program:
+        """Return the program for these magnitudes, before sums are fused."""
+        return lower(self._observed.graph, magnitudes, self._ranges, widths, self._twins)
 
     def measure(self, program: Program, tasks: int) -> Measured:
         """Return the errors of a program by function, in the first ``tasks`` tasks."""

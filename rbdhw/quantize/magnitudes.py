@@ -77,20 +77,27 @@ def _used_by_flags(
 
 
 def raise_to_noise(
-    magnitudes: list[float],
+    magnitudes: Sequence[float],
     program: Program,
     functions: Sequence[str],
     reals: Mapping[str, Array],
     headroom: float = 1.0,
-) -> None:
-    """Raise the magnitudes of values that consist mainly of rounding errors.
+) -> list[float]:
+    """Return the magnitudes of nodes, raised where values consist mainly of rounding errors.
 
     If terms cancel except for rounding errors, samples in double precision do not show the size of their sum.
-    The program shows it. ``magnitudes``, which are changed in place, already include ``headroom``.
+    The program shows it. ``magnitudes`` already include ``headroom``.
     """
+    raised = list(magnitudes)
     words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for function in functions:
         flags = {name: np.asarray(value, np.int64) for name, value in flag_values(function, False).items()}
+        sizes: dict[int, float] = {}
         for i, largest in largest_values(program, words | flags, function).items():
-            if i < len(magnitudes) and headroom * largest > NOISY * magnitudes[i]:
-                magnitudes[i] = max(magnitudes[i], NOISE_MARGIN * largest)
+            node = program.origin(i)
+            if node is not None and node < len(raised):
+                sizes[node] = max(largest, sizes.get(node, 0.0))
+        for node, largest in sizes.items():
+            if headroom * largest > NOISY * raised[node]:
+                raised[node] = max(raised[node], NOISE_MARGIN * largest)
+    return raised

@@ -16,9 +16,9 @@ from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.model.packets import decode, encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
-from rbdhw.quantize import chain as own
-from rbdhw.quantize.chain import choose_chain_formats, given_ranges
+from rbdhw.quantize import steps as own
 from rbdhw.quantize.formats import Formats, accelerator_model
+from rbdhw.quantize.steps import choose_step_formats, given_ranges, observe_links
 from tests.support.chains import chain, domain_of, program_of
 
 
@@ -27,7 +27,7 @@ def formats(links: int, options: BuildOptions, effort: float | None = None) -> F
     model = prepare_chain(robot)
     bounds = Overrides(default=JointBounds(velocity=1.0, effort=effort))
     domain = domain_of(robot) if effort is None else input_domain(robot, bounds)
-    return choose_chain_formats(model, record_chain(model.robot), domain, options)
+    return choose_step_formats(observe_links(model, record_chain(model.robot), domain, options), options)
 
 
 OPTIONS = BuildOptions(("fd",), core="chain", samples=128)

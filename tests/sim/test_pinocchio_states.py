@@ -164,8 +164,8 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
     for _ in range(MOST_PASSES):
         if before == sizes:
             break
-        before = list(sizes)
-        raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
+        before = sizes
+        sizes = raise_to_noise(sizes, lower(graph, sizes, ranges, widths), functions, inputs, HEADROOM)
     program = lower(graph, sizes, ranges, widths)
     write(draft_design(accelerator_model(model, domain, [program], options)), folder)
 

@@ -10,7 +10,7 @@ from rbdhw.fixed.step_program import ChainProgram
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.options.build import BuildOptions
-from rbdhw.quantize.chain import choose_chain_formats
+from rbdhw.quantize.steps import choose_step_formats, observe_links
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.mechanisms import mechanism
 
@@ -65,6 +65,7 @@ def program_of(robot: Robot, width: int = 18) -> ChainProgram:
     """Return the bit-exact program of a chain."""
     model = prepare_chain(robot)
     options = options_of(len(robot.bodies), width=width)
-    found = choose_chain_formats(model, record_chain(model.robot), domain_of(robot), options).program
+    steps = observe_links(model, record_chain(model.robot), domain_of(robot), options)
+    found = choose_step_formats(steps, options).program
     assert isinstance(found, ChainProgram)
     return found

@@ -13,12 +13,10 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.chain import CHAIN_FUNCTION, check_chain, prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps, unroll
-from rbdhw.graph.twins import Twins
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
-from rbdhw.quantize.chain import choose_chain_formats
-from rbdhw.quantize.formats import Formats
+from rbdhw.quantize.steps import ObservedSteps, observe_links
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
@@ -116,16 +114,10 @@ class ChainCore(StepsCore):
         return _links(prepared).links
 
     @classmethod
-    def formats(cls, build: PreparedBuild, options: BuildOptions, _twins: Twins) -> Formats:
-        """Return the number formats of a link's step, which are the same for all links.
-
-        Raises
-        ------
-        InputError
-            If no width meets the error budget.
-        """
-        own, progress = build.prepared, build.choosing_formats(cls.name)
-        return choose_chain_formats(own.model, _links(own), own.domain, options, progress)
+    def observe(cls, build: PreparedBuild) -> ObservedSteps:
+        """Return the steps of the links with observations of them on random tasks."""
+        prepared = build.prepared
+        return observe_links(prepared.model, _links(prepared), prepared.domain, build.options)
 
     @property
     def latency(self) -> dict[str, int]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.core import PipelineCore, schedule_pipeline
+from rbdhw.cores.prepared import PreparedBuild
 from rbdhw.cores.steps.cells import chain_cells
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.step_program import ChainProgram
-from rbdhw.graph.twins import Group
+from rbdhw.graph.twins import Group, Twins
 from rbdhw.options.build import BuildOptions
+from rbdhw.quantize.formats import Formats
+from rbdhw.quantize.steps import ObservedSteps, choose_step_formats
 from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
 from rbdhw.schedule.verify_sweeps import verify_sweeps
 from rbdhw.target import Target
@@ -27,6 +31,23 @@ class StepsCore(Core):
     schedule: ChainSchedule
 
     estimated_as: ClassVar[str] = PipelineCore.name
+
+    @classmethod
+    @abstractmethod
+    def observe(cls, build: PreparedBuild) -> ObservedSteps:
+        """Return the steps of a build with observations of them on random tasks."""
+
+    @classmethod
+    def formats(cls, build: PreparedBuild, options: BuildOptions, _twins: Twins) -> Formats:
+        """Return the number formats of a step, which are the same for all links or stages.
+
+        Raises
+        ------
+        InputError
+            If no width meets the error budget.
+        """
+        steps = build.cache.get((cls.name,), lambda: cls.observe(build))
+        return choose_step_formats(steps, options, build.choosing_formats(cls.name))
 
     @classmethod
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:

@@ -11,11 +11,9 @@ from rbdhw.cores.steps.loop_component import LoopComponent
 from rbdhw.errors import InputError
 from rbdhw.frontend.stage_loop import record_loop
 from rbdhw.frontend.stage_step import STAGES
-from rbdhw.graph.twins import Twins
 from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions
 from rbdhw.protocol import FUNCTIONS, staged
-from rbdhw.quantize.formats import Formats
-from rbdhw.quantize.stage_loop import ObservedStages, choose_stage_formats, observe_stages
+from rbdhw.quantize.steps import ObservedSteps, observe_stages
 from rbdhw.target import Primitive
 
 
@@ -57,16 +55,12 @@ class LoopCore(StepsCore):
         return None
 
     @classmethod
-    def formats(cls, build: PreparedBuild, options: BuildOptions, _twins: Twins) -> Formats:
-        """Return the number formats of a stage, which are the same for all stages.
-
-        Raises
-        ------
-        InputError
-            If no width meets the error budget.
-        """
-        stages = build.cache.get((cls.name,), lambda: _observe(build))
-        return choose_stage_formats(stages, options, build.choosing_formats(cls.name))
+    def observe(cls, build: PreparedBuild) -> ObservedSteps:
+        """Return the stages of the build's function as steps, with observations of them on random tasks."""
+        build.progress("observing the stages of random tasks")
+        prepared, (function,) = build.prepared, build.options.functions
+        sweeps = record_loop(prepared.model, function, build.device.delays)
+        return observe_stages(prepared.model, sweeps, prepared.domain, build.options, build.trials())
 
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a stage, and how stages follow."""
@@ -83,11 +77,3 @@ class LoopCore(StepsCore):
     def component(self, primitive: Primitive | None) -> LoopComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return LoopComponent(program=self.program, schedule=self.schedule, primitive=primitive)
-
-
-def _observe(build: PreparedBuild) -> ObservedStages:
-    """Return the stages of the build's function as steps, with the observations of them."""
-    build.progress("observing the stages of random tasks")
-    own, (function,) = build.prepared, build.options.functions
-    sweeps = record_loop(own.model, function, build.device.delays)
-    return observe_stages(own.model, sweeps, own.domain, build.options, build.trials())

@@ -12,13 +12,14 @@ from rbdhw.domain.sampling import sample
 from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.steps import join_steps, lower_steps, unroll_program
+from rbdhw.fixed.steps import lower_steps, unroll_program
 from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.joined_steps import join_steps
 from rbdhw.graph.sweeps import Constant, Shared, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder
 from rbdhw.model.packets import quantise
 from rbdhw.options.build import BuildOptions
-from rbdhw.quantize.stage_loop import task_words
+from rbdhw.quantize.steps import task_words
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.target import target
 from tests.support.mechanisms import mechanism
@@ -76,7 +77,7 @@ def test_what_overflows_in_a_stage_without_an_effect_is_flagged() -> None:
     joined = join_steps(Sweeps(2, (Sweep("stage", step),), sources, "rk4", "x_next", ""))
     ranges = {"v[0]": InputRange(-1.0, 1.0, "m/s")}
     steps = lower_steps(joined, [1.0] * len(step.nodes), ranges, plain_widths(joined.graph, 18))
-    program = unroll_program(steps, task_words(steps))
+    program = unroll_program(steps, task_words(steps, {}))
     options = BuildOptions(("rk4",), ii=2, width=18)
     core = LoopCore.build(program, target("xcvu9p"), options, ())
     (word,) = program.inputs

@@ -13,8 +13,8 @@ PACKAGE = ROOT / "rbdhw"
 
 FORMATS = "fixed.format fixed.program fixed.polynomial fixed.recoding fixed.trigonometry fixed.reciprocal"
 
-CHAIN = "fixed.step_program graph.sweeps schedule.sweeps schedule.stores schedule.shared_words"
-"""The data of a chain core."""
+STEPS = "fixed.step_program graph.sweeps"
+"""Programs of steps."""
 
 ROLLOUTS = "fixed.cost fixed.feedback fixed.state_error fixed.rollout"
 
@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "schedule": f"errors scalar graph target {FORMATS} fixed.step_program",
     "rtl": (
         f"errors verilog_names runtime model.interface scalar arrays protocol target {FORMATS} "
-        f"fixed.single_precision {ROLLOUTS} fixed.normal fixed.fusion schedule.model {CHAIN} "
+        f"fixed.single_precision {ROLLOUTS} fixed.normal fixed.fusion schedule.model {STEPS} "
         "estimate.fabric"
     ),
     "estimate": "target",

@@ -1,4 +1,4 @@
-"""Programs of sweeps along a chain: that of one link's step, and that of all links.
+"""Programs of sweeps: that of one step, and that of all links or stages.
 
 All links have the same formats, because one hardware computes their steps.
 """
@@ -33,7 +33,7 @@ class StepProgram:
 
 
 @dataclass(frozen=True)
-class ChainProgram(Program):
+class UnrolledProgram(Program):
     """The program of all steps one after the other.
 
     Parameters

@@ -14,7 +14,7 @@ import numpy as np
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, InputRange, lower
 from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, Word, exact_interval
-from rbdhw.fixed.step_program import ChainProgram, StepProgram, constant_integer
+from rbdhw.fixed.step_program import StepProgram, UnrolledProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge
 from rbdhw.graph.joined_steps import JoinedSteps
@@ -40,13 +40,14 @@ def lower_steps(
     own_ranges = {name: ranges.get(name) or _range(joined, magnitudes, name) for name in sweeps.sources}
     plain = lower(joined.graph, magnitudes, {**ranges, **own_ranges}, widths)
     operations = [
-        replace(own, format=FLAG_FORMAT) if _chooses(sweeps, own) else own for own in plain.operations
+        replace(operation, format=FLAG_FORMAT) if _chooses(sweeps, operation) else operation
+        for operation in plain.operations
     ]
     outputs: dict[str, tuple[Word, ...]] = {}
     formats = {word.name: word.format for word in plain.inputs}
     takers = _takers(sweeps)
     intervals: dict[int, Interval] = {
-        i: (own.format.lowest, own.format.highest) for i, own in enumerate(operations)
+        i: (operation.format.lowest, operation.format.highest) for i, operation in enumerate(operations)
     }
     for sweep in sweeps.sweeps:
         words = []
@@ -56,8 +57,8 @@ def lower_steps(
             for taker in takers.get(name, ()):
                 words.append(_convert(operations, intervals, edge, formats[taker], f"{sweep.name}.{taker}"))
             if name == sweeps.result:
-                own = Format(source.width, source.binary_point - edge.shift)
-                words.append(_convert(operations, intervals, edge, own, name))
+                exact = Format(source.width, source.binary_point - edge.shift)
+                words.append(_convert(operations, intervals, edge, exact, name))
         outputs[sweep.name] = (*words, *plain.outputs.get(sweeps.function, ()))
     inputs = tuple(
         word
@@ -117,7 +118,9 @@ def _convert(
     return Word(name, "1", len(operations) - 1, chosen)
 
 
-def unroll_program(steps: StepProgram, words: Mapping[str, Word], unit: Sequence[str] = ()) -> ChainProgram:
+def unroll_program(
+    steps: StepProgram, words: Mapping[str, Word], unit: Sequence[str] = ()
+) -> UnrolledProgram:
     """Return the program of all steps, in the order of the sweeps.
 
     Parameters
@@ -140,35 +143,35 @@ class _Unrolling:
         self._handed: dict[tuple[str, int], int] = {}
         self._constants: dict[tuple[int, Format], int] = {}
 
-    def program(self, unit: Sequence[str]) -> ChainProgram:
+    def program(self, unit: Sequence[str]) -> UnrolledProgram:
         sweeps, program = self._steps.sweeps, self._steps.program
         results: dict[int, Word] = {}
         parts = {sweep.name: sorted(program.operations_of(sweep.name)) for sweep in sweeps.sweeps}
         for sweep, link in sweeps.steps():
-            places: dict[int, int] = {}
+            values: dict[int, int] = {}
             for i in parts[sweep.name]:
-                own = program.operations[i]
-                if own.kind is Kind.INPUT:
-                    places[i] = self._input(sweep, link, own)
-                elif own.kind is Kind.CONSTANT:
-                    places[i] = self._constant(own.constant, own.format, own.region)
+                operation = program.operations[i]
+                if operation.kind is Kind.INPUT:
+                    values[i] = self._input(sweep, link, operation)
+                elif operation.kind is Kind.CONSTANT:
+                    values[i] = self._constant(operation.constant, operation.format, operation.region)
                 else:
-                    operands = tuple(replace(x, value=places[x.value]) for x in own.operands)
-                    region = sweeps.region(own.region, link)
-                    places[i] = self._append(replace(own, operands=operands, region=region), i)
+                    operands = tuple(replace(x, value=values[x.value]) for x in operation.operands)
+                    region = sweeps.region(operation.region, link)
+                    values[i] = self._append(replace(operation, operands=operands, region=region), i)
             for word in program.outputs[sweep.name]:
                 taker = self._steps.taker(word)
                 if taker is not None:
-                    self._handed[taker, link] = places[word.value]
+                    self._handed[taker, link] = values[word.value]
                 elif sweeps.each_link:
                     results[link] = replace(
-                        word, name=sweeps.result_name(link), unit=unit[link], value=places[word.value]
+                        word, name=sweeps.result_name(link), unit=unit[link], value=values[word.value]
                     )
                 elif link == sweeps.links - 1:
-                    results[len(results)] = replace(word, value=places[word.value])
+                    results[len(results)] = replace(word, value=values[word.value])
         self._check_all_steps(results)
         inputs = tuple(self._inputs[name] for name in self._words if name in self._inputs)
-        return ChainProgram(
+        return UnrolledProgram(
             tuple(self._operations),
             inputs,
             (),
@@ -216,32 +219,31 @@ class _Unrolling:
             self._constants[key] = self._append(Operation(Kind.CONSTANT, (), chosen, region, value))
         return self._constants[key]
 
-    def _input(self, sweep: Sweep, link: int, own: Operation) -> int:
+    def _input(self, sweep: Sweep, link: int, read: Operation) -> int:
         """Return the value of an input of a link's step."""
-        source = self._steps.sweeps.sources[own.name]
+        source = self._steps.sweeps.sources[read.name]
         match source:
             case Given():
                 name = source.name(link)
-                return self._constant(0, own.format, own.region) if name is None else self._word(name, own)
+                return self._constant(0, read.format, read.region) if name is None else self._word(name, read)
             case Shared():
-                return self._word(own.name, own)
+                return self._word(read.name, read)
             case Constant(values):
-                return self._constant(
-                    constant_integer(own.format, values[link], source.chooses), own.format, own.region
-                )
+                integer = constant_integer(read.format, values[link], source.chooses)
+                return self._constant(integer, read.format, read.region)
             case Kept():
-                return self._handed[own.name, link]
+                return self._handed[read.name, link]
             case Carried(_, first):
                 giver = source.giver(sweep, link, self._steps.sweeps.links)
                 if giver is not None:
-                    return self._handed[own.name, giver]
-                return self._constant(constant_integer(own.format, first), own.format, own.region)
+                    return self._handed[read.name, giver]
+                return self._constant(constant_integer(read.format, first), read.format, read.region)
 
-    def _word(self, name: str, own: Operation) -> int:
+    def _word(self, name: str, read: Operation) -> int:
         """Return the value of a number of the task."""
         if name not in self._inputs:
             word = self._words[name]
-            region = replace(own.region, joint=None)
+            region = replace(read.region, joint=None)
             value = self._append(Operation(Kind.INPUT, (), word.format, region, name=name))
             self._inputs[name] = replace(word, value=value)
         return self._inputs[name].value

@@ -1,11 +1,11 @@
-"""A computation that repeats the same steps for every link of a chain, in sweeps along it.
+"""A computation that repeats the same step for every link of a chain, in sweeps along it.
 
 A sweep has one graph, the *step* of a link, and goes through the links outward or inward. The inputs of a
 step are numbers of the task, constants of the link, numbers that the step of the link before it in the sweep
 *carries* on, and numbers that an earlier sweep *kept* for the same link.
 
-The stages of a method in time are such steps, too. They read the same numbers of the task, and the last one
-has the results.
+The stages of a method in time are such steps, too: here each of them is called a link. They read the same
+numbers of the task, and the last one has the results.
 
 The name of an input or output is an array and an index, and begins with its sweep: ``gather.kept[3]``.
 """

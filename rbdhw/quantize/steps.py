@@ -24,7 +24,7 @@ from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.search import Try
-from rbdhw.fixed.step_program import ChainProgram, StepProgram
+from rbdhw.fixed.step_program import StepProgram, UnrolledProgram
 from rbdhw.fixed.steps import lower_steps, unroll_program
 from rbdhw.fixed.widths import Widths, plain_widths
 from rbdhw.frontend.build_graph import Model
@@ -128,7 +128,7 @@ class _StepChoice(FormatChoice):
         super().__init__(steps.observed, options, no_twins(steps.joined.graph), False, progress)
         self._joined = steps.joined
 
-    def _program(self, magnitudes: Sequence[float], widths: Widths) -> ChainProgram:
+    def _program(self, magnitudes: Sequence[float], widths: Widths) -> UnrolledProgram:
         """Return the program of all steps with these magnitudes and widths."""
         sweeps = self._joined.sweeps
         ranges = self._ranges | given_ranges(sweeps, self._ranges)

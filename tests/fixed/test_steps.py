@@ -11,13 +11,13 @@ import pytest
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Kind, Program
-from rbdhw.fixed.step_program import ChainProgram, constant_integer
+from rbdhw.fixed.step_program import UnrolledProgram, constant_integer
 from rbdhw.graph.sweeps import Constant, Sweep, run
 from tests.support.builds import random_words
 from tests.support.chains import KINDS, chain, program_of
 
 
-def by_steps(program: ChainProgram, words: dict[str, Integers]) -> dict[str, Integers]:
+def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, Integers]:
     """Return the results of a chain by its steps, one after the other, in integers."""
     steps = program.steps
     formats = {word.name: word.format for word in steps.program.inputs}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.overrides import JointBounds, Overrides
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.options.build import BuildOptions
@@ -61,11 +61,11 @@ def options_of(links: int, window: int = 1, width: int = 18) -> BuildOptions:
     return BuildOptions(("fd",), ii=window * links, width=width, core="chain", samples=256)
 
 
-def program_of(robot: Robot, width: int = 18) -> ChainProgram:
+def program_of(robot: Robot, width: int = 18) -> UnrolledProgram:
     """Return the bit-exact program of a chain."""
     model = prepare_chain(robot)
     options = options_of(len(robot.bodies), width=width)
     steps = observe_links(model, record_chain(model.robot), domain_of(robot), options)
     found = choose_step_formats(steps, options).program
-    assert isinstance(found, ChainProgram)
+    assert isinstance(found, UnrolledProgram)
     return found

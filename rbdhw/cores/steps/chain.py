@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from rbdhw.cores.prepared import Prepared, PreparedBuild
-from rbdhw.cores.steps.chain_component import SerialChain, serial_latency
+from rbdhw.cores.steps.chain_component import ChainComponent, serial_latency
 from rbdhw.cores.steps.core import StepsCore
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
@@ -143,15 +143,15 @@ class ChainCore(StepsCore):
                 "links": schedule.links,
                 "window": schedule.window,
                 "sweeps": [
-                    {"name": name, "inward": own.inward, "cycles_per_link": own.step * schedule.window}
-                    for name, own in sweeps
+                    {"name": name, "inward": time.inward, "cycles_per_link": time.step * schedule.window}
+                    for name, time in sweeps
                 ],
             }
         }
 
-    def component(self, primitive: Primitive | None) -> SerialChain:
+    def component(self, primitive: Primitive | None) -> ChainComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
-        return SerialChain(program=self.program, schedule=self.schedule, primitive=primitive)
+        return ChainComponent(program=self.program, schedule=self.schedule, primitive=primitive)
 
 
 def _links(prepared: Prepared) -> Sweeps:

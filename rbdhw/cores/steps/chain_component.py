@@ -8,17 +8,17 @@ from typing import Any
 from amaranth.hdl import Cat, Module
 
 from rbdhw.cores.steps.component import Steps
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.cores.steps.memories import OUTPUT, TASK, Store, stores
+from rbdhw.cores.steps.schedule import FIRST_WORDS, SweepSchedule
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.graph.sweeps import Sweep
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.rtl.serial_core import SerialCore
 from rbdhw.rtl.serial_layout import readers
-from rbdhw.schedule.stores import OUTPUT, TASK, Store, stores
-from rbdhw.schedule.sweeps import FIRST_WORDS, ChainSchedule
 from rbdhw.target import Primitive
 
 
-class SerialChain(SerialCore):
+class ChainComponent(SerialCore):
     """A core in which the links of a chain, and of several tasks, take turns.
 
     Parameters
@@ -32,9 +32,9 @@ class SerialChain(SerialCore):
     """
 
     def __init__(
-        self, *, program: ChainProgram, schedule: ChainSchedule, primitive: Primitive | None = None
+        self, *, program: UnrolledProgram, schedule: SweepSchedule, primitive: Primitive | None = None
     ) -> None:
-        self.chain = program
+        self.program = program
         self.schedule = schedule
         self.primitive = primitive
         super().__init__(
@@ -60,12 +60,12 @@ class SerialChain(SerialCore):
         return m
 
 
-def serial_latency(schedule: ChainSchedule) -> int:
+def serial_latency(schedule: SweepSchedule) -> int:
     """Return the cycles from the start of a task, whose links are then read, to its last result."""
     return (_early(schedule) + schedule.output + schedule.links - 1) * schedule.window
 
 
-def _early(schedule: ChainSchedule) -> int:
+def _early(schedule: SweepSchedule) -> int:
     """Return the windows from a task's start to that from which the schedule counts."""
     return -(-NUMBER_LATENCY // schedule.window) - FIRST_WORDS
 
@@ -93,6 +93,6 @@ class _Links(Steps):
 
     def _between(self, writer: str, reader: str) -> Iterator[Store]:
         """Yield the memories with a writer and a reader."""
-        for store in stores(self._core.chain, self._schedule):
+        for store in stores(self._core.program, self._schedule):
             if (store.writer, store.reader) == (writer, reader):
                 yield store

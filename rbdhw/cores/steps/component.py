@@ -9,11 +9,11 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 
 from rbdhw.cores.pipeline.component import PipelineComponent
+from rbdhw.cores.steps.memories import OUTPUT, TASK, Lookup, Store, lookups, stores
 from rbdhw.cores.steps.windows import Windows
 from rbdhw.fixed.step_program import constant_integer
 from rbdhw.graph.sweeps import Carried, Constant, Sweep
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.schedule.stores import OUTPUT, TASK, Lookup, Store, lookups, stores
 
 
 class Steps(ABC):
@@ -26,7 +26,7 @@ class Steps(ABC):
     Parameters
     ----------
     core
-        The component, with the program of all steps as ``chain``, a ``schedule`` and a ``primitive``.
+        The component, with the ``program`` of all steps, a ``schedule`` and a ``primitive``.
     m
         Its module.
 
@@ -38,27 +38,27 @@ class Steps(ABC):
 
     def __init__(self, core: Any, m: Module) -> None:
         m.submodules.step = step = PipelineComponent(
-            program=core.chain.steps.program, bound=core.schedule.step, primitive=core.primitive
+            program=core.program.steps.program, bound=core.schedule.step, primitive=core.primitive
         )
         self._core, self._m, self._step = core, m, step
         self.windows = windows = Windows(m, core.schedule, step.phase_zero)
-        self._schedule, self._sweeps = core.schedule, core.chain.steps.sweeps
+        self._schedule, self._sweeps = core.schedule, core.program.steps.sweeps
         self._links = self._sweeps.links
         self._times = {
             sweep.name: time for sweep, time in zip(self._sweeps.sweeps, self._schedule.sweeps, strict=True)
         }
-        self._words = {word.name: word for word in core.chain.steps.program.inputs}
+        self._words = {word.name: word for word in core.program.steps.program.inputs}
         self._places = {name: windows.link(name, time.start, time.step) for name, time in self._times.items()}
         self._handed = self._split_results()
 
     def build(self) -> None:
         """Connect everything."""
         inputs: dict[str, Any] = {}
-        for store in stores(self._core.chain, self._schedule):
+        for store in stores(self._core.program, self._schedule):
             if store.writer != TASK and store.reader != OUTPUT:
                 handed = Cat(self._handed[f"{store.writer}.{word.name}"] for word in store.words)
                 inputs |= self._stored(store, handed)
-        for lookup in lookups(self._core.chain, self._schedule):
+        for lookup in lookups(self._core.program, self._schedule):
             inputs |= self._looked_up(lookup)
         for sweep in self._sweeps.sweeps:
             inputs |= self._constants(sweep) | self._carried(sweep) | self._task_numbers(sweep)
@@ -69,7 +69,7 @@ class Steps(ABC):
     def _split_results(self) -> dict[str, Any]:
         """Return what steps hand on, by the names of the words, valid in the first cycle of a window."""
         found: dict[str, Any] = {}
-        for sweep, words in self._core.chain.steps.program.outputs.items():
+        for sweep, words in self._core.program.steps.program.outputs.items():
             parts = split_sum(
                 self._m, getattr(self._step, f"result_{sweep}"), [word.format.width for word in words]
             )

@@ -10,16 +10,16 @@ from typing import ClassVar, Self
 from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.core import PipelineCore, schedule_pipeline
 from rbdhw.cores.prepared import PreparedBuild
-from rbdhw.cores.steps.cells import chain_cells
+from rbdhw.cores.steps.cells import step_cells
+from rbdhw.cores.steps.schedule import SweepSchedule, schedule_sweeps
+from rbdhw.cores.steps.verify import verify_sweeps
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.formats import Formats
 from rbdhw.quantize.steps import ObservedSteps, choose_step_formats
-from rbdhw.schedule.sweeps import ChainSchedule, schedule_sweeps
-from rbdhw.schedule.verify_sweeps import verify_sweeps
 from rbdhw.target import Target
 
 
@@ -27,8 +27,8 @@ from rbdhw.target import Target
 class StepsCore(Core):
     """A program of equal steps on the hardware of one: those of links, or of stages."""
 
-    program: ChainProgram
-    schedule: ChainSchedule
+    program: UnrolledProgram
+    schedule: SweepSchedule
 
     estimated_as: ClassVar[str] = PipelineCore.name
 
@@ -58,7 +58,7 @@ class StepsCore(Core):
         InputError
             If the clock is too fast.
         """
-        assert isinstance(program, ChainProgram)
+        assert isinstance(program, UnrolledProgram)
         sweeps = program.steps.sweeps
         window = options.least_ii // sweeps.links
         step = schedule_pipeline(program.steps.program, device, replace(options, ii=window))
@@ -69,7 +69,7 @@ class StepsCore(Core):
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
         """Return the clock in MHz at which the core would run, before it is scheduled."""
-        assert isinstance(program, ChainProgram)
+        assert isinstance(program, UnrolledProgram)
         steps = program.steps
         return PipelineCore.clock(steps.program, device, options, ii // steps.sweeps.links)
 
@@ -95,4 +95,4 @@ class StepsCore(Core):
 
     def cells(self) -> dict[str, Cells]:
         """Return the cells of each part of the core, before they are weighted."""
-        return chain_cells(self.program, self.schedule, self.device)
+        return step_cells(self.program, self.schedule, self.device)

@@ -65,12 +65,12 @@ class LoopCore(StepsCore):
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a stage, and how stages follow."""
         schedule = self.schedule
-        (own,) = schedule.sweeps
+        (time,) = schedule.sweeps
         return self.step.entries() | {
             "loop": {
                 "stages": schedule.links,
                 "window": schedule.window,
-                "cycles_per_stage": own.step * schedule.window,
+                "cycles_per_stage": time.step * schedule.window,
             }
         }
 

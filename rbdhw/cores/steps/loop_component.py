@@ -7,14 +7,13 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal
 
 from rbdhw.cores.steps.component import Steps
-from rbdhw.cores.steps.shared_words import read_shared_words
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.cores.steps.memories import shared_words
+from rbdhw.cores.steps.schedule import SweepSchedule
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.graph.sweeps import Sweep
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.stream import registers
-from rbdhw.schedule.shared_words import shared_words
-from rbdhw.schedule.sweeps import ChainSchedule
 from rbdhw.target import Primitive
 
 
@@ -32,11 +31,10 @@ class LoopComponent(CorePorts):
     """
 
     def __init__(
-        self, *, program: ChainProgram, schedule: ChainSchedule, primitive: Primitive | None = None
+        self, *, program: UnrolledProgram, schedule: SweepSchedule, primitive: Primitive | None = None
     ) -> None:
         self.schedule = schedule
         self.primitive = primitive
-        self.chain = program
         super().__init__(program, schedule.ii, schedule.latency)
 
     def elaborate(self, _platform: object) -> Module:
@@ -51,24 +49,22 @@ class _Stages(Steps):
     """Stages that read the same numbers of the task; the last one has the results."""
 
     def _task_numbers(self, sweep: Sweep) -> dict[str, Any]:
-        own = shared_words(self._core.chain, self._schedule, self._sweeps.sweeps.index(sweep))
-        if own is None:
+        shared = shared_words(self._core.program, self._schedule, self._sweeps.sweeps.index(sweep))
+        if shared is None:
             return {}
         program = self._core.program
         slots = split_sum(self._m, self._core.payload, program.slots)
-        return read_shared_words(
-            self._m,
+        return self.windows.task_words(
             f"{sweep.name}_shared_words",
-            own,
+            shared,
             {word.name: slots[word.slot][: word.format.width] for word in program.inputs},
             starts=self._core.phase_zero,
-            reads=self.windows.last,
             ahead=self._places[sweep.name][1],
         )
 
     def _put_out(self) -> None:
         """Put out the results of the last step in the window in which they are ready."""
-        program, schedule = self._core.chain.steps.program, self._schedule
+        program, schedule = self._core.program.steps.program, self._schedule
         names = [word.name for word in program.outputs[self._sweeps.sweeps[-1].name]]
         results = Cat(self._handed[name] for name in names if self._sweeps.is_result(name))
         whole, flag = registers("whole", len(results)), Signal()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, C, Cat, Module, Mux, Signal
 from amaranth.lib.memory import Memory
 
+from rbdhw.cores.steps.memories import Lookup, SharedWords, Store
+from rbdhw.cores.steps.schedule import SweepSchedule
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.schedule.stores import Lookup, Store
-from rbdhw.schedule.sweeps import ChainSchedule
 
 
 class Windows:
@@ -28,7 +28,7 @@ class Windows:
         The number of the window, modulo a power of two.
     """
 
-    def __init__(self, m: Module, schedule: ChainSchedule, first: Any) -> None:
+    def __init__(self, m: Module, schedule: SweepSchedule, first: Any) -> None:
         self._m, self._schedule = m, schedule
         self.first = first
         self.slot = Signal(range(schedule.window))
@@ -108,6 +108,42 @@ class Windows:
         rows = [lookup.ages[(k + following) % links] << 1 | (lookup.ages[k] > 0) for k in range(links)]
         row = self.table(f"{lookup.name}_ages", rows, bits + 1, ahead)
         return self._remember(lookup, value, row[1:]), row[0]
+
+    def task_words(
+        self, name: str, shared: SharedWords, words: Mapping[str, Any], starts: Any, ahead: Any
+    ) -> dict[str, Any]:
+        """Return the words of the task whose step enters in this window, by name.
+
+        Parameters
+        ----------
+        name
+            The name of the memory.
+        words
+            The words of the task that may start in this cycle.
+        starts
+            Whether a task may start in this cycle, which is the first one of a window.
+        ahead
+            The place of the step that enters in the next window.
+        """
+        m = self._m
+        memory = Memory(shape=shared.width, depth=shared.depth, init=[])
+        m.submodules[name] = memory
+        write, read = memory.write_port(), memory.read_port(domain="sync")
+        newest, number, address = (
+            Signal(range(shared.depth), name=f"{name}_{what}") for what in ("newest", "task", "address")
+        )
+        m.d.comb += [
+            number.eq(newest + starts),
+            address.eq(number - Array([C(age, newest.shape()) for age in shared.ages])[ahead]),
+            write.addr.eq(number),
+            write.data.eq(Cat(words[word.name] for word in shared.words)),
+            write.en.eq(starts),
+            read.addr.eq(address),
+            read.en.eq(self.last),
+        ]
+        m.d.sync += newest.eq(number)
+        parts = split_sum(m, read.data, [word.format.width for word in shared.words])
+        return {word.name: part for word, part in zip(shared.words, parts, strict=True)}
 
     def _remember(self, memory_of: Store | Lookup, value: Any, age: Any) -> list[Any]:
         """Return the words that were written so many windows before the next one."""

@@ -7,8 +7,8 @@ import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
 from rbdhw.cores.steps.chain import ChainCore
-from rbdhw.cores.steps.chain_component import SerialChain
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.cores.steps.chain_component import ChainComponent
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.target import target
@@ -25,7 +25,7 @@ def core(robot: Robot, window: int) -> ChainCore:
     return ChainCore.build(program, target("xcvu9p"), options_of(len(robot.bodies), window), ())
 
 
-def spoiled(program: ChainProgram) -> dict[str, np.ndarray]:
+def spoiled(program: UnrolledProgram) -> dict[str, np.ndarray]:
     """Return words of which every second task has the velocity of one link at the end of its format."""
     words = random_words(program, TASKS, seed=2)
     velocities = [word for word in program.inputs if word.array == "v"]
@@ -38,7 +38,7 @@ def spoiled(program: ChainProgram) -> dict[str, np.ndarray]:
 
 
 def serial_responses(
-    core: SerialChain, words: dict[str, np.ndarray], skip: int
+    core: ChainComponent, words: dict[str, np.ndarray], skip: int
 ) -> list[tuple[list[int], int]]:
     """Return the results and the flag of each task; after every ``skip`` tasks no task starts once.
 

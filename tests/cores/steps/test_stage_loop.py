@@ -10,7 +10,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.model import load
 from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.evaluate import evaluate
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -73,7 +73,7 @@ def test_formats_are_as_accurate_as_those_of_stages_with_hardware_of_their_own(f
 def test_the_state_keeps_its_last_bits() -> None:
     """What a stage hands on is as wide as multipliers, but the state and its sums are wider."""
     program = search(width=18).schedule("loop", 4).program
-    assert isinstance(program, ChainProgram)
+    assert isinstance(program, UnrolledProgram)
     formats = {word.name: word.format for word in program.inputs}
     handed = {word.name: word.format for word in program.steps.program.inputs}
     results = {word.name: word.format for word in program.outputs["rk4"]}

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.cores.steps.chain import ChainCore
-from rbdhw.schedule.stores import OUTPUT, TASK, lookups, stores
-from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
+from rbdhw.cores.steps.memories import OUTPUT, TASK, lookups, stores
+from rbdhw.cores.steps.verify import SweepError, verify_sweeps
 from rbdhw.target import target
 from tests.support.chains import TREES, chain, options_of, program_of, tree
 

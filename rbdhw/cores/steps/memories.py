@@ -1,14 +1,14 @@
-"""The memories of a chain core: what waits in each, how wide it is, and for how long."""
+"""The memories between steps: what waits in each, how wide it is, and for how long."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rbdhw.cores.steps.schedule import FIRST_WORDS, SweepSchedule
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.step_program import ChainProgram
-from rbdhw.graph.sweeps import Carried, Given, Kept, Sweep
-from rbdhw.schedule.sweeps import FIRST_WORDS, ChainSchedule
+from rbdhw.fixed.step_program import UnrolledProgram
+from rbdhw.graph.sweeps import Carried, Given, Kept, Shared, Sweep
 
 TASK, OUTPUT = "task", "output"
 """The task's numbers as the writer of a store, and the results of the chain as its reader."""
@@ -51,7 +51,7 @@ class Store:
         return 1 << max(self.first, self.last).bit_length()
 
 
-def stores(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Store]:
+def stores(program: UnrolledProgram, schedule: SweepSchedule) -> Iterator[Store]:
     """Yield the memories in the order of the sweeps that read them."""
     steps, links = program.steps, schedule.links
     inputs = {word.name: word for word in steps.program.inputs}
@@ -112,7 +112,7 @@ class Lookup:
         return 1 << max(self.ages).bit_length()
 
 
-def lookups(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Lookup]:
+def lookups(program: UnrolledProgram, schedule: SweepSchedule) -> Iterator[Lookup]:
     """Yield the memories of what links hand on where a robot branches."""
     steps, links = program.steps, schedule.links
     inputs = {word.name: word for word in steps.program.inputs}
@@ -130,7 +130,50 @@ def lookups(program: ChainProgram, schedule: ChainSchedule) -> Iterator[Lookup]:
             yield Lookup(sweep.name, tuple(words), tuple(ages))
 
 
-def _kept(program: ChainProgram, writer: Sweep, reader: Sweep) -> list[str]:
+@dataclass(frozen=True)
+class SharedWords:
+    """The memory of the numbers of tasks that every step of a sweep reads.
+
+    It is written when a task starts, at the task's number. A step reads at the number of the task that starts
+    now less the number of tasks that started since its own. That depends on the step alone.
+
+    Parameters
+    ----------
+    words
+        The words that it holds for each task.
+    ages
+        For each step, the tasks that start after its own until it reads.
+    """
+
+    words: tuple[Word, ...]
+    ages: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """The bits of a task's words."""
+        return sum(word.format.width for word in self.words)
+
+    @property
+    def depth(self) -> int:
+        """The tasks that it holds, a power of two."""
+        return max(2, 1 << max(self.ages).bit_length())
+
+
+def shared_words(program: UnrolledProgram, schedule: SweepSchedule, sweep: int) -> SharedWords | None:
+    """Return the memory that a sweep, by its place, reads; None if its steps read no such numbers.
+
+    A step that enters in window ``e`` reads in the one before, and a task starts every ``links`` windows.
+    """
+    sweeps, inputs = program.steps.sweeps, program.steps.program.inputs
+    names = sweeps.sweeps[sweep].step.inputs
+    words = tuple(w for w in inputs if w.name in names and isinstance(sweeps.sources[w.name], Shared))
+    if not words:
+        return None
+    links, time = schedule.links, schedule.sweeps[sweep]
+    return SharedWords(words, tuple((time.enters(k, links) - 1) // links for k in range(links)))
+
+
+def _kept(program: UnrolledProgram, writer: Sweep, reader: Sweep) -> list[str]:
     """Return the inputs of a sweep that an earlier one keeps for it."""
     sources = program.steps.sweeps.sources
     outputs = {name for name, _ in writer.step.outputs}

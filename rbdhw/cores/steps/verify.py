@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rbdhw.fixed.step_program import ChainProgram
+from rbdhw.cores.steps.schedule import SweepSchedule
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.graph.sweeps import Carried, Given, Kept, Shared, Source
-from rbdhw.schedule.sweeps import ChainSchedule
 
 Event = tuple[str, int]
 """A sweep by its name, and a link."""
@@ -16,7 +16,7 @@ class SweepError(Exception):
     """A schedule of sweeps breaks a rule."""
 
 
-def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
+def verify_sweeps(program: UnrolledProgram, schedule: SweepSchedule) -> None:
     """Check that each link has the hardware to itself, and that everything that it reads is there.
 
     1. In each window at most one link enters a sweep, also with a task in every interval.
@@ -51,7 +51,7 @@ def verify_sweeps(program: ChainProgram, schedule: ChainSchedule) -> None:
             raise SweepError(f"the result of link {link} leaves before it is written")
 
 
-def _events(program: ChainProgram, schedule: ChainSchedule) -> tuple[dict[Event, int], dict[Event, int]]:
+def _events(program: UnrolledProgram, schedule: SweepSchedule) -> tuple[dict[Event, int], dict[Event, int]]:
     """Return the windows in which each link enters each sweep, and in which its results are ready."""
     entry: dict[Event, int] = {}
     ready: dict[Event, int] = {}

@@ -60,15 +60,15 @@ class SweepTime:
 
 
 @dataclass(frozen=True)
-class ChainSchedule:
-    """The schedule of a chain core.
+class SweepSchedule:
+    """When the links of a task enter each sweep.
 
     Parameters
     ----------
     step
         The schedule of a link's step, at the interval of a window.
     links
-        The number of links.
+        The number of links, or of stages.
     sweeps
         The times of each sweep, in order.
     output
@@ -105,7 +105,7 @@ class ChainSchedule:
         return {self.function: (self.output + self.links) * self.window}
 
 
-def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
+def schedule_sweeps(step: Bound, sweeps: Sweeps) -> SweepSchedule:
     """Return the schedule of the sweeps, each as early as the one before it allows.
 
     Parameters
@@ -129,4 +129,4 @@ def schedule_sweeps(step: Bound, sweeps: Sweeps) -> ChainSchedule:
     output = last.last(links) - links
     if sweeps.each_link:
         output = max(last.ready(link, links) + STORE - link for link in range(links))
-    return ChainSchedule(step, links, tuple(times), output, sweeps.function)
+    return SweepSchedule(step, links, tuple(times), output, sweeps.function)

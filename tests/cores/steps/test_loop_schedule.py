@@ -9,10 +9,10 @@ from functools import cache
 import pytest
 
 from rbdhw.cores.steps.loop import LoopCore
+from rbdhw.cores.steps.memories import shared_words
+from rbdhw.cores.steps.verify import SweepError, verify_sweeps
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.schedule.shared_words import shared_words
-from rbdhw.schedule.verify_sweeps import SweepError, verify_sweeps
 from tests.support.stage_loops import loop_core, search_of
 
 STAGES = 4

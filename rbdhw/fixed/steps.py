@@ -1,4 +1,4 @@
-"""Lower the steps of a chain, or the stages of a method, to a bit-exact program, and repeat it for all.
+"""Lower a step to a bit-exact program, and repeat it for all links or stages.
 
 All links have the same formats, because one hardware computes their steps. What a step hands on is converted
 to the format of the input that takes it.

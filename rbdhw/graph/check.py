@@ -37,8 +37,7 @@ def check(graph: Graph) -> None:
     - Edges are normalised: the arguments of products, scales and reciprocals have no sign or shift; nor have
       the first argument of a sum, and the flag and the first value of a choice.
     - Constants and factors are finite mantissas.
-    - Every input has a name, and other nodes have none. Names of outputs are
-      unique.
+    - Every input has a name, and other nodes have none. Names of outputs are unique.
     - No two nodes compute the same.
     - Outputs refer to nodes.
 

@@ -39,8 +39,7 @@ class Op(StrEnum):
     SELECT = "select"
     """The second argument if the first, a flag, is 1; the third if it is 0."""
     ROUND = "round"
-    """The argument, with a number format of its own: products read it in place of a wider accumulator. What
-    belongs to a state is called ``name``."""
+    """The argument, with a number format of its own: products read it in place of a wider accumulator."""
 
 
 class Edge(NamedTuple):

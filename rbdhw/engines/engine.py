@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rbdhw.design.folder import Design
 from rbdhw.engines.binding import Call, decline
 from rbdhw.fixed.format import Integers
-from rbdhw.model.rollouts.rows import Given
+from rbdhw.model.rollouts.data import RolloutArrays
 from rbdhw.software.folder import Software
 
 Array = NDArray[np.float64]
@@ -111,7 +111,7 @@ class RolloutEngine(Engine):
     """
 
     @abstractmethod
-    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts, as :func:`rbdhw.model.rollouts.codec.decode_answers`.
 
         Parameters
@@ -123,5 +123,5 @@ class RolloutEngine(Engine):
         """
 
     @abstractmethod
-    def rollout_forces(self, tasks: Given) -> Array:
+    def rollout_forces(self, arrays: RolloutArrays) -> Array:
         """Return the forces (N, K, nv) that rollouts apply, without feedback: rows plus samples, limited."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.engines.engine import Answer, Array, RolloutEngine
 from rbdhw.model.rollouts.codec import golden_answers, golden_forces
-from rbdhw.model.rollouts.rows import Given
+from rbdhw.model.rollouts.data import RolloutArrays
 
 
 class GoldenEngine(RolloutEngine):
@@ -23,12 +23,13 @@ class GoldenEngine(RolloutEngine):
         """Compute tasks."""
         return np.zeros(len(tasks["q"]), np.int64), golden.evaluate(self.robot, function, tasks, extended)
 
-    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts."""
-        return golden_answers(self.source.design, tasks, every, states)
+        return golden_answers(self.source.design, arrays, every, states)
 
-    def rollout_forces(self, tasks: Given) -> Array:
+    def rollout_forces(self, arrays: RolloutArrays) -> Array:
         """Return the forces that rollouts apply."""
-        lowest, highest = np.asarray(self.source.design.domain.bounds["tau"]).T
-        forces = np.clip(golden_forces(tasks), lowest, highest)
-        return np.broadcast_to(forces, (len(tasks.states["q"]), *tasks.tau.shape)).copy()
+        design = self.source.design
+        lowest, highest = np.asarray(design.domain.bounds["tau"]).T
+        forces = [golden_forces(design, arrays, step) for step in range(len(arrays.tau))]
+        return np.clip(np.stack(forces, axis=1), lowest, highest)

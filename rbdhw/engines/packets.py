@@ -12,7 +12,7 @@ from rbdhw.engines.words import WordEngine
 from rbdhw.fixed.format import Integers
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, requests, unpack
-from rbdhw.model.rollouts.evaluate import Answered, Rollouts
+from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import (
     asks_for_states,
     packets_of,

@@ -13,8 +13,8 @@ from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_optional
 from rbdhw.model.packets import decode, encode
 from rbdhw.model.rollouts.codec import applied_forces, decode_answers, prepare_checked
-from rbdhw.model.rollouts.evaluate import Answered, Rollouts, compute
-from rbdhw.model.rollouts.rows import Given
+from rbdhw.model.rollouts.data import Answered, RolloutArrays, Rollouts
+from rbdhw.model.rollouts.evaluate import compute
 
 
 class WordEngine(RolloutEngine):
@@ -43,11 +43,11 @@ class WordEngine(RolloutEngine):
         status, words = self.respond(function, encode(self.design, function, tasks, extended), extended)
         return status, decode(self.design, function, words, extended)
 
-    def roll_out(self, tasks: Given, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
+    def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts through words."""
-        rollouts = prepare_checked(self.design, tasks, every, states or tasks.costs is None)
-        return decode_answers(self.design, tasks, self.respond_rollouts(rollouts))
+        rollouts = prepare_checked(self.design, arrays, every, states)
+        return decode_answers(self.design, arrays, self.respond_rollouts(rollouts))
 
-    def rollout_forces(self, tasks: Given) -> Array:
+    def rollout_forces(self, arrays: RolloutArrays) -> Array:
         """Return the forces that rollouts apply, as words represent them."""
-        return applied_forces(self.design, tasks)
+        return applied_forces(self.design, arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.format import Integers, round_half_up, wrap
@@ -27,6 +27,12 @@ class ErrorTerm:
     def wraps(self) -> bool:
         """Whether the error is that of an angle without limits, which wraps."""
         return self.word.lowest is None
+
+    @property
+    def reference_word(self) -> Word:
+        """The word of the reference, in the slot and the format of that of the state."""
+        assert self.reference is not None
+        return replace(self.word, name=self.reference)
 
     @property
     def bits(self) -> int:

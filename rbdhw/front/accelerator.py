@@ -18,8 +18,10 @@ from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, method
 from rbdhw.front.tasks import as_batch, read_arrays
-from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters
+from rbdhw.golden import inputs_of
+from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters, task_shapes
 from rbdhw.model.packets import OVERFLOW, check_finite
+from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flag_lengths
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
@@ -331,9 +333,9 @@ class Accelerator:
         InputError
             The folder draws no samples, or an array is unusable.
         """
-        rest = {name: np.zeros(size) for name, size in (("q", self.robot.nq), ("v", self.robot.nv))}
-        if self.robot.time_step is None:
-            rest["h"] = np.zeros(())
+        shapes, names = task_shapes(self.robot, self.robot.nq), inputs_of(self.robot, "step")
+        rest = {name: np.zeros(shapes[name]) for name in names if name != "tau"}
+        rest["q"] = neutral_state(self.robot)[: self.robot.nq]
         engine, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
         forces = engine.rollout_forces(check(engine.source.design, tasks, 0))
         return forces[0] if one else forces

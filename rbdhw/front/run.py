@@ -21,10 +21,9 @@ from rbdhw.front.units import suspicions
 from rbdhw.model.arrays import as_numbers, check_arrays, check_optional
 from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
 from rbdhw.model.packets import OVERFLOW
-from rbdhw.model.rollouts.arrays import COSTS, FEEDBACK
 from rbdhw.model.rollouts.codec import check, flag_lengths, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
-from rbdhw.model.rollouts.evaluate import SEED
+from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.unit_length import off_unit
@@ -167,7 +166,7 @@ def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, t
     """Return the arrays of rollouts in an npz file, ``every``, and the names of unused arrays."""
     required = golden.inputs_of(design.robot, "step")
     loaded = [PARAMETERS] if design.robot.loaded else []
-    archive = read_archive(source, [*required, *loaded, "fext", "every", "std", SEED, *COSTS, *FEEDBACK])
+    archive = read_archive(source, [*required, *loaded, "fext", "every", *ARRAYS])
     for name in required:
         if name not in archive.arrays:
             expected = f"{', '.join(required)} for {ROLLOUT}"

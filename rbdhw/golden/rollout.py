@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,34 +14,26 @@ from rbdhw.robot.model import Robot
 def rollout(
     robot: Robot,
     arrays: Mapping[str, Array],
+    steps: int,
+    commands: Callable[[int, Array], Array],
     efforts: Array,
-    feedback: tuple[Array, Array] | None,
-    wraps: Array,
 ) -> tuple[Array, Array]:
     """Return the states (N, K, nq + nv) after each of K steps, and the forces (N, K, nv) of the steps.
 
     Parameters
     ----------
     arrays
-        ``tau`` are the forces of the steps: (K, nv) for all N tasks, or (N, K, nv). The others are those of
-        the function ``step`` in the first state.
+        Those of the function ``step`` in the first state of N tasks, without forces.
+    commands
+        The forces (N, nv) of a step, counted from 0, in the state (N, nq + nv) before it.
     efforts
         The bounds (nv, 2) to which forces are limited.
-    feedback
-        The nominal states (K, nq + nv), and the gains (K, nv, nq + nv): times the error of the state before a
-        step they are added to its forces. None without feedback.
-    wraps
-        As those of :func:`errors_of`.
     """
-    state = {name: array for name, array in arrays.items() if name != "tau"}
-    commands = np.broadcast_to(arrays["tau"], (len(state["v"]), *arrays["tau"].shape[-2:]))
+    state = dict(arrays)
     states, forces = [], []
-    for k in range(commands.shape[1]):
-        added = 0.0
-        if feedback is not None:
-            nominal, gains = feedback
-            added = errors_of(np.hstack([state["q"], state["v"]]), nominal[k], wraps) @ gains[k].T
-        limited = np.clip(commands[:, k] + added, efforts[:, 0], efforts[:, 1])
+    for k in range(steps):
+        asked = commands(k, np.hstack([state["q"], state["v"]]))
+        limited = np.clip(asked, efforts[:, 0], efforts[:, 1])
         after = evaluate(robot, "step", state | {"tau": limited})["x_next"]
         state |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)

@@ -19,8 +19,8 @@ from rbdhw.front.run import run
 from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
 from rbdhw.model.packets import MALFORMED, OUTSIDE
-from rbdhw.model.rollouts.arrays import tangent_of
 from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.gains import tangent_of
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_GAINS, ROLLOUT
@@ -203,6 +203,12 @@ def test_states_of_feedback_have_unit_quaternions(turning: Path) -> None:
     text = r"array 'x_nominal', row 1: the quaternion of joint '.*' has length 1\.01; expected 1 within"
     with pytest.raises(InputError, match=text):
         acc.rollout(**arrays | {"x_nominal": nominal})
+
+
+def test_forces_of_a_robot_with_quaternions(turning: Path) -> None:
+    for engine in ("numpy", "golden"):
+        forces = rbdhw.load(turning, engine).rollout_forces(np.zeros((2, 3)), np.zeros(3), np.arange(4))
+        np.testing.assert_array_equal(forces, np.zeros((4, 2, 3)))
 
 
 def test_unusable_feedback_is_refused(folder: Path) -> None:

@@ -15,7 +15,7 @@ from rbdhw.errors import InputError
 from rbdhw.front.run import run
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
-from rbdhw.model.rollouts.evaluate import SEED
+from rbdhw.model.rollouts.samples import SEED
 from rbdhw.options.build import BuildOptions
 from rbdhw.options.checks import check_options
 from rbdhw.pipeline import generate

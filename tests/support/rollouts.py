@@ -11,7 +11,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
 from rbdhw.model.packets import MALFORMED, answers, merge, requests, responses
 from rbdhw.model.responses import respond
-from rbdhw.model.rollouts.evaluate import SEED, Answered, Rollouts, compute
+from rbdhw.model.rollouts.data import Answered, Rollouts
+from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.packets import (
     asks_for_states,
     rollout_requests,
@@ -19,6 +20,7 @@ from rbdhw.model.rollouts.packets import (
     row_words,
     sort_responses,
 )
+from rbdhw.model.rollouts.samples import SEED
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance

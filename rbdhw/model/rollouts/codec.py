@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.fixed.cost import COST_POINT
-from rbdhw.fixed.normal import normal_samples
-from rbdhw.fixed.rollout import force_words
-from rbdhw.golden.rollout import cost as golden_cost
+from rbdhw.fixed.rollout import RolloutShape, force_words
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
 from rbdhw.model.packets import OVERFLOW, decode, encode
-from rbdhw.model.rollouts.arrays import COSTS, FEEDBACK, check_costs, check_feedback, check_samples
-from rbdhw.model.rollouts.evaluate import SEED, Answered, Rollouts, sent_after, step_forces
-from rbdhw.model.rollouts.rows import Given, cost_scale, repeated, rows_of
-from rbdhw.model.rollouts.signs import with_near_quaternions, with_signs
-from rbdhw.protocol import NEXT_STATE
+from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, sent_after
+from rbdhw.model.rollouts.evaluate import step_forces
+from rbdhw.model.rollouts.parts import ARRAYS, PARTS, parts_in
+from rbdhw.model.rollouts.rows import repeated, row_words
+from rbdhw.model.rollouts.signs import nearer, with_signs
+from rbdhw.protocol import NEXT_STATE, ROLLOUT
+from rbdhw.robot.model import Robot
 from rbdhw.robot.unit_length import off_unit
-
-Array = NDArray[np.float64]
 
 
 def prepare(
@@ -40,16 +39,32 @@ def prepare(
     return prepare_checked(model, check(model, arrays, every), every, states)
 
 
-def prepare_checked(model: AcceleratorModel, given: Given, every: int, states: bool = True) -> Rollouts:
-    """Return the rollouts of checked arrays."""
-    words = encode(model, "step", given.states | {"tau": np.zeros_like(given.states["v"])})
-    own = model.interface.words("step")
-    constant = {} if given.seed is None else {SEED: given.seed}
-    constant |= {word.name: words[word.name] for word in own.inputs if word not in force_words(own)}
-    return Rollouts(constant, rows_of(model, given), every, states)
+def prepare_checked(
+    model: AcceleratorModel, arrays: RolloutArrays, every: int, states: bool = True
+) -> Rollouts:
+    """Return the rollouts of checked arrays.
+
+    Raises
+    ------
+    InputError
+        A number of a part is too large for its word.
+    """
+    words = encode(model, "step", arrays.states | {"tau": np.zeros_like(arrays.states["v"])})
+    step, parts = model.interface.words("step"), parts_in(model)
+    constant = {name: word for part in parts for name, word in part.words(arrays).items()}
+    constant |= {word.name: words[word.name] for word in step.inputs if word not in force_words(step)}
+    rows = dict(row_words(model, arrays, "tau", arrays.tau))
+    for part in parts:
+        rows |= part.rows(model, arrays)
+    return Rollouts(constant, rows, every, states or not _may_lack_states(model))
 
 
-def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> Given:
+def _may_lack_states(model: AcceleratorModel) -> bool:
+    """Return whether answers may be without states, which they are not where nothing else is in them."""
+    return model.interface.words(ROLLOUT).extensible
+
+
+def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> RolloutArrays:
     """Return the checked arrays of rollouts.
 
     Raises
@@ -68,65 +83,107 @@ def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> G
         raise InputError("array 'tau'", f"shape {tau.shape}", expected, remedy)
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
-    loaded = ("tau", "std", SEED, *COSTS, *FEEDBACK)
-    own = {name: array for name, array in arrays.items() if name not in loaded}
-    checked = check_arrays(model.robot, model.fext, own)
-    if not len(checked["q"]):
+    first = {name: array for name, array in arrays.items() if name not in ("tau", *ARRAYS)}
+    states = check_arrays(model.robot, model.fext, first)
+    if not len(states["q"]):
         raise InputError("array 'q'", "no row", "a first state for each rollout")
-    first = repeated({"q": own["q"]}, len(tau))
-    forces = check_arrays(model.robot, model.fext, first | {"tau": tau})["tau"]
-    samples = check_samples(model, arrays, len(checked["q"]), len(tau))
-    costs, feedback = check_costs(model, arrays, len(tau)), check_feedback(model, arrays, len(tau))
-    return with_near_quaternions(model.robot, Given(checked, forces, *samples, costs, feedback))
+    one = repeated({"q": first["q"]}, len(tau))
+    forces = check_arrays(model.robot, model.fext, one | {"tau": tau})["tau"]
+    parts = _check_parts(model, shape, arrays, len(states["q"]), len(tau))
+    return _with_near_quaternions(model.robot, RolloutArrays(states, forces, parts))
+
+
+def _check_parts(
+    model: AcceleratorModel, shape: RolloutShape, arrays: Mapping[str, Array], tasks: int, steps: int
+) -> dict[str, Any]:
+    """Return the checked arrays of the parts of a build, and refuse those of others."""
+    checked = {}
+    for part in PARTS:
+        if part.name in shape.parts:
+            checked[part.name] = part.check(model, arrays, tasks, steps)
+            continue
+        for name in part.arrays:
+            if name in arrays:
+                remedy = f"generate with --rollout {part.name}"
+                raise InputError(f"array '{name}'", part.absence, remedy=remedy)
+    return checked
+
+
+def _with_near_quaternions(robot: Robot, arrays: RolloutArrays) -> RolloutArrays:
+    """Return rollouts whose first states have the quaternions near to the first reference's.
+
+    That is the reference of the last part that has one; those of the others are made near, too.
+    """
+    if robot.nq == robot.nv:
+        return arrays
+    parts, first = dict(arrays.parts), None
+    for part in reversed(PARTS):
+        states = part.reference(parts[part.name]) if part.name in parts else None
+        if states is None:
+            continue
+        if first is None:
+            first = states[:1, : robot.nq]
+        signs = nearer(robot, states[:1, : robot.nq], first)
+        parts[part.name] = part.with_reference(parts[part.name], with_signs(states[np.newaxis], signs)[0])
+    if first is None:
+        return arrays
+    q = arrays.states["q"]
+    signs = nearer(robot, q, first)
+    return RolloutArrays(arrays.states | {"q": q * signs}, arrays.tau, parts, signs)
 
 
 def decode_answers(
-    model: AcceleratorModel, given: Given, answered: Answered
+    model: AcceleratorModel, arrays: RolloutArrays, answered: Answered
 ) -> dict[str, NDArray[np.generic]]:
     """Return ``states`` (N, M, nq + nv), ``first_flagged`` (N,) and ``status`` (N,) of N rollouts.
 
-    In a build with costs there is also the ``cost`` (N,) of all steps, and without the words of states they
-    are left out. The status counts all steps. States from step ``first_flagged`` on are not to be trusted,
-    and neither are costs of flagged rollouts.
+    Results of parts, such as the ``cost`` (N,) of all steps, are before the last two, and without the words
+    of states these are left out. The status counts all steps. States from step ``first_flagged`` on are not
+    to be trusted, and neither are costs of flagged rollouts.
     """
-    found: dict[str, NDArray[np.generic]] = {}
+    results: dict[str, NDArray[np.generic]] = {}
     if answered.states:
         flat = {name: words.ravel() for name, words in answered.states.items()}
         size = model.robot.nq + model.robot.nv
         states = decode(model, "step", flat)[NEXT_STATE].reshape(*answered.status.shape, size)
-        found["states"] = with_signs(states, given.signs)
-    if given.costs is not None:
-        found["cost"] = np.ldexp(answered.cost[:, -1] * cost_scale(model, given), -COST_POINT)
-    return found | {"first_flagged": answered.first_flagged[:, -1], "status": answered.status[:, -1]}
+        results["states"] = with_signs(states, arrays.signs)
+    for part in parts_in(model):
+        results |= part.results(model, arrays, answered)
+    return results | {"first_flagged": answered.first_flagged[:, -1], "status": answered.status[:, -1]}
 
 
 def golden_answers(
-    model: AcceleratorModel, given: Given, every: int, states: bool = True
+    model: AcceleratorModel, arrays: RolloutArrays, every: int, states: bool = True
 ) -> dict[str, NDArray[np.generic]]:
     """Return the same in double precision; nothing is flagged."""
-    limits, wraps = np.asarray(model.domain.bounds["tau"]), np.asarray(model.domain.wraps)
-    own = given.states | {"tau": golden_forces(given)}
-    after, forces = golden_rollout(model.robot, own, limits, given.feedback, wraps)
-    found: dict[str, NDArray[np.generic]] = {}
-    if states or given.costs is None:
-        found["states"] = with_signs(after[:, sent_after(len(given.tau), every) - 1], given.signs)
-    if given.costs is not None:
-        found["cost"] = golden_cost(after, forces, given.costs, wraps)
+    steps, bounds = len(arrays.tau), np.asarray(model.domain.bounds["tau"])
+    commands = partial(golden_forces, model, arrays)
+    after, forces = golden_rollout(model.robot, arrays.states, steps, commands, bounds)
+    results: dict[str, NDArray[np.generic]] = {}
+    if states or not _may_lack_states(model):
+        results["states"] = with_signs(after[:, sent_after(steps, every) - 1], arrays.signs)
+    for part in parts_in(model):
+        results |= part.golden_results(model, arrays, after, forces)
     none = np.zeros(len(after), np.int64)
-    return found | {"first_flagged": none, "status": none}
+    return results | {"first_flagged": none, "status": none}
 
 
-def golden_forces(given: Given) -> Array:
-    """Return the forces (K, nv) of all rollouts, or with samples (N, K, nv), before they are limited."""
-    if given.seed is None:
-        return given.tau
-    steps, coordinates = given.tau.shape
-    return given.tau + given.std * normal_samples(given.seed, np.arange(steps), coordinates)
+def golden_forces(
+    model: AcceleratorModel, arrays: RolloutArrays, step: int, state: Array | None = None
+) -> Array:
+    """Return the forces (N, nv) of a step before they are limited.
+
+    What depends on the ``state`` (N, nq + nv) before the step is left out without it.
+    """
+    forces = np.broadcast_to(arrays.tau[step], (arrays.tasks, model.robot.nv))
+    for part in parts_in(model):
+        forces = part.golden_forces(model, arrays, step, forces, state)
+    return forces
 
 
-def applied_forces(model: AcceleratorModel, given: Given) -> Array:
+def applied_forces(model: AcceleratorModel, arrays: RolloutArrays) -> Array:
     """Return the forces (N, K, nv) that rollouts apply: the rows plus the samples of the seeds, limited."""
-    rollouts = prepare_checked(model, given, 0)
+    rollouts = prepare_checked(model, arrays, 0)
     forces = np.zeros((rollouts.tasks, rollouts.steps, model.robot.nv))
     for k in range(rollouts.steps):
         words = step_forces(model, rollouts, k)

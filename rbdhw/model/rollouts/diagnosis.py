@@ -14,7 +14,8 @@ from rbdhw.fixed.format import Integers
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.diagnosis import Cause, explain, order_causes
 from rbdhw.model.responses import respond
-from rbdhw.model.rollouts.evaluate import Respond, Rollouts, Words, compute
+from rbdhw.model.rollouts.data import Rollouts, Words
+from rbdhw.model.rollouts.evaluate import Respond, compute
 from rbdhw.protocol import ROLLOUT
 
 Array = NDArray[np.float64]

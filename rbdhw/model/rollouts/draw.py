@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.domain.sampling import quaternions, sample
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.rollouts.arrays import MOST_SEED_OF_SINGLES, tangent_of
 from rbdhw.model.rollouts.codec import check, golden_answers
-from rbdhw.model.rollouts.evaluate import SEED
-from rbdhw.model.rollouts.rows import largest_gains, repeated
-from rbdhw.protocol import BASE_HELD, COST, FUNCTIONS, GAINS, PARAMETERS, SAMPLES
+from rbdhw.model.rollouts.data import Array
+from rbdhw.model.rollouts.parts import ARRAYS, parts_in
+from rbdhw.model.rollouts.random_states import NEAR, NEARER, SHAKEN, longest_step, speeds
+from rbdhw.model.rollouts.rows import repeated
+from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
 from rbdhw.robot.parameters import nominal_parameters
 
 PLANS = 4
@@ -36,22 +36,11 @@ LEAVING = 8
 CANDIDATES = 64
 """The states among which a plan takes the one that needs the smallest forces."""
 
-NEAR = 0.05
-"""How far first states are from the plan's, as a share of the way to a random one."""
-
-SHAKEN = 0.05
-"""The largest velocity that a plan's own forces cause in a step, as a share of the domain's."""
-
-NEARER, HALVINGS = 0.25, 4
-"""The factor by which a rollout that leaves its domain starts nearer to its plan, and how often it may."""
+HALVINGS = 4
+"""How often a rollout that leaves its domain may start nearer to its plan."""
 
 MARGIN = 0.05
 """The part of the domain, at each of its bounds, that a rollout in double precision must not reach."""
-
-STIFFNESS = 0.25
-"""The eigenfrequency to which gains tune each joint, times the longest step."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -90,9 +79,11 @@ def _draw_plan(
 ) -> dict[str, Array]:
     """Return the arrays of the rollouts of one plan, which has ``count`` rows."""
     centre = _draw_centre(model, rng)
-    rows = _forces(model, centre, count, rng) | _parts(model, centre, count, rng)
-    if SAMPLES in _shape(model).parts:
-        drawn[SEED] = rng.integers(0, MOST_SEED_OF_SINGLES, len(steps)).astype(np.float64)
+    rows = _forces(model, centre, count, rng)
+    for part in parts_in(model):
+        rows |= part.draw_rows(model, centre, count, rng)
+    each = [part.draw_each(len(steps), rng) for part in parts_in(model)]
+    drawn |= {name: array for arrays in each for name, array in arrays.items()}
     free = numbers % LEAVING == LEAVING - 1
     share = np.ones(len(steps))
     for _ in range(HALVINGS):
@@ -104,11 +95,6 @@ def _draw_plan(
     arrays = _first_states(model, centre, drawn, share)
     kept = {name: array for name, array in drawn.items() if name != "tau"}
     return rows | {name: _where(free, array, arrays[name]) for name, array in kept.items()}
-
-
-def _shape(model: AcceleratorModel) -> RolloutShape:
-    assert model.interface.rollout is not None
-    return model.interface.rollout
 
 
 def _where(chosen: NDArray[np.bool_], array: Array, other: Array) -> Array:
@@ -156,16 +142,6 @@ def _efforts(model: AcceleratorModel, tau: Array) -> Array:
     return np.asarray((2.0 * tau - lower - upper) / (upper - lower))
 
 
-def _speeds(model: AcceleratorModel) -> Array:
-    """Return half of the range (nv,) of each velocity."""
-    return np.asarray(np.diff(model.domain.bounds["v"], axis=1)[:, 0] / 2.0)
-
-
-def _longest(model: AcceleratorModel) -> float:
-    """Return the longest time step."""
-    return float(model.domain.bounds["h"][0, 1])
-
-
 def _forces(
     model: AcceleratorModel, centre: Mapping[str, Array], horizon: int, rng: np.random.Generator
 ) -> dict[str, Array]:
@@ -173,7 +149,7 @@ def _forces(
     tasks, (lower, upper) = repeated(centre, horizon), model.domain.bounds["tau"].T
     supported, shaken = _supported(tasks), rng.uniform(-SHAKEN, SHAKEN, (horizon + 1, model.robot.nv))
     shaken[0] = 0.0
-    changes = np.where(supported, 0.0, np.diff(shaken * _speeds(model), axis=0) / _longest(model))
+    changes = np.where(supported, 0.0, np.diff(shaken * speeds(model), axis=0) / longest_step(model))
     still, moved = (
         golden.evaluate(model.robot, "id", tasks | {"a": a})["tau"] for a in (0.0 * changes, changes)
     )
@@ -181,53 +157,14 @@ def _forces(
     most = np.where(supported, 0.0, np.abs(_efforts(model, moved) - _efforts(model, still)) / room).max()
     forces = still + min(1.0, 0.5 / max(float(most), MARGIN)) * (moved - still)
     any_force = rng.uniform(lower, upper, forces.shape)  # a held base does not feel it
-    found = {"tau": np.clip(np.where(supported, any_force, forces), lower, upper)}
-    if SAMPLES in _shape(model).parts:
-        mobility = np.diagonal(golden.evaluate(model.robot, "minv", centre)["Minv"][0])
-        share = rng.uniform(0.0, SHAKEN / 4.0, (horizon, model.robot.nv)) * _speeds(model) / _longest(model)
-        deviations = share / np.where(mobility > 0.0, mobility, np.inf)
-        found["std"] = np.minimum(deviations, SHAKEN * np.maximum(np.abs(lower), np.abs(upper)))
-    return found
-
-
-def _parts(
-    model: AcceleratorModel, centre: Mapping[str, Array], horizon: int, rng: np.random.Generator
-) -> dict[str, Array]:
-    """Return random references and weights, and gains that hold the robot, if the build has them."""
-    nv, found = model.robot.nv, {}
-    if COST in _shape(model).parts:
-        found["x_ref"] = _of_unit_length(model, _states(model, horizon, rng))
-        found["Q"] = rng.uniform(0.0, 1.0, found["x_ref"].shape)
-        found["R"] = rng.uniform(0.0, 1e-3, (horizon, nv))
-    if GAINS in _shape(model).parts:
-        state = np.hstack([centre["q"], centre["v"]])
-        nominal = state + NEAR * NEARER * (_states(model, horizon, rng) - state)
-        nominal = _of_unit_length(model, nominal)
-        frequency, mass = STIFFNESS / _longest(model), golden.evaluate(model.robot, "m", centre)["M"][0]
-        gains = -np.hstack([frequency**2 * mass, 2.0 * frequency * mass])
-        gains = gains * rng.uniform(0.8, 1.2, (horizon, nv, 1))
-        sizes = np.abs(gains @ tangent_of(model.robot, nominal)) / largest_gains(model)
-        found |= {"x_nominal": nominal, "K": gains / np.maximum(1.1 * sizes.max(axis=2, keepdims=True), 1.0)}
-    return found
-
-
-def _states(model: AcceleratorModel, tasks: int, rng: np.random.Generator) -> Array:
-    """Return random states (N, nq + nv) in the domain."""
-    drawn = sample(model.robot, model.domain, tasks, rng, model.fext)
-    return np.hstack([drawn["q"], drawn["v"]])
-
-
-def _of_unit_length(model: AcceleratorModel, states: Array) -> Array:
-    """Return states (N, nq + nv) with quaternions of unit length."""
-    q = golden.with_unit_quaternions(model.robot, states[:, : model.robot.nq])
-    return np.hstack([q, states[:, model.robot.nq :]])
+    return {"tau": np.clip(np.where(supported, any_force, forces), lower, upper)}
 
 
 def _first_states(
     model: AcceleratorModel, centre: Mapping[str, Array], drawn: Mapping[str, Array], share: Array
 ) -> dict[str, Array]:
     """Return the arrays of rollouts whose states are a ``share`` (N,) of the usual way from the centre."""
-    found = {name: array for name, array in drawn.items() if name in (PARAMETERS, SEED)}
+    found = {name: array for name, array in drawn.items() if name in (PARAMETERS, *ARRAYS)}
     for name in (name for name in drawn if name not in (*found, "tau")):
         array, ways = drawn[name], share.reshape(-1, *[1] * (drawn[name].ndim - 1))
         if name == "h":

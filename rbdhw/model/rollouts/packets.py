@@ -9,7 +9,7 @@ from rbdhw.fixed.rollout import rollout_feedback
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import Beats, Bytes, contents, field, merge, requests, responses, unpack
-from rbdhw.model.rollouts.evaluate import Answered, Rollouts, Words
+from rbdhw.model.rollouts.data import Answered, Rollouts, Words
 from rbdhw.protocol import LOAD, LOAD_GAINS, LOAD_PARAMETERS, ROLLOUT
 
 

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.model.rollouts.rows import Given
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
-
-
-def with_near_quaternions(robot: Robot, given: Given) -> Given:
-    """Return rollouts whose first states have the quaternions near to the first reference's.
-
-    That is the nominal state, or without feedback the reference of the cost; both are made near.
-    """
-    if robot.nq == robot.nv or (given.costs is None and given.feedback is None):
-        return given
-    costs, first = given.costs, None if given.feedback is None else given.feedback[0][:1, : robot.nq]
-    if costs is not None:
-        reference = costs[0][:1, : robot.nq]
-        first = reference if first is None else first
-        turned = with_signs(costs[0][np.newaxis], nearer(robot, reference, first))[0]
-        costs = (turned, *costs[1:])
-        first = turned[:1, : robot.nq] if given.feedback is None else first
-    assert first is not None
-    q = given.states["q"]
-    signs = nearer(robot, q, first)
-    return replace(given, states=given.states | {"q": q * signs}, costs=costs, signs=signs)
 
 
 def continuous(robot: Robot, states: Array) -> Array:

@@ -14,9 +14,10 @@ from rbdhw.model.loads import Loads, draw_loads, load_packets, no_loads
 from rbdhw.model.packets import Array, Beats, Bytes, answers, merge, responses
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.codec import prepare
+from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.diagnosis import FirstFlags, diagnose_rollouts
-from rbdhw.model.rollouts.draw import NEAR, draw_plans
-from rbdhw.model.rollouts.evaluate import Rollouts, compute
+from rbdhw.model.rollouts.draw import draw_plans
+from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.packets import (
     asks_for_states,
     rollout_requests,
@@ -24,6 +25,7 @@ from rbdhw.model.rollouts.packets import (
     row_requests,
     sort_responses,
 )
+from rbdhw.model.rollouts.random_states import NEAR
 from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS, ROLLOUT
 from rbdhw.robot.parameters import nominal_parameters
 

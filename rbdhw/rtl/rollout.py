@@ -22,13 +22,12 @@ from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import (
     MEMORY_STAGES,
     Preparation,
-    loaded_words,
     preparation_cells,
     preparation_latency,
-    row_bits,
 )
-from rbdhw.rtl.rollout_entry import SEED_BITS, entry_layout, exceeds, go_back
-from rbdhw.rtl.rows import Rows, add_rows
+from rbdhw.rtl.rollout_entry import entry_layout, exceeds, go_back
+from rbdhw.rtl.rollout_samples import SEED_BITS
+from rbdhw.rtl.rows import Rows, add_rows, loaded_words, row_bits
 from rbdhw.rtl.stream import serialiser_cells
 
 RETURN = QUEUE + 1

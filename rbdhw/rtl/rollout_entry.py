@@ -7,22 +7,18 @@ from typing import Any
 from amaranth.hdl import Cat, Const
 from amaranth.lib import data
 
-from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import (
     RolloutShape,
     StateWord,
     constant_words,
     force_words,
-    rollout_terms,
     state_words,
 )
 from rbdhw.model.interface import FunctionWords
-from rbdhw.protocol import COST, HEADER, SAMPLES
+from rbdhw.protocol import HEADER
 from rbdhw.rtl.arithmetic import half
-
-SEED_BITS = 31
-"""The bits of a seed."""
+from rbdhw.rtl.rollout_parts import hardware_of
 
 
 def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
@@ -37,11 +33,8 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
     """
     number = shape.horizon.bit_length()
     prepared = {"forces": sum(word.format.width for word in force_words(step))} if shape.parts else {}
-    if SAMPLES in shape.parts:
-        prepared["seed"] = SEED_BITS
-    if COST in shape.parts:
-        terms = len(rollout_terms(step, shape))
-        prepared |= {"extended": 1, "cost": cost_format(terms, shape.horizon).width - 1}
+    for part in hardware_of(shape):
+        prepared |= part.fields(step, shape)
     return data.StructLayout(
         {
             "tag": HEADER["tag"][1],

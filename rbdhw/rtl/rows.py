@@ -10,6 +10,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.memory import Memory
 
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import force_words
+from rbdhw.model.interface import Interface
+from rbdhw.protocol import LOAD, LOAD_GAINS
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,17 @@ class Rows:
     data: Any
     loaded: Any
     good: Any
+
+
+def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
+    """Return the words of a row, in the order in which it is stored."""
+    return tuple(word for word in interface.words(command).inputs if word.name not in ("row", "coordinate"))
+
+
+def row_bits(interface: Interface, command: str) -> int:
+    """Return the bits of the rows of a step that a command loads; the gains of each force are one."""
+    bits = sum(word.format.width for word in loaded_words(interface, command))
+    return bits * (len(force_words(interface.words("step"))) if command == LOAD_GAINS else 1)
 
 
 def add_rows(

@@ -3,6 +3,7 @@
 It shares no code with :mod:`rbdhw.dynamics`. The tests compare it with Pinocchio.
 """
 
-from rbdhw.golden.dynamics import evaluate, inputs_of, with_unit_quaternions
+from rbdhw.golden.dynamics import evaluate
+from rbdhw.golden.tasks import inputs_of, with_unit_quaternions
 
 __all__ = ["evaluate", "inputs_of", "with_unit_quaternions"]

@@ -8,26 +8,25 @@ Source: Martins, Sturdza and Alonso, "The complex-step derivative approximation"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.golden.tasks import Tasks
 from rbdhw.robot.model import JointKind, Robot
 
 Array = NDArray[Any]
 
-Arrays = Mapping[str, Array]
-
-Results = Callable[[Arrays], dict[str, Array]]
+Results = Callable[[Tasks], dict[str, Array]]
 """A function of tasks whose results (N, ...) are differentiated."""
 
 STEP = 2.0**-100
 """The imaginary step; its square vanishes beside any number of a result."""
 
 
-def by_position(robot: Robot, results: Results, tasks: Arrays) -> dict[str, Array]:
+def by_position(robot: Robot, results: Results, tasks: Tasks) -> dict[str, Array]:
     """Return the derivatives (N, ..., nv) of results by the configuration, in the tangent space.
 
     They are right derivatives: the last index is a motion along that velocity coordinate.
@@ -35,7 +34,7 @@ def by_position(robot: Robot, results: Results, tasks: Arrays) -> dict[str, Arra
     return _differentiate(results, [{**tasks, "q": displaced(robot, tasks["q"], k)} for k in range(robot.nv)])
 
 
-def by_velocity(robot: Robot, results: Results, tasks: Arrays) -> dict[str, Array]:
+def by_velocity(robot: Robot, results: Results, tasks: Tasks) -> dict[str, Array]:
     """Return the derivatives (N, ..., nv) of results by ``v``."""
     steps = STEP * 1j * np.eye(robot.nv)
     return _differentiate(results, [{**tasks, "v": tasks["v"] + step} for step in steps])
@@ -62,7 +61,7 @@ def displaced(robot: Robot, q: Array, k: int) -> Array:
     return moved
 
 
-def _differentiate(results: Results, steps: list[Arrays]) -> dict[str, Array]:
+def _differentiate(results: Results, steps: list[Tasks]) -> dict[str, Array]:
     """Return the imaginary parts of results after each step, over its length, along a last axis."""
     moved = [results({name: array.astype(np.complex128) for name, array in tasks.items()}) for tasks in steps]
     return {name: np.stack([arrays[name].imag / STEP for arrays in moved], axis=-1) for name in moved[0]}

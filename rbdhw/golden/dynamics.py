@@ -15,13 +15,11 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 3 to 6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
@@ -38,38 +36,15 @@ from rbdhw.golden.integrators import derivatives, euler, runge_kutta
 from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system
-from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS, function_giving
+from rbdhw.golden.tasks import Tasks, check_inputs
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
-
-Tasks = Mapping[str, Array]
-"""Arrays by name; the first axis of each is the task."""
 
 CHUNK = 512
 """The number of tasks evaluated at once, which bounds the memory and keeps the matrices in the cache."""
 
 MAX_CANCELLATION = 1e12
 """A mass matrix counts as singular if its inverse amplifies rounding errors by more than this factor."""
-
-MIN_QUATERNION = 1e-6
-"""A quaternion shorter than this is refused; longer ones are normalized."""
-
-
-def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
-    """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
-
-    ``fext`` is optional (``m`` and ``minv`` do not use it), and so are ``Minv`` for ``difd`` and
-    ``parameters``, which are those of the URDF otherwise.
-
-    Raises
-    ------
-    InputError
-        There is no such function.
-    """
-    if function not in FUNCTIONS:
-        raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
-    required = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
-    required |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False}
-    return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and required.get(name, True))
 
 
 def evaluate(
@@ -118,7 +93,7 @@ def evaluate(
         The function is unknown; an array is missing, not of real numbers or of another shape; a quaternion
         is zero; or the mass matrix is singular.
     """
-    tasks = _check_inputs(robot, function, arrays)
+    tasks = check_inputs(robot, function, arrays)
     model = system(robot)
     parts = [
         _compute(robot, model, function, {name: array[k : k + CHUNK] for name, array in tasks.items()})
@@ -131,47 +106,6 @@ def evaluate(
         other = function_giving(name, function)
         results |= {name: computed[name] if other == function else evaluate(robot, other, arrays)[name]}
     return results
-
-
-def _check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
-    """Return the arrays that the function uses, as float64 of checked shapes, with defaults for the rest."""
-    required = inputs_of(robot, function)
-    for name in required:
-        if name not in arrays:
-            raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
-    shapes = {name: kind.shape(robot.sizes) for name, kind in ARRAYS.items()}
-    names = [*required, "fext", *([PARAMETERS] if robot.loaded else []), *FUNCTIONS[function].optional_inputs]
-    names += FUNCTIONS[function].base_choice if robot.base_chosen else ()
-    count = np.shape(arrays["q"])[:1] or (1,)
-    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a", BASE_HELD)}
-    tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
-    if robot.time_step is not None:
-        tasks["h"] = np.full(count, robot.time_step)
-    for name in (name for name in names if name in arrays):
-        array, shape = np.asarray(arrays[name]), (*count, *shapes[name])
-        if not np.can_cast(array.dtype, np.float64, "same_kind"):
-            raise InputError(f"array '{name}'", f"holds {array.dtype}", "real numbers")
-        if array.shape != shape:
-            tasks_of = f"{count[0]} tasks of robot '{robot.name}'"
-            raise InputError(f"array '{name}'", f"shape {array.shape}", f"{shape} for {tasks_of}")
-        tasks[name] = array.astype(np.float64)
-    return tasks | {"q": with_unit_quaternions(robot, tasks["q"])}
-
-
-def with_unit_quaternions(robot: Robot, q: Array) -> Array:
-    """Return ``q`` (N, nq) with normalized quaternions; InputError if one is (nearly) zero."""
-    q = q.copy()
-    for body, columns in zip(robot.bodies, robot.q_of, strict=True):
-        if (part := body.joint.kind.quaternion) is None:
-            continue
-        quaternion = q[:, columns][:, part]  # a view
-        length = np.linalg.norm(quaternion, axis=1, keepdims=True)
-        if np.any(length < MIN_QUATERNION):
-            row = int(np.argmax(length[:, 0] < MIN_QUATERNION))
-            reason = f"the quaternion of joint '{body.joint.name}' has length {length[row, 0]:g}"
-            raise InputError(f"array 'q', row {row}", reason, "a unit quaternion [x y z w]")
-        quaternion /= length
-    return q
 
 
 # Inverse dynamics and its derivatives

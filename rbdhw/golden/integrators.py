@@ -11,15 +11,14 @@ exponential maps Sola, Deray and Atchuthan, "A micro Lie theory for state estima
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 from rbdhw.golden.complex_step import STEP, displaced, rotated
 from rbdhw.golden.spatial import Array
+from rbdhw.golden.tasks import Tasks
 from rbdhw.robot.model import JointKind, Robot
-
-Tasks = Mapping[str, Array]
 
 Accelerations = Callable[[Tasks], Array]
 """The accelerations (N, nv) of tasks with ``q``, ``v``, ``tau`` and the external forces."""

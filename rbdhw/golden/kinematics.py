@@ -9,17 +9,14 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.spatial import Array, motion_cross, transform
 from rbdhw.golden.system import Link, System
+from rbdhw.golden.tasks import Tasks
 from rbdhw.robot.model import BASE, Frame, Robot
-
-Tasks = Mapping[str, Array]
 
 
 def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:

@@ -16,8 +16,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.front.run import run
-from rbdhw.golden.dynamics import with_unit_quaternions
 from rbdhw.golden.integrators import integrate
+from rbdhw.golden.tasks import with_unit_quaternions
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.gains import tangent_of

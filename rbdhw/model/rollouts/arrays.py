@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rbdhw.errors import InputError
-from rbdhw.golden.dynamics import with_unit_quaternions
+from rbdhw.golden.tasks import with_unit_quaternions
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.packets import check_finite

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from benchmarks.forward_dynamics import snake
 from benchmarks.rows import Row, Rows
 from rbdhw.domain.overrides import JointBounds, Overrides
-from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import emit_design
+from rbdhw.pipeline import emit_design, plan_build
 
 BUILDS = (
     ("array", 16, 64),
@@ -43,7 +42,7 @@ def _row(kind: str, links: int, ii: int) -> Row:
     algorithms = {"forward": "propagated"} if kind == "array" else {}
     options = BuildOptions(("fd",), ii=ii, width=WIDTHS[kind], core=kind, samples=256, algorithms=algorithms)
     start = time.process_time()
-    plan = plan_accelerator(snake(links), options, bounds(links))
+    plan = plan_build(snake(links), options, bounds(links))
     verilog = emit_design(plan, options).verilog
     seconds = time.process_time() - start
     (core,) = plan.cores

@@ -2,8 +2,9 @@
 
 ========  ====================================================================================
 read      the robot: its file, its base, its root (:mod:`rbdhw.frontend.read`)
-plan      the graph, number formats, initiation interval, core and schedule
-          (:mod:`rbdhw.explore.accelerator`)
+prepare   bounds, algorithms and the graph, as the kind of core records it
+          (:func:`rbdhw.explore.search.prepare_build`)
+plan      number formats, initiation interval, core and schedule (:mod:`rbdhw.explore.accelerator`)
 emit      Verilog, manifest and the files for other tools (:mod:`rbdhw.rtl`, :mod:`rbdhw.emit`)
 ========  ====================================================================================
 
@@ -17,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.cores.checks import check_build
+from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides, ParameterBounds
@@ -28,6 +30,7 @@ from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.explore.search import prepare_build
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
@@ -78,10 +81,25 @@ def _build(
     roots: Sequence[RootTrial],
     progress: Progress,
 ) -> Design:
-    plan = plan_accelerator(source, options, overrides, progress)
+    plan = plan_build(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
     progress("writing Verilog")
     return emit_design(plan, options, roots)
+
+
+def plan_build(
+    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> AcceleratorPlan:
+    """Return the plan of an accelerator for a robot: all that its hardware follows from.
+
+    Raises
+    ------
+    InputError
+        If the robot, an option or an override is not supported, or the cores do not fit together.
+    """
+    source, options = suggest_core(source, options)
+    prepared = prepare_build(source, options, overrides, progress)
+    return plan_accelerator(prepared, options, progress)
 
 
 def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:

@@ -13,11 +13,11 @@ import pytest
 from rbdhw import golden
 from rbdhw.cores.core import Core
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.frontend.base import load_mounted
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.pipeline import plan_build
 from rbdhw.protocol import CODES, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.robots import path
@@ -45,7 +45,7 @@ def built(function: str, core: str) -> tuple[AcceleratorModel, Core]:
     """Return a build of the function alone, and its only core."""
     mounting = Mounting(frames=("tip",) if function == "kin" else ())
     options = BuildOptions((function,), width=12, ii=II[core], core=core, samples=128, mounting=mounting)
-    plan = plan_accelerator(robot_of(function), options)
+    plan = plan_build(robot_of(function), options)
     (only,) = plan.cores
     return plan.accelerator, only
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rbdhw.cores.choice import suggest_core
 from rbdhw.cores.core import estimate_accelerator
 from rbdhw.cores.prepared import Prepared
 from rbdhw.design.traffic import traffic
-from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
 from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
-from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.graph.graph import Op
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model
-from rbdhw.robot.model import Robot
 from rbdhw.rtl.preparation import preparation_period
 from rbdhw.target import target
 
@@ -33,19 +30,18 @@ WELL_FILLED = 0.93
 
 
 def plan_accelerator(
-    source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+    prepared: Prepared, options: BuildOptions, progress: Progress = silent
 ) -> AcceleratorPlan:
-    """Run every stage before the RTL for an accelerator with one or several cores.
+    """Run every stage between the graph and the RTL for an accelerator with one or several cores.
 
     All cores run at the clock of the slowest. They have one prepared robot, but formats of their own.
 
     Raises
     ------
     InputError
-        If the robot, an option or an override is not supported, or the cores do not fit together.
+        If a core cannot be built, or the cores do not fit together.
     """
-    source, options = suggest_core(source, options)
-    planner = Planner(prepare_build(source, options, overrides, progress), options, progress)
+    planner = Planner(prepared, options, progress)
     return planner.serve_mix() if options.mix else planner.plan(options)
 
 

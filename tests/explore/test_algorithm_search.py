@@ -2,17 +2,17 @@
 
 import pytest
 
+from rbdhw.cores import core as core_kind
 from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import manifest
 from rbdhw.errors import InputError
-from rbdhw.explore import search as build_search
-from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.algorithm_search import make_plan, search_build
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import BudgetMissed, Fixed, Try
 from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import plan_build
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.robot.urdf import load_urdf
@@ -42,7 +42,7 @@ def refuse(monkeypatch, bad):
         best = Fixed(formats.program, None, errors, tried, {}, 0)
         raise BudgetMissed("max-error", "no width meets it", remedy="use a larger --max-error", best=best)
 
-    monkeypatch.setattr(build_search, "choose_formats", choose)
+    monkeypatch.setattr(core_kind, "choose_formats", choose)
     return seen
 
 
@@ -50,7 +50,7 @@ def test_another_algorithm_is_taken_where_the_first_is_refused(monkeypatch):
     robot, options = load_urdf(path("toy")), BuildOptions(("minv", "fd"), **CORE)
     first = search_build(robot, options).prepared.algorithms
     seen = refuse(monkeypatch, lambda own: own == first)
-    plan = plan_accelerator(robot, options)
+    plan = plan_build(robot, options)
     assert seen[0] == first
     assert plan.prepared.model.choice.algorithms == seen[-1] != first
     assert len(seen) == len(set(seen))
@@ -66,7 +66,7 @@ def test_a_budget_that_no_algorithm_meets_is_refused_with_those_tried(monkeypatc
     robot, options = load_urdf(path("toy")), BuildOptions(("minv", "fd"), **CORE)
     seen = refuse(monkeypatch, lambda _: True)
     with pytest.raises(InputError) as refusal:
-        plan_accelerator(robot, options)
+        plan_build(robot, options)
     assert len(seen) > 1
     assert "this is by " in refusal.value.reason
     assert "also tried: " in refusal.value.reason

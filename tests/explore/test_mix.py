@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.mix import Group, Mix, choose_cores, covers
 from rbdhw.frontend.base import load_mounted
 from rbdhw.options.build import BuildOptions, CoreRequest
+from rbdhw.pipeline import plan_build
 from rbdhw.robots import path
 
 GROUPS = {
@@ -68,7 +68,7 @@ def test_the_slowest_core_is_named() -> None:
 
 def test_a_build_serves_a_mix_within_its_share() -> None:
     options = BuildOptions(("id", "m", "dfd"), width=18, samples=256, mix={"id": 20.0, "dfd": 1.0}, fit=0.004)
-    plan = plan_accelerator(load_mounted(path("toy"), options.mounting), options)
+    plan = plan_build(load_mounted(path("toy"), options.mounting), options)
     assert plan.estimate.dsp_blocks <= 0.004 * 6840
     assert plan.part_of("m") == plan.part_of("dfd")
     fast, slow = plan.part_of("id"), plan.part_of("dfd")
@@ -81,4 +81,4 @@ def test_a_build_serves_a_mix_within_its_share() -> None:
 def test_a_mix_that_cannot_fit_is_refused() -> None:
     options = BuildOptions(("id", "dfd"), width=18, samples=256, mix={"id": 1.0}, fit=1e-5)
     with pytest.raises(InputError, match=r"^mix: no cores fit 0% of xcvu9p; use a larger --fit$"):
-        plan_accelerator(load_mounted(path("toy"), options.mounting), options)
+        plan_build(load_mounted(path("toy"), options.mounting), options)

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.builds import ALL, graph_of, plan_of, robot_of
 from benchmarks.rows import Row, Rows, by_function, robot_label
+from rbdhw.design.entries import Operations
 from rbdhw.cores.pipeline.cells import counts
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.emit.manifest import function_counts
@@ -57,8 +58,8 @@ def operations(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:
                     "degrees of freedom": source.nv,
                     "function": function,
                     "multiplications": products(built),
-                    "additions": built["additions"],
-                    "reciprocals": built["reciprocals"],
+                    "additions": built.additions,
+                    "reciprocals": built.reciprocals,
                     "multiplications of the function alone": products(alone),
                     "multiplications by columns and articulated bodies": (
                         products(function_counts(factor(unmerged(plain, (function,), (), PAPERS)), function))
@@ -107,6 +108,6 @@ def _both_counts(row: Row) -> str:
     return f"{row['multiplications']:,} / {row['multiplications of the function alone']:,}"
 
 
-def products(counts: dict[str, Any]) -> int:
+def products(counts: Operations) -> int:
     """Return all multiplications of a function's counts."""
-    return sum(counts["multiplications"].values())
+    return counts.multiplications.variable + counts.multiplications.constant

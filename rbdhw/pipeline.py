@@ -20,7 +20,6 @@ from pathlib import Path
 from rbdhw.cores.checks import check_build
 from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
-from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.emit.companions import companions
@@ -117,8 +116,7 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)
     progress(f"writing {options.target.upper()}")
-    software = emit_software(model, sources, options.target)
-    return replace(software, manifest=software.manifest | {"roots": [vars(trial) for trial in trials]})
+    return emit_software(model, sources, options.target, trials)
 
 
 def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> Design:
@@ -128,5 +126,5 @@ def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[Ro
         cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
     verilog = to_verilog(hardware, options.name, heading(plan, options))
-    design = Design(**vars(model), manifest=validate(manifest(plan, options, roots)), verilog=verilog)
+    design = Design(**vars(model), manifest=manifest(plan, options, roots).data(), verilog=verilog)
     return replace(design, companions=companions(design, device, plan.clock_mhz))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rbdhw.cores import KINDS
 from rbdhw.cores.core import Core
+from rbdhw.design.entries import CoresEntry
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, load, shares
 from rbdhw.estimate.resources import Resources
@@ -54,9 +54,10 @@ class CoreChoice:
     why: str
     estimates: Mapping[str, Resources]
 
-    def json(self) -> dict[str, Any]:
-        """Return the manifest's entry on the choice."""
-        return {"why": self.why, "estimates": {core: own.json() for core, own in self.estimates.items()}}
+    def entry(self, asked: str) -> CoresEntry:
+        """Return the manifest's entry on the choice, for a build that asks for ``asked``."""
+        estimates = {core: own.json() for core, own in self.estimates.items()}
+        return CoresEntry(asked=asked, why=self.why, estimates=estimates)
 
 
 def choose_core(

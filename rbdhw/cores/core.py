@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from rbdhw.cores.prepared import Prepared, PreparedBuild, prepare_graph
 from rbdhw.cores.sharing import Sharing
+from rbdhw.design.entries import RegionEntry
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
@@ -24,7 +25,7 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group, Twins, no_twins
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BuildOptions, CoreName
 from rbdhw.progress import Progress
 from rbdhw.quantize.formats import Formats, choose_formats
 from rbdhw.robot.model import Robot
@@ -85,7 +86,7 @@ class Core(ABC):
     device: Target
     schedule: CoreSchedule
 
-    name: ClassVar[str]
+    name: ClassVar[CoreName]
     estimated_as: ClassVar[str]
     fuses_sums: ClassVar[bool] = False
     least_ii: ClassVar[int] = 1
@@ -220,7 +221,11 @@ class Core(ABC):
 
     @abstractmethod
     def entries(self) -> dict[str, Any]:
-        """Return the manifest's entries on the core's units."""
+        """Return the manifest's entries on the core's units, by the fields of ``PartEntry``."""
+
+    def regions(self, _part: int) -> list[RegionEntry]:
+        """Return the manifest's entries on the submodules of the core with this place in ``parts``."""
+        return []
 
     def sharing_entries(self, _robot: Robot, _sharing: Sharing) -> dict[str, Any]:
         """Return the manifest's entries on limbs that share hardware, if this kind allows it."""

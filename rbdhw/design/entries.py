@@ -109,9 +109,10 @@ class WideProducts(Closed):
 
 
 class RegionEntry(Closed):
-    """A submodule: one step of an algorithm at one joint."""
+    """A submodule of a pipeline: one step of an algorithm at one joint."""
 
     name: str
+    part: int = Field(description="The place of its core in `parts`.")
     ii: int
     operations: int
     multipliers: int
@@ -292,7 +293,7 @@ class Range(Closed):
 
 
 class CoordinateEntry(Closed):
-    """A coordinate of `q` or `v`."""
+    """A coordinate of `q`."""
 
     index: int
     joint: str
@@ -300,15 +301,20 @@ class CoordinateEntry(Closed):
     part: str = Field(description="Which coordinate of its joint; empty if the joint has one.")
     unit: str
     limits: Range
-    effort: float | None = Field(default=None, description="The effort limit; coordinates of `v` have it.")
     travels: list[str] = Field(description="The arrays whose element at this index is in packets.")
+
+
+class VelocityEntry(CoordinateEntry):
+    """A coordinate of `v`."""
+
+    effort: float | None = Field(description="The effort limit.")
 
 
 class Coordinates(Closed):
     """All coordinates, in order."""
 
     q: list[CoordinateEntry]
-    v: list[CoordinateEntry]
+    v: list[VelocityEntry]
 
 
 class EstimateError(Closed):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,10 @@ class Closed(BaseModel):
     """A part of a manifest; other keys than its own are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def data(self) -> dict[str, Any]:
+        """Return the entry as plain data for JSON, without optional keys that have their defaults."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
@@ -37,16 +42,10 @@ def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
         raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error
 
 
-def parse_manifest(kind: type[Entry], manifest: Mapping[str, Any], directory: Path) -> Entry:
-    """Return the whole manifest of a folder as an object.
-
-    Raises
-    ------
-    InputError
-        As :func:`parse_entry`. The message names the file, and another version that wrote it.
-    """
-    with digests.told_with_version(manifest):
-        try:
-            return parse_entry(kind, manifest)
-        except InputError as error:
-            raise error.within(directory / digests.MANIFEST) from None
+@contextmanager
+def told_within(path: Path) -> Iterator[None]:
+    """Name a file in every InputError that refuses a part of it."""
+    try:
+        yield
+    except InputError as error:
+        raise error.within(path) from None

@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry
-from rbdhw.design.manifest import Manifest
+from rbdhw.design.manifest import Manifest, parse_manifest
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
@@ -77,8 +77,7 @@ class Design(AcceleratorModel):
     Parameters
     ----------
     manifest
-        The manifest without digests, with at least the entries of
-        :func:`rbdhw.design.packet_layout.packet_entries`.
+        The manifest without digests, with at least :class:`rbdhw.design.packet_entries.Packets`.
     verilog
         The text of the Verilog.
     companions
@@ -97,12 +96,12 @@ class Design(AcceleratorModel):
     @cached_property
     def description(self) -> Manifest:
         """The whole manifest as an object; a draft has none."""
-        return parse_entry(Manifest, self.manifest)
+        return parse_manifest(self.manifest)
 
 
 def draft_design(model: AcceleratorModel) -> Design:
     """Return a design without Verilog, whose manifest describes only the packets of ``model``."""
-    return Design(**vars(model), manifest=packet_entries(model.interface, model.robot), verilog="")
+    return Design(**vars(model), manifest=packet_entries(model.interface, model.robot).data(), verilog="")
 
 
 # Writing

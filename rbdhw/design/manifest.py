@@ -1,11 +1,12 @@
 """The manifest of a design: every key, its type and its meaning.
 
-``docs/manifest.schema.json`` is the JSON schema of :class:`Manifest`. Later versions may add keys, but do not
-remove any or change its meaning.
+``docs/manifest.schema.json`` is the JSON schema of :class:`Manifest`. Later versions may add keys; if they
+remove any or change its meaning, they raise :data:`FORMAT`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,10 +34,13 @@ from rbdhw.design.entries import (
     Slots,
     WideProducts,
 )
-from rbdhw.design.entry import Closed, Count, parse_manifest
-from rbdhw.design.packet_entries import InputWord, OutputWord, Stream
+from rbdhw.design.entry import Closed, Count, parse_entry, told_within
+from rbdhw.design.packet_entries import Packets
+from rbdhw.errors import InputError
 from rbdhw.options.build import CoreName
-from rbdhw.verilog_names import DEFAULT_NAME
+
+FORMAT = 2
+"""The format of manifests that this version writes and reads."""
 
 
 class Units(Closed):
@@ -55,81 +59,79 @@ class Units(Closed):
 
 
 class PartEntry(Units):
-    """One of several cores. The numbers are those of one copy."""
+    """A core, or several equal ones. The numbers are those of one."""
 
     functions: list[str]
     copies: int
     core: CoreName
     wide_products: WideProducts
-    pipeline_registers: Count
-    operand_memories: OperandMemories | None = None
-    links: LinksEntry | None = None
-    loop: LoopEntry | None = None
-    regions: list[RegionEntry]
-    formats: FormatsEntry
-    limbs: SharingEntry | None = None
-    cores: CoresEntry
-    algorithms: dict[str, str] = Field(default={}, description="The algorithm of each step of this core.")
-    tried: list[AlgorithmTryEntry] = Field(
-        default=[], description="The combinations of algorithms that were compared in number formats."
-    )
-
-
-_ONE_CORE = "Only an accelerator with one core has this entry; `parts` has it for each of several."
-
-
-class Manifest(Units):
-    """The description of a design by `generate`."""
-
-    name: str = Field(
-        default=DEFAULT_NAME, description="The top module, with whose name those of all modules begin."
-    )
-    robot: RobotEntry
-    functions: dict[str, FunctionEntry]
-    clock_mhz: float
-    target: str
-    core: CoreName | Literal["mixed"]
-    wide_products: WideProducts | None = Field(default=None, description=_ONE_CORE)
-    pipeline_registers: Count | None = Field(
-        default=None, description=f"Pipeline registers by kind of unit. {_ONE_CORE}"
-    )
+    pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
     operand_memories: OperandMemories | None = Field(
         default=None, description="Only the array core has this entry."
     )
     links: LinksEntry | None = Field(default=None, description="Only the chain core has this entry.")
     loop: LoopEntry | None = Field(default=None, description="Only the loop core has this entry.")
-    regions: list[RegionEntry] | None = Field(default=None, description=_ONE_CORE)
+    formats: FormatsEntry
+    limbs: SharingEntry | None = Field(default=None, description="Only the pipeline core has this entry.")
+    cores: CoresEntry
+    algorithms: dict[str, str] = Field(description="The algorithm of each step of this core.")
+    tried: list[AlgorithmTryEntry] = Field(
+        description="The combinations of algorithms that were compared in number formats."
+    )
+
+
+class Manifest(Units, Packets):
+    """The description of a design by `generate`."""
+
+    format: Literal[2] = Field(description="Raised when keys change; a folder of another one is refused.")
+    name: str = Field(description="The top module, with whose name those of all modules begin.")
+    robot: RobotEntry
+    functions: dict[str, FunctionEntry]
+    clock_mhz: float
+    target: str
+    core: CoreName | Literal["mixed"]
+    parts: list[PartEntry] = Field(description="The cores; equal ones are one entry.")
+    regions: list[RegionEntry]
     error: dict[str, ErrorEntry]
-    formats: FormatsEntry | None = Field(default=None, description=_ONE_CORE)
     budget: float | None = Field(description="The error budget; null if a width was given instead.")
     versions: dict[str, str]
     seed: int
-    limbs: SharingEntry | None = Field(default=None, description="Only the pipeline core has this entry.")
-    algorithms: dict[str, AlgorithmEntry | list[str] | list[AlgorithmTryEntry]] = Field(
-        description="The choice at each step, under `tried` the combinations that were compared in number "
-        "formats (of a single core), and under `rewrites` the rewrites of the robot that apply."
+    algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
+        description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."
     )
     interval: IntervalEntry
-    cores: CoresEntry | None = Field(default=None, description=_ONE_CORE)
-    parts: list[PartEntry] | None = Field(default=None, description="The cores, if there are several.")
     mix: MixEntry | None = Field(default=None, description="Only builds with `--mix` have this entry.")
     coordinates: Coordinates
     estimate: EstimateEntry
     remarks: list[str]
-    stream: Stream
-    inputs: dict[str, list[InputWord]]
-    optional_inputs: dict[str, list[InputWord]]
-    outputs: dict[str, list[OutputWord]]
-    optional_outputs: dict[str, list[OutputWord]]
     roots: list[Root]
     digests: dict[str, str] | None = Field(
         default=None, description="SHA-256 of each file and of the manifest; `generate` writes it last."
     )
 
+    @property
+    def cores(self) -> int:
+        """The number of cores, each of equal ones counted."""
+        return sum(part.copies for part in self.parts)
+
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a manifest."""
     return Manifest.model_json_schema()
+
+
+def parse_manifest(manifest: Mapping[str, Any]) -> Manifest:
+    """Return a manifest as an object.
+
+    Raises
+    ------
+    InputError
+        If it has another format; if a key is missing, unknown, or of another type.
+    """
+    known = manifest.get("format", 1)
+    if known != FORMAT:
+        raise InputError("format", f"{known}: its keys are others", str(FORMAT), digests.AGAIN)
+    return parse_entry(Manifest, manifest)
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -138,19 +140,9 @@ def read_manifest(directory: Path) -> Manifest:
     Raises
     ------
     InputError
-        As :func:`rbdhw.design.digests.read_manifest`; if a key is missing, unknown, or of another type, as in
-        a manifest of another version.
+        As :func:`rbdhw.design.digests.read_manifest`, and as :func:`parse_manifest`. The message names the
+        file, and another version that wrote it.
     """
-    return parse_manifest(Manifest, digests.read_manifest(directory), directory)
-
-
-def validate(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest unchanged, after checking its keys and types against :class:`Manifest`.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If a key is missing, unknown, or of another type.
-    """
-    Manifest.model_validate(manifest)
-    return manifest
+    manifest = digests.read_manifest(directory)
+    with digests.told_with_version(manifest), told_within(directory / digests.MANIFEST):
+        return parse_manifest(manifest)

@@ -83,3 +83,17 @@ class InputWord(PacketWord):
     slot: int
     lowest: int | None = Field(default=None, description="Below this integer the task is flagged.")
     highest: int | None = Field(default=None, description="Above this integer the task is flagged.")
+
+
+class Packets(Closed):
+    """The streams, and the words of each function's packets."""
+
+    stream: Stream
+    inputs: dict[str, list[InputWord]]
+    optional_inputs: dict[str, list[InputWord]]
+    outputs: dict[str, list[OutputWord]]
+    optional_outputs: dict[str, list[OutputWord]]
+
+    def results(self, function: str) -> list[OutputWord]:
+        """Return the words of a function's results, the optional ones after the others."""
+        return [*self.outputs[function], *self.optional_outputs[function]]

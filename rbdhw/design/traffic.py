@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from rbdhw.design.packet_entries import LinkEntry, TrafficEntry
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import HEADER_BITS
 
@@ -47,9 +47,15 @@ class Traffic:
             return clock_mhz * 1e6 * self.streams / self.beats
         return bandwidth * 1e9 / max(self.bytes_in, self.bytes_out)
 
-    def json(self) -> dict[str, int]:
-        """Return the manifest's entry on these packets."""
-        return {name: size for name, size in vars(self).items() if name != "streams"}
+    @property
+    def entry(self) -> TrafficEntry:
+        """The manifest's entry on these packets."""
+        return TrafficEntry(
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            beats_in=self.beats_in,
+            beats_out=self.beats_out,
+        )
 
 
 def rate_text(rate: float) -> str:
@@ -85,12 +91,12 @@ def slowest(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float | No
     return max(packets, key=lambda function: 1.0 / packets[function].tasks_per_second(clock_mhz, bandwidth))
 
 
-def link_entry(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float | None) -> dict[str, Any]:
+def link_entry(packets: dict[str, Traffic], clock_mhz: float, bandwidth: float | None) -> LinkEntry:
     """Return the manifest's entry on the link: each function's packets, and the interval of the slowest."""
     function = slowest(packets, clock_mhz, bandwidth)
-    return {
-        "bandwidth": bandwidth,
-        "ii": packets[function].interval(clock_mhz, bandwidth),
-        "function": function,
-        "functions": {name: own.json() for name, own in packets.items()},
-    }
+    return LinkEntry(
+        bandwidth=bandwidth,
+        ii=packets[function].interval(clock_mhz, bandwidth),
+        function=function,
+        functions={name: own.entry for name, own in packets.items()},
+    )

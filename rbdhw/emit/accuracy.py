@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.arrays import WordName, is_optional
+from rbdhw.design.entries import ErrorEntry, Figures, FormatsEntry, Limit, ResultErrors, Try
+from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.golden.error_norm import NORM, parts_of
@@ -15,16 +17,13 @@ from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.quantize.formats import Formats
 from rbdhw.robot.model import Robot
 
-WordEntry = Mapping[str, Any]
-"""The manifest's entry on a word of a result."""
-
-Words = Mapping[str, Sequence[WordEntry]]
-"""The entries on the words of each function's results, the optional ones among them."""
+Words = Mapping[str, Sequence[OutputWord]]
+"""The words of each function's results, the optional ones among them."""
 
 
-def error_entry(
+def error_entries(
     robot: Robot, errors: Mapping[str, FunctionErrors], options: BuildOptions, words: Words
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, ErrorEntry]:
     """Return the manifest's ``error``: the figures of each function and of each of its results.
 
     The figures are over all tasks and by stratum; those of a function are the largest of its results.
@@ -32,24 +31,32 @@ def error_entry(
     result word, are in the ``units`` of the ``words``.
     """
     return {
-        function: _figures_entry(own.whole, own.strata)
-        | {"norm": NORM, "limit": max(result.limit(options.budget) for result in own.results.values())}
-        | {"floor": _floors(function, own)}
-        | _words_entry(word for word in words[function] if not is_optional(word["name"]))
-        | {"results": _results_entry(robot, function, own, options, words[function])}
+        function: ErrorEntry(
+            **_figures_of(own.whole),
+            strata=_strata(own.strata),
+            norm=NORM,
+            limit=max(result.limit(options.budget) for result in own.results.values()),
+            floor=_floors(function, own),
+            **_step_and_units(word for word in words[function] if not is_optional(word.name)),
+            results=_results(robot, function, own, options, words[function]),
+        )
         for function, own in errors.items()
     }
 
 
-def _results_entry(
-    robot: Robot, function: str, errors: FunctionErrors, options: BuildOptions, words: Sequence[WordEntry]
-) -> dict[str, dict[str, Any]]:
+def _results(
+    robot: Robot, function: str, errors: FunctionErrors, options: BuildOptions, words: Sequence[OutputWord]
+) -> dict[str, ResultErrors]:
     """Return the entry on each part of a function's results."""
     parts = {part.result: part for part in parts_of(robot, function)}
     return {
-        result: _figures_entry(own.whole, own.strata)
-        | {"limit": own.limit(options.budget), "floor": own.floor}
-        | _words_entry(word for word in words if WordName.parse(word["name"]) in parts[result])
+        result: ResultErrors(
+            **_figures_of(own.whole),
+            strata=_strata(own.strata),
+            limit=own.limit(options.budget),
+            floor=own.floor,
+            **_step_and_units(word for word in words if WordName.parse(word.name) in parts[result]),
+        )
         for result, own in errors.results.items()
     }
 
@@ -60,39 +67,39 @@ def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:
     return floors if len(floors) > 1 else next(iter(floors.values()))
 
 
-def _figures_entry(whole: ErrorFigures, strata: Mapping[str, ErrorFigures]) -> dict[str, Any]:
-    return _entry(whole) | {"strata": {stratum: _entry(figures) for stratum, figures in strata.items()}}
+def _strata(strata: Mapping[str, ErrorFigures]) -> dict[str, Figures]:
+    return {stratum: Figures(**_figures_of(figures)) for stratum, figures in strata.items()}
 
 
-def _words_entry(words: Iterable[WordEntry]) -> dict[str, Any]:
+def _step_and_units(words: Iterable[OutputWord]) -> dict[str, Any]:
     """Return the coarsest step of some words, and the units of all elements that they name."""
     every = list(words)
-    units = (element["unit"] for word in every for element in (word, *word.get("also", ())))
-    step = max((math.ldexp(1.0, -word["binary_point"]) for word in every), default=0.0)
+    units = (element.unit for word in every for element in (word, *(word.also or ())))
+    step = max((math.ldexp(1.0, -word.binary_point) for word in every), default=0.0)
     return {"step": step, "units": list(dict.fromkeys(units))}
 
 
-def _entry(figures: ErrorFigures) -> dict[str, Any]:
-    """Return figures for JSON: errors are None if every task is flagged, or most of them are clipped."""
+def _figures_of(figures: ErrorFigures) -> dict[str, Any]:
+    """Return the fields of figures: errors are None if every task is flagged, or most of them are clipped."""
     known = figures.stated and math.isfinite(figures.max)
     return asdict(figures) | ({} if known else {"median": None, "max": None})
 
 
-def formats_entry(formats: Formats, options: BuildOptions) -> dict[str, Any]:
+def formats_entry(formats: Formats, options: BuildOptions) -> FormatsEntry:
     """Return the manifest's ``formats``: the reason for the widths, and the widths that were tried."""
-    return {
-        "why": _why(formats, options),
-        "tries": [
-            {
-                "widths": [list(ports) for ports in tried.widths],
-                "supports": tried.bound if math.isfinite(tried.bound) else None,
-                "limited_by": {key: getattr(tried.worst, key) for key in ("function", "result", "stratum")},
-                "whole": tried.whole,
-                "taken": tried is formats.taken,
-            }
-            for tried in formats.tries
-        ],
-    }
+    tries = [
+        Try(
+            widths=[list(ports) for ports in tried.widths],
+            supports=tried.bound if math.isfinite(tried.bound) else None,
+            limited_by=Limit(
+                function=tried.worst.function, result=tried.worst.result, stratum=tried.worst.stratum
+            ),
+            whole=tried.whole,
+            taken=tried is formats.taken,
+        )
+        for tried in formats.tries
+    ]
+    return FormatsEntry(why=_why(formats, options), tries=tries)
 
 
 def _why(formats: Formats, options: BuildOptions) -> str:

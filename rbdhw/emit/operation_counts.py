@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import Any
 
+from rbdhw.design.entries import Multiplications, Operations
 from rbdhw.fixed.program import Kind, Program
 
 
@@ -17,7 +17,7 @@ class _Product(StrEnum):
     SHIFT = "shift"
 
 
-def program_counts(program: Program, function: str) -> dict[str, Any]:
+def program_counts(program: Program, function: str) -> Operations:
     """Return the operations of a program on which a function's results depend, optional ones aside.
 
     The program is the one that is built, after lowering, fusion and the removal of terms that rounding
@@ -41,14 +41,13 @@ def program_counts(program: Program, function: str) -> dict[str, Any]:
                 additions += len(terms) - 1
             case Kind.RECIPROCAL:
                 reciprocals += 1
-    return {
-        "multiplications": {
-            "variable": products[_Product.VARIABLE],
-            "constant": products[_Product.CONSTANT],
-        },
-        "additions": additions,
-        "reciprocals": reciprocals,
-    }
+    return Operations(
+        multiplications=Multiplications(
+            variable=products[_Product.VARIABLE], constant=products[_Product.CONSTANT]
+        ),
+        additions=additions,
+        reciprocals=reciprocals,
+    )
 
 
 def _product(program: Program, first: int, second: int) -> _Product:

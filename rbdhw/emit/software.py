@@ -4,52 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
-from rbdhw.design.software_manifest import SoftwareManifest
-from rbdhw.emit.manifest import coordinates_entry, operation_counts, robot_entry
+from rbdhw.design.software_manifest import ArrayEntry, SoftwareFunction, SoftwareManifest
+from rbdhw.emit.manifest import (
+    algorithm_entries,
+    coordinates_entry,
+    operation_counts,
+    robot_entry,
+    root_entries,
+)
 from rbdhw.frontend.build_graph import Model
+from rbdhw.robot.reroot import RootTrial
 from rbdhw.software.arrays import Array
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
 from rbdhw.software.folder import Software
 
 
-def emit_software(model: Model, sources: Sequence[Source], target: str) -> Software:
-    """Return the software of the functions of a prepared robot for a target."""
+def emit_software(
+    model: Model, sources: Sequence[Source], target: str, roots: Sequence[RootTrial] = ()
+) -> Software:
+    """Return the software of the functions of a prepared robot for a target; ``roots`` were compared."""
     robot = model.source
     inputs = {name for source in sources for name in source.graph.inputs}
-    functions = {
-        source.function: operation_counts(source.graph) | _arrays_entry(model, source) for source in sources
-    }
-    manifest = {
-        "target": target,
-        "robot": robot_entry(robot),
-        "functions": functions,
-        "fext": list(model.fext),
-        "algorithms": model.choice.json() | {"rewrites": list(model.rewrites)},
-        "coordinates": coordinates_entry(robot, inputs),
-        "versions": {name: version(name) for name in ("rbdhw", "numpy")},
-        "remarks": [*robot.remarks, *model.remarks],
-        "roots": [],
-    }
-    SoftwareManifest.model_validate(manifest)
+    manifest = SoftwareManifest(
+        target="cuda" if target == "cuda" else "c",
+        robot=robot_entry(robot),
+        functions={source.function: _function_entry(model, source) for source in sources},
+        fext=list(model.fext),
+        algorithms={**algorithm_entries(model.choice), "rewrites": list(model.rewrites)},
+        coordinates=coordinates_entry(robot, inputs),
+        versions={name: version(name) for name in ("rbdhw", "numpy")},
+        remarks=[*robot.remarks, *model.remarks],
+        roots=root_entries(roots),
+    )
     write = cuda_files if target == "cuda" else dynamics_files
-    return Software(robot, write(robot, sources, model.fext), manifest)
+    return Software(robot, write(robot, sources, model.fext), manifest.data())
 
 
-def _arrays_entry(model: Model, source: Source) -> dict[str, Any]:
-    """Return the entries on a function's arrays."""
+def _function_entry(model: Model, source: Source) -> SoftwareFunction:
+    """Return the entry on a function: its operations and its arrays."""
     inputs, outputs = float_arrays(
         model.source, source.function, bool(model.fext), source.extended is not None
     )
-    return {"inputs": [_entry(array) for array in inputs], "outputs": [_entry(array) for array in outputs]}
+    return SoftwareFunction(
+        **dict(operation_counts(source.graph)),
+        inputs=[_array_entry(array) for array in inputs],
+        outputs=[_array_entry(array) for array in outputs],
+    )
 
 
-def _entry(array: Array) -> dict[str, Any]:
-    return {
-        "name": array.name,
-        "shape": list(array.shape),
-        "unit": array.meaning,
-        "optional": array.optional,
-    }
+def _array_entry(array: Array) -> ArrayEntry:
+    return ArrayEntry(name=array.name, shape=list(array.shape), unit=array.meaning, optional=array.optional)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from rbdhw.estimate.calibration import PARTS, WEIGHED, calibration
 from rbdhw.estimate.resources import RESOURCES, Resources
@@ -48,17 +47,6 @@ class Short:
 def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
     """Return the weights of a core's parts on a device; they are 1 without results for them."""
     return calibration().weights.get(device.name, {}).get(core, UNWEIGHED)
-
-
-def estimate_entry(found: Resources, device: Target, core: str) -> dict[str, Any]:
-    """Return the manifest's entry for an estimate: counts, shares of the device, and expected errors.
-
-    ``error`` holds the errors of designs with this core in the table, each estimated with weights fitted
-    without its robot; it is None if the table has none on the device.
-    """
-    rounded = {resource: round(share, 4) for resource, share in shares(found, device).items()}
-    error = calibration().errors.get(device.name, {}).get(core)
-    return found.json() | {"shares": rounded, "error": error}
 
 
 def shares(found: Resources, device: Target) -> dict[str, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from rbdhw.design.entries import MixEntry
 from rbdhw.options.build import CoreRequest
 from rbdhw.runtime.number_bounds import MOST_II
 
@@ -64,15 +64,15 @@ class Mix:
         """Return whether the link is slower than every core."""
         return self.rate(cores) == self.link_rate
 
-    def entry(self, cores: tuple[CoreRequest, ...], clock_mhz: float) -> dict[str, Any]:
+    def entry(self, cores: tuple[CoreRequest, ...], clock_mhz: float) -> MixEntry:
         """Return the manifest's entry: the mix, its rate, and what limits it."""
         slowest = min(cores, key=self.core_rate)
         limit = "the streams" if self.limited_by_link(cores) else f"the core of {','.join(slowest.functions)}"
-        return {
-            "tasks": dict(self.tasks),
-            "mixes_per_second": round(self.rate(cores) * clock_mhz * 1e6),
-            "limited_by": limit,
-        }
+        return MixEntry(
+            tasks=dict(self.tasks),
+            mixes_per_second=round(self.rate(cores) * clock_mhz * 1e6),
+            limited_by=limit,
+        )
 
 
 def choose_cores(groups: Mapping[tuple[str, ...], Group], mix: Mix, blocks: float) -> tuple[CoreRequest, ...]:

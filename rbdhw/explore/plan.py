@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared
 from rbdhw.cores.sharing import Sharing
+from rbdhw.design.entries import MixEntry
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.fixed.program import Program
@@ -96,14 +95,14 @@ class AcceleratorPlan:
     parts
         The cores, of which each function has one.
     mix
-        The manifest's entry on the mix for which the cores were chosen; empty if they were not.
+        The manifest's entry on the mix for which the cores were chosen; None if they were not.
     """
 
     prepared: Prepared
     parts: tuple[PlannedCore, ...]
     accelerator: AcceleratorModel
     estimate: Resources
-    mix: Mapping[str, Any] = field(default_factory=dict)
+    mix: MixEntry | None = None
 
     @property
     def device(self) -> Target:

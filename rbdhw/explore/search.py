@@ -147,7 +147,9 @@ class BuildSearch(PreparedBuild):
             default = self.options.core is None and asked[0].name == DEFAULT_CORE
             return CoreChoice(asked[0].name, THE_DEFAULT if default else ASKED_FOR, {})
         refusals = {kind.name: kind.refusal(self.options, ii) for kind in asked}
-        refused = {core: refusal for core, refusal in refusals.items() if refusal is not None}
+        refused: dict[str, InputError] = {
+            core: refusal for core, refusal in refusals.items() if refusal is not None
+        }
         if refused and len(possible) == 1:
             return CoreChoice(
                 possible[0], ", ".join(f"no {core} ({why})" for core, why in refused.items()), {}

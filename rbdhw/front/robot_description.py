@@ -63,11 +63,11 @@ def describe(
     if counted.functions:
         entries, inputs, remarks = build(source, options, progress)
     return {
-        "robot": robot_entry(source),
+        "robot": robot_entry(source).data(),
         **entries,
         "omitted": _omitted(counted),
         "joints": joint_entries(source),
-        "coordinates": _with_bounds(coordinates_entry(source, inputs), domain),
+        "coordinates": _with_bounds(coordinates_entry(source, inputs).data(), domain),
         "roots": [vars(trial) for trial in trials],
         "remarks": [*source.remarks, *domain.remarks, *remarks],
     }
@@ -121,7 +121,7 @@ def _accelerator(
     ii = least_interval(groups)
     twins = find_twins(graph, limb_inputs(model.robot, groups))
     entries = {
-        "functions": {function: function_counts(graph, function) for function in options.functions},
+        "functions": {name: function_counts(graph, name).data() for name in options.functions},
         "algorithms": model.choice.json(),
         "limbs": {
             "groups": limb_names(model.robot, groups),
@@ -147,7 +147,7 @@ def _software(
     warn(model.remarks)
     graphs = {traced.function: traced.graph for traced in trace_sources(model, options.functions, progress)}
     entries = {
-        "functions": {function: operation_counts(graph) for function, graph in graphs.items()},
+        "functions": {name: operation_counts(graph).data() for name, graph in graphs.items()},
         "algorithms": model.choice.json(),
     }
     inputs = {name for graph in graphs.values() for name in find_used_inputs(graph)}

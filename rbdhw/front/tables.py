@@ -56,13 +56,15 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
         rows,
     )
     print_accuracy(manifest.error)
-    for formats in [part.formats for part in manifest.parts or (manifest,) if part.formats]:
-        print_text(f"widths: {formats.why}", INDENT)
+    for part in manifest.parts:
+        print_text(f"widths: {part.formats.why}", INDENT)
     print_interval(manifest)
-    if manifest.parts is not None:
+    if manifest.cores > 1:
         print_parts(manifest)
-    if manifest.limbs is not None:
-        print_sharing(manifest.limbs)
+        return
+    limbs = manifest.parts[0].limbs
+    if limbs is not None:
+        print_sharing(limbs)
 
 
 def print_software(manifest: SoftwareManifest, output: Path) -> None:
@@ -131,7 +133,7 @@ def _short_name(result: str) -> str:
 def _hardware_text(manifest: Manifest) -> str:
     """Return a line about the hardware that all functions share."""
     width = " x ".join(str(bits) for bits in manifest.width)
-    pace = f"II {manifest.ii}" if manifest.parts is None else f"{sum(p.copies for p in manifest.parts)} cores"
+    pace = f"{manifest.cores} cores" if manifest.cores > 1 else f"II {manifest.ii}"
     return f"{manifest.clock_mhz:g} MHz, {pace}, {manifest.multipliers:,} multipliers, width {width} bits"
 
 
@@ -145,11 +147,12 @@ def print_interval(manifest: Manifest) -> None:
     taken = [
         f"{getattr(estimate, name):,} {NAMES[name]} ({share:.1%})" for name, share in estimate.shares.items()
     ]
-    if manifest.parts is None:
+    if manifest.cores == 1:
         print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
     print_text(f"by estimate {', '.join(taken)} of {manifest.target}", INDENT)
-    if manifest.cores is not None and manifest.core != manifest.cores.asked:
-        print_text(f"core {manifest.core}: {manifest.cores.why}", INDENT)
+    part = manifest.parts[0]
+    if manifest.cores == 1 and part.core != part.cores.asked:
+        print_text(f"core {part.core}: {part.cores.why}", INDENT)
 
 
 def print_parts(manifest: Manifest) -> None:
@@ -164,7 +167,7 @@ def print_parts(manifest: Manifest) -> None:
             f"{part.multipliers:,}",
             f"{part.dsp_blocks:,}",
         ]
-        for part in manifest.parts or ()
+        for part in manifest.parts
     ]
     columns = [
         "core",

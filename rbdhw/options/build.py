@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from rbdhw.protocol import ROLLOUT, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
@@ -45,7 +45,7 @@ CORES: tuple[CoreName, ...] = ("pipeline", "array", "chain")
 DEFAULT_CORE: CoreName = "pipeline"
 """The kind of core if none is named."""
 
-LOOP = "loop"
+LOOP: Final = "loop"
 """The way in which stages share hardware, and its kind of core: each stage of a task enters it in turn."""
 
 STAGE_SHARING = ("auto", LOOP, "off")
@@ -54,7 +54,7 @@ STAGE_SHARING = ("auto", LOOP, "off")
 PROCESSORS = ("c", "cuda")
 """The targets that are processors, for which ``generate`` writes software."""
 
-MIXED = "mixed"
+MIXED: Final = "mixed"
 """A value in place of a core: an accelerator with cores of several kinds."""
 
 CHEAPER_CORE = "auto"

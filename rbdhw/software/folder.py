@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rbdhw.design.digests import content, json_object, read_manifest, told_with_version
-from rbdhw.design.entry import parse_entry, parse_manifest
+from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, told_with_version
+from rbdhw.design.entry import parse_entry, told_within
 from rbdhw.design.replacement import software_files, write_files
 from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest
 from rbdhw.errors import InputError
@@ -84,8 +84,9 @@ def read(directory: Path) -> Software:
     manifest = read_manifest(directory)
     if manifest.get("target") not in PROCESSORS:
         raise InputError(str(directory), "is no software", "a folder generated with --target c or cuda")
-    description = parse_manifest(SoftwareManifest, manifest, directory)
     with told_with_version(manifest):
+        with told_within(directory / MANIFEST):
+            description = parse_entry(SoftwareManifest, manifest)
         robot = robot_from_json(json_object(directory / ROBOT))
         names = software_files(description.target, description.functions)
         sources = {name: content(directory / name).decode("utf-8") for name in names}

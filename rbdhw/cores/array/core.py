@@ -13,11 +13,12 @@ from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.array.jobs import jobs
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule
 from rbdhw.cores.core import Core
+from rbdhw.design.entries import OperandMemories, Slots, WideProducts
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import LOOP, BuildOptions
+from rbdhw.options.build import LOOP, BuildOptions, CoreName
 from rbdhw.target import Primitive, Target
 
 WIDEST = 18
@@ -30,7 +31,7 @@ class ArrayCore(Core):
 
     schedule: ArraySchedule
 
-    name: ClassVar[str] = "array"
+    name: ClassVar[CoreName] = "array"
     estimated_as: ClassVar[str] = "array"
     fuses_sums: ClassVar[bool] = True
     least_ii: ClassVar[int] = 8  # at fewer cycles between tasks its units share too little
@@ -100,21 +101,20 @@ class ArrayCore(Core):
         count = Counter(array.units)
         return {
             "multipliers": self.multipliers,
-            "multiplier_slots": {
-                "used": sum(len(step.job.terms) for step in array.steps),
-                "offered": self.multipliers * array.ii,
-            },
-            "wide_products": {"width": None, "multipliers": 0, "products": {}},
+            "multiplier_slots": Slots(
+                used=sum(len(step.job.terms) for step in array.steps),
+                offered=self.multipliers * array.ii,
+            ),
+            "wide_products": WideProducts(width=None, multipliers=0, products={}),
             "shift_add_products": 0,
             "pipeline_registers": {"accumulator": array.registers},
             "trigonometry_units": count[ArrayResource.TRIGONOMETRY],
             "reciprocal_units": count[ArrayResource.RECIPROCAL],
-            "operand_memories": {
-                "memories": len(list(array.ports())),
-                "words_written": sum(len(row) for row in array.writes.values()),
-                "inputs": sum(len({w.output for w in row.values()}) for row in array.writes.values()),
-            },
-            "regions": [],
+            "operand_memories": OperandMemories(
+                memories=len(list(array.ports())),
+                words_written=sum(len(row) for row in array.writes.values()),
+                inputs=sum(len({w.output for w in row.values()}) for row in array.writes.values()),
+            ),
         }
 
     def component(self, primitive: Primitive | None) -> ArrayComponent:

@@ -18,6 +18,7 @@ from rbdhw.cores.pipeline.limb_sharing import (
 )
 from rbdhw.cores.prepared import Prepared
 from rbdhw.cores.sharing import Sharing
+from rbdhw.design.entries import RegionEntry, SharingEntry, Slots, WideProducts
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import Cells
@@ -25,7 +26,7 @@ from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import LOOP, BuildOptions
+from rbdhw.options.build import LOOP, BuildOptions, CoreName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
@@ -64,7 +65,7 @@ class PipelineCore(Core):
     schedule: Bound
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
 
-    name: ClassVar[str] = "pipeline"
+    name: ClassVar[CoreName] = "pipeline"
     estimated_as: ClassVar[str] = "pipeline"
 
     @classmethod
@@ -158,30 +159,45 @@ class PipelineCore(Core):
         multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
         return {
             "multipliers": len(multipliers),
-            "multiplier_slots": {
-                "used": sum(len(unit.steps) for unit in multipliers),
-                "offered": len(multipliers) * bound.ii,
-            },
+            "multiplier_slots": Slots(
+                used=sum(len(unit.steps) for unit in multipliers), offered=len(multipliers) * bound.ii
+            ),
             "wide_products": self._wide_products(),
             "shift_add_products": len(self.shift_add_products()),
             "pipeline_registers": {kind.value: registers for kind, registers in bound.registers.items()},
             "trigonometry_units": sum(unit.resource is Resource.TRIGONOMETRY for unit in bound.units),
             "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
-            "regions": [region_entry(bound, region) for region in bound.regions],
         }
 
-    def _wide_products(self) -> dict[str, Any]:
+    def regions(self, part: int) -> list[RegionEntry]:
+        """Return the manifest's entries on the submodules: operations, multipliers and latency in cycles."""
+        return [self._region(region, part) for region in self.schedule.regions]
+
+    def _region(self, region: Region, part: int) -> RegionEntry:
+        bound = self.schedule
+        hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
+        cycles = [bound.ready[value] for value in hosted]
+        return RegionEntry(
+            name=str(region),
+            part=part,
+            ii=bound.ii,
+            operations=len(hosted),
+            multipliers=sum(unit.host == region and unit.resource in MULTIPLIERS for unit in bound.units),
+            latency=max(cycles) - min(cycles) + 1 if cycles else 0,
+        )
+
+    def _wide_products(self) -> WideProducts:
         """Return the products that the error budget made wider than an ordinary multiplier, by region."""
         program = self.program
         regions: dict[str, int] = {}
         for i in program.wide:
             name = str(program.operations[i].region)
             regions[name] = regions.get(name, 0) + 1
-        return {
-            "width": list(program.wide_port_widths) if program.wide else None,
-            "multipliers": sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in self.schedule.units),
-            "products": dict(sorted(regions.items())),
-        }
+        return WideProducts(
+            width=list(program.wide_port_widths) if program.wide else None,
+            multipliers=sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in self.schedule.units),
+            products=dict(sorted(regions.items())),
+        )
 
     def shift_add_products(self) -> list[int]:
         """Return the products by constants that adders compute."""
@@ -199,13 +215,13 @@ class PipelineCore(Core):
             shared = sum(len(bound.group(value)) > 1 for value in values) if groups else 0
             return {"shared": shared, "alone": len(values) - shared}
 
-        entry = {
-            "groups": groups,
-            "shared": bool(groups and bound.twins),
-            "operations": split(computed),
-            "multiplications": split(products),
-            "costs": {way: cost.json() for way, cost in self.costs.items()} if groups else {},
-        }
+        entry = SharingEntry(
+            groups=groups,
+            shared=bool(groups and bound.twins),
+            operations=split(computed),
+            multiplications=split(products),
+            costs={way: cost.json() for way, cost in self.costs.items()} if groups else {},
+        )
         return {"limbs": entry}
 
     def component(self, primitive: Primitive | None) -> PipelineComponent:
@@ -231,17 +247,3 @@ def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
     cells = core_cells(program, bound, device)
     found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, PipelineCore.name))
     return CoreCost(counts(program, bound), found)
-
-
-def region_entry(bound: Bound, region: Region) -> dict[str, Any]:
-    """Return the manifest's entry on a submodule: its operations, multipliers and latency in cycles."""
-    hosted = [value for value in bound.ready if bound.hosts[value] == region and value in bound.producer]
-    cycles = [bound.ready[value] for value in hosted]
-    units = [u for u in bound.units if u.host == region and u.resource in MULTIPLIERS]
-    return {
-        "name": str(region),
-        "ii": bound.ii,
-        "operations": len(hosted),
-        "multipliers": len(units),
-        "latency": max(cycles) - min(cycles) + 1 if cycles else 0,
-    }

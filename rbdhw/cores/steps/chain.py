@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 from rbdhw.cores.prepared import Prepared, PreparedBuild
 from rbdhw.cores.steps.chain_component import ChainComponent, serial_latency
 from rbdhw.cores.steps.core import StepsCore
+from rbdhw.design.entries import LinksEntry, SweepEntry
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.frontend.chain import CHAIN_FUNCTION, check_chain, prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps, unroll
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BuildOptions, CoreName
 from rbdhw.progress import Progress
 from rbdhw.quantize.steps import ObservedSteps, observe_links
 from rbdhw.robot.elementary import elementary
@@ -32,7 +33,7 @@ LONG_CHAIN = 64
 class ChainCore(StepsCore):
     """The program of all links on the hardware of one link's step."""
 
-    name: ClassVar[str] = "chain"
+    name: ClassVar[CoreName] = "chain"
     stands_alone: ClassVar[bool] = True
 
     @classmethod
@@ -137,17 +138,12 @@ class ChainCore(StepsCore):
         """Return the manifest's entries on the core: the units of a link's step, and how links follow."""
         schedule = self.schedule
         names = [sweep.name for sweep in self.program.steps.sweeps.sweeps]
-        sweeps = zip(names, schedule.sweeps, strict=True)
-        return self.step.entries() | {
-            "links": {
-                "links": schedule.links,
-                "window": schedule.window,
-                "sweeps": [
-                    {"name": name, "inward": time.inward, "cycles_per_link": time.step * schedule.window}
-                    for name, time in sweeps
-                ],
-            }
-        }
+        sweeps = [
+            SweepEntry(name=name, inward=sweep.inward, cycles_per_link=sweep.step * schedule.window)
+            for name, sweep in zip(names, schedule.sweeps, strict=True)
+        ]
+        links = LinksEntry(links=schedule.links, window=schedule.window, sweeps=sweeps)
+        return {**self.step.entries(), "links": links}
 
     def component(self, primitive: Primitive | None) -> ChainComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""

@@ -13,6 +13,7 @@ from rbdhw.cores.prepared import PreparedBuild
 from rbdhw.cores.steps.cells import step_cells
 from rbdhw.cores.steps.schedule import SweepSchedule, schedule_sweeps
 from rbdhw.cores.steps.verify import verify_sweeps
+from rbdhw.design.entries import RegionEntry
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.step_program import UnrolledProgram
@@ -82,6 +83,10 @@ class StepsCore(Core):
     def step(self) -> PipelineCore:
         """The step of a link as a core."""
         return PipelineCore(self.program.steps.program, self.device, self.schedule.step)
+
+    def regions(self, part: int) -> list[RegionEntry]:
+        """Return the manifest's entries on the submodules of a step."""
+        return self.step.regions(part)
 
     @property
     def multipliers(self) -> int:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 from rbdhw.cores.prepared import PreparedBuild
 from rbdhw.cores.steps.core import StepsCore
 from rbdhw.cores.steps.loop_component import LoopComponent
+from rbdhw.design.entries import LoopEntry
 from rbdhw.errors import InputError
 from rbdhw.frontend.stage_loop import record_loop
 from rbdhw.frontend.stage_step import STAGES
-from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions
+from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions, CoreName
 from rbdhw.protocol import FUNCTIONS, staged
 from rbdhw.quantize.steps import ObservedSteps, observe_stages
 from rbdhw.target import Primitive
@@ -24,7 +25,7 @@ class LoopCore(StepsCore):
     interval, so nothing is arbitrated, and stages of other tasks enter in between.
     """
 
-    name: ClassVar[str] = LOOP
+    name: ClassVar[CoreName] = LOOP
     least_ii: ClassVar[int] = STAGES
 
     @classmethod
@@ -65,14 +66,10 @@ class LoopCore(StepsCore):
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core: the units of a stage, and how stages follow."""
         schedule = self.schedule
-        (time,) = schedule.sweeps
-        return self.step.entries() | {
-            "loop": {
-                "stages": schedule.links,
-                "window": schedule.window,
-                "cycles_per_stage": time.step * schedule.window,
-            }
-        }
+        (sweep,) = schedule.sweeps
+        cycles = sweep.step * schedule.window
+        loop = LoopEntry(stages=schedule.links, window=schedule.window, cycles_per_stage=cycles)
+        return {**self.step.entries(), "loop": loop}
 
     def component(self, primitive: Primitive | None) -> LoopComponent:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from benchmarks.builds import ALL, graph_of, plan_of, robot_of
 from benchmarks.rows import Row, Rows, by_function, robot_label
-from rbdhw.design.entries import Operations
 from rbdhw.cores.pipeline.cells import counts
 from rbdhw.cores.pipeline.core import PipelineCore
+from rbdhw.design.entries import Operations
 from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.frontend.alternatives import Algorithms

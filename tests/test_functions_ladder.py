@@ -96,7 +96,7 @@ def test_c_is_the_program(function):
 @EVERY
 def test_every_word_has_a_unit(function):
     model, _ = built(function, "pipeline")
-    entries = packet_entries(model.interface, model.robot)
+    entries = packet_entries(model.interface, model.robot).data()
     words = [word for kind in ("inputs", "outputs", "optional_outputs") for word in entries[kind][function]]
     assert words
     assert all(word["unit"] for word in words)

@@ -78,7 +78,7 @@ MAY_IMPORT = {
     "cores": (
         "errors remarks progress options target arrays protocol scalar robot graph passes "
         f"frontend {FORMATS} fixed.fusion fixed.step_program model.interface domain quantize "
-        "schedule rtl estimate"
+        "design.entries schedule rtl estimate"
     ),
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (

@@ -121,7 +121,7 @@ def _row(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         "latency": {name: plan.latency(name) for name in packets},
         "tasks_per_second": rates,
         **({"allowed": options.fit or 1.0} if options.mix else {}),
-        **{name: plan.mix[name] for name in ("mixes_per_second", "limited_by") if plan.mix},
+        **(plan.mix.model_dump(include={"mixes_per_second", "limited_by"}) if plan.mix else {}),
     }
 
 

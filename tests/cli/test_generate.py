@@ -46,12 +46,15 @@ def test_options_that_are_not_given_are_the_default(rbdhw, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "II 1: the default\n" in out
     assert "asked for" not in out
-    assert (manifest["interval"]["why"], manifest["cores"]["why"]) == ("the default", "the default")
-    assert manifest["cores"]["asked"] == "pipeline"
+    assert (manifest["interval"]["why"], manifest["parts"][0]["cores"]["why"]) == (
+        "the default",
+        "the default",
+    )
+    assert manifest["parts"][0]["cores"]["asked"] == "pipeline"
     _, out, _ = rbdhw(*command, "--ii", 1, "--core", "pipeline")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "II 1: asked for\n" in out
-    assert (manifest["interval"]["why"], manifest["cores"]["why"]) == ("asked for", "asked for")
+    assert (manifest["interval"]["why"], manifest["parts"][0]["cores"]["why"]) == ("asked for", "asked for")
 
 
 def test_builds_of_an_earlier_design_go_with_it(rbdhw, tmp_path):

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
-from rbdhw.design.manifest import schema, validate
+from rbdhw.design.manifest import parse_manifest, schema
+from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, Mounting, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
@@ -55,7 +55,7 @@ def test_every_key_has_a_type():
 
 
 def test_generated_manifests_are_valid(manifest):
-    assert validate(manifest) is manifest
+    assert parse_manifest(manifest).data() == manifest
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,14 @@ def test_generated_manifests_are_valid(manifest):
 def test_invalid_manifests_are_refused(manifest, change):
     changed = json.loads(json.dumps(manifest))
     change(changed)
-    with pytest.raises(ValidationError):
-        validate(changed)
+    with pytest.raises(InputError, match="expected what generate wrote"):
+        parse_manifest(changed)
+
+
+@pytest.mark.parametrize("change", [lambda facts: facts.pop("format"), lambda facts: facts.update(format=3)])
+def test_manifests_of_another_format_are_refused(manifest, change):
+    changed = dict(manifest)
+    change(changed)
+    known = changed.get("format", 1)
+    with pytest.raises(InputError, match=f"format: {known}: its keys are others; expected 2; run `rbdhw gen"):
+        parse_manifest(changed)

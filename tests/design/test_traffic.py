@@ -41,9 +41,9 @@ def test_the_slowest_function_has_the_most_bytes_or_beats():
     packets = {"id": Traffic(90, 10, 2, 1), "fd": Traffic(80, 95, 2, 2), "m": Traffic(10, 40, 1, 1)}
     assert slowest(packets, 100.0, 1.0) == "fd"
     assert slowest(packets, 100.0, None) == "id"
-    assert link_entry(packets, 100.0, 1.0) == {
+    assert link_entry(packets, 100.0, 1.0).data() == {
         "bandwidth": 1.0,
         "ii": 10,
         "function": "fd",
-        "functions": {name: own.json() for name, own in packets.items()},
+        "functions": {name: own.entry.data() for name, own in packets.items()},
     }

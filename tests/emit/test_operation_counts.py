@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.builds import ALL, plan_of, robot_of
+from rbdhw.design.entries import Multiplications, Operations
 from rbdhw.emit.manifest import function_counts, manifest, operation_counts
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.explore.algorithm_search import make_plan
@@ -51,11 +52,12 @@ def program() -> Program:
 
 
 def counts(variable, constant, additions, reciprocals):
-    return {
-        "multiplications": {"variable": variable, "constant": constant},
-        "additions": additions,
-        "reciprocals": reciprocals,
-    }
+    multiplications = Multiplications(variable=variable, constant=constant)
+    return Operations(multiplications=multiplications, additions=additions, reciprocals=reciprocals)
+
+
+def products(operations):
+    return operations.multiplications.variable + operations.multiplications.constant
 
 
 def test_operations_that_a_function_reaches(program):
@@ -93,16 +95,16 @@ def test_all_products_have_multipliers(name):
     """At an interval of 1 every product has its own multiplier or its own adders."""
     plan = plan_of(name)
     entry = plan.core.entries()
-    built = [program_counts(plan.program, function)["multiplications"] for function in ALL]
+    built = [products(program_counts(plan.program, function)) for function in ALL]
     reached = {function: plan.program.operations_of(function) for function in ALL}
-    products = {
+    indices = {
         i
         for own in reached.values()
         for i in own
         if plan.program.operations[i].kind in (Kind.MULTIPLY, Kind.SCALE)
     }
-    assert entry["multipliers"] + entry["shift_add_products"] == len(products)
-    assert max(sum(own.values()) for own in built) <= len(products) <= sum(sum(own.values()) for own in built)
+    assert entry["multipliers"] + entry["shift_add_products"] == len(indices)
+    assert max(built) <= len(indices) <= sum(built)
 
 
 @pytest.mark.parametrize("name", ["toy", *LARGER])
@@ -117,18 +119,19 @@ def test_fusion_multiplies_no_more(name):
 
 def test_what_only_other_functions_need_is_passed_through():
     """Forward dynamics multiplies more in a shared build, because products serve derivatives, too."""
-    together = program_counts(plan_of("toy").program, "fd")["multiplications"]
+    together = program_counts(plan_of("toy").program, "fd")
     options = BuildOptions(("fd",), width=18, samples=512)
-    alone = program_counts(make_plan(robot_of("toy"), options).program, "fd")["multiplications"]
-    assert sum(together.values()) > 1.1 * sum(alone.values())
+    alone = program_counts(make_plan(robot_of("toy"), options).program, "fd")
+    assert products(together) > 1.1 * products(alone)
 
 
 def test_the_manifest_has_both_counts():
     """The manifest counts the operations of the built program and of the graph, which depends on flags."""
     plan, options = plan_of("toy"), BuildOptions(ALL, width=18)
     facts = manifest(accelerator_of(plan), options)
-    for function, own in facts["functions"].items():
-        assert own["built"] == program_counts(plan.program, function)
-        assert {name: own[name] for name in own["built"]} == function_counts(plan.prepared.graph, function)
-    entry = facts["functions"]["dfd"]
-    assert sum(entry["built"]["multiplications"].values()) > sum(entry["multiplications"].values())
+    for function, own in facts.functions.items():
+        graph = function_counts(plan.prepared.graph, function)
+        assert own.built == program_counts(plan.program, function)
+        assert dict(graph).items() <= dict(own).items()
+    entry = facts.functions["dfd"]
+    assert products(entry.built) > products(entry)

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.synthesis import error_rows, rows, subject_of, subjects
+from rbdhw.emit.manifest import estimate_entry
 from rbdhw.estimate.calibration import (
     COUNTED,
     PARTS,
@@ -19,7 +20,7 @@ from rbdhw.estimate.calibration import (
     fit_weights,
     weigh,
 )
-from rbdhw.estimate.model import estimate_entry, load, shares, short_of
+from rbdhw.estimate.model import load, shares, short_of
 from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.robot.urdf import load_urdf
@@ -172,11 +173,11 @@ class TestShares:
         expected = {"luts": 0.5, "flip_flops": 0.1, "dsp_blocks": 1.0, "block_rams": 0.25}
         assert shares(self.found, self.device) == expected
         assert load(self.found, self.device) == 1.85
-        entry = estimate_entry(self.found, self.device, "pipeline")
+        entry = estimate_entry(self.found, self.device, "pipeline").data()
         assert entry["shares"] == expected
         assert set(entry) == {*RESOURCES, "shares", "error"}
         assert entry["error"] == KEPT.errors["ecp5-85"]["pipeline"]
-        assert estimate_entry(self.found, target("xc7a200t"), "pipeline")["error"] is None
+        assert estimate_entry(self.found, target("xc7a200t"), "pipeline").error is None
 
     def test_exceeded_resources_are_listed(self):
         assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [

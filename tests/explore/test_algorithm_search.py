@@ -3,7 +3,6 @@
 import pytest
 
 from rbdhw.cores import core as core_kind
-from rbdhw.design.manifest import validate
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import manifest
 from rbdhw.errors import InputError
@@ -54,8 +53,9 @@ def test_another_algorithm_is_taken_where_the_first_is_refused(monkeypatch):
     assert seen[0] == first
     assert plan.prepared.model.choice.algorithms == seen[-1] != first
     assert len(seen) == len(set(seen))
-    entry = validate(manifest(plan, options))["algorithms"]
-    taken, *others = entry["tried"]
+    described = manifest(plan, options).data()
+    entry = described["algorithms"]
+    taken, *others = described["parts"][0]["tried"]
     assert {step: entry[step]["chosen"] for step in taken["algorithms"]} == taken["algorithms"]
     refused = next(own for own in others if own["why"] == "misses the budget")
     assert refused["algorithms"] == {step: getattr(first, step) for step in refused["algorithms"]}

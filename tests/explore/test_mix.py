@@ -54,7 +54,7 @@ def test_the_link_limits_the_rate() -> None:
     cores = choose_cores(ALONE, mix, 1e6)
     assert mix.limited_by_link(cores)
     assert mix.rate(cores) == 0.125
-    assert mix.entry(cores, 100.0) == {
+    assert mix.entry(cores, 100.0).data() == {
         "tasks": {"a": 1.0, "b": 1.0}, "mixes_per_second": 12_500_000, "limited_by": "the streams"
     }  # fmt: skip
 
@@ -62,8 +62,8 @@ def test_the_link_limits_the_rate() -> None:
 def test_the_slowest_core_is_named() -> None:
     mix = mix_of(a=1.0, b=1.0)
     cores = (CoreRequest(("a",), 2), CoreRequest(("b",), 9, copies=2))
-    assert mix.entry(cores, 90.0)["limited_by"] == "the core of b"
-    assert mix.entry(cores, 90.0)["mixes_per_second"] == 20_000_000
+    assert mix.entry(cores, 90.0).limited_by == "the core of b"
+    assert mix.entry(cores, 90.0).mixes_per_second == 20_000_000
 
 
 def test_a_build_serves_a_mix_within_its_share() -> None:

@@ -230,8 +230,8 @@ def factored(name):
     ],
 )
 def test_operations_of_each_function_stay_below_a_limit_in_a_build_of_all(name, function, most):
-    counts = function_counts(factored(name), function)["multiplications"]
-    assert counts["variable"] + counts["constant"] <= most
+    counts = function_counts(factored(name), function).multiplications
+    assert counts.variable + counts.constant <= most
 
 
 def test_each_function_has_a_word_that_travels_with_every_task():

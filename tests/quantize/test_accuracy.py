@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
+from rbdhw.design.packet_entries import OutputWord
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
-from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks, error_entry, formats_entry
+from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks, error_entries, formats_entry
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
@@ -44,18 +45,18 @@ FORMATS = Formats(
 
 def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     words = [
-        {"name": "id.tau[0]", "unit": "Nm", "binary_point": 12},
-        {"name": "id.tau[1]", "unit": "N", "binary_point": 9},
+        OutputWord(name="id.tau[0]", unit="Nm", width=18, binary_point=12),
+        OutputWord(name="id.tau[1]", unit="N", width=18, binary_point=9),
     ]
     options = BuildOptions(functions=("id",), width=18)
-    entry = error_entry(TOY, FORMATS.errors, options, {"id": words})["id"]
+    entry = error_entries(TOY, FORMATS.errors, options, {"id": words})["id"].data()
     for own in (entry, entry["results"]["tau"]):
         assert {name: own[name] for name in vars(BOX)} == vars(BOX)
         assert own["strata"] == {"box": vars(BOX), "rest": vars(REST)}
         assert (own["floor"], own["units"], own["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
         assert own["limit"] == pytest.approx(9e-3)
-    budget = error_entry(TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words})
-    assert budget["id"]["limit"] == budget["id"]["results"]["tau"]["limit"] == 0.01
+    budget = error_entries(TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words})
+    assert budget["id"].limit == budget["id"].results["tau"].limit == 0.01
 
 
 def test_each_result_has_an_entry_of_its_own():
@@ -67,12 +68,12 @@ def test_each_result_has_an_entry_of_its_own():
         "M": ResultErrors(BOX, {"box": BOX}, 3.0),
     }
     words = [
-        {"name": "did.dtau_dq[0,0]", "unit": "Nm/rad", "binary_point": 12},
-        {"name": "did.dtau_dv[1,0]", "unit": "Nm s/rad", "binary_point": 10},
-        {"name": "did.tau[0]", "unit": "Nm", "binary_point": 4},
+        OutputWord(name="did.dtau_dq[0,0]", unit="Nm/rad", width=18, binary_point=12),
+        OutputWord(name="did.dtau_dv[1,0]", unit="Nm s/rad", width=18, binary_point=10),
+        OutputWord(name="did.tau[0]", unit="Nm", width=18, binary_point=4),
     ]
     options = BuildOptions(functions=("did",), width=18)
-    entry = error_entry(TOY, {"did": FunctionErrors(results)}, options, {"did": words})["did"]
+    entry = error_entries(TOY, {"did": FunctionErrors(results)}, options, {"did": words})["did"].data()
     assert (entry["median"], entry["max"]) == (1e-4, 3e-3)
     assert (entry["step"], entry["units"]) == (2.0**-10, ["Nm/rad", "Nm s/rad"])
     assert entry["floor"] == {"did.dtau_dq": 0.8, "did.dtau_dv": 0.1, "did.tau": 2.0, "did.M": 3.0}
@@ -90,8 +91,8 @@ def test_each_result_has_an_entry_of_its_own():
 def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     blind = ErrorFigures(math.inf, math.inf, 50, 50)
     errors = {"id": FunctionErrors({"tau": ResultErrors(blind, {"box": blind}, 0.8)})}
-    words = {"id": [{"name": "id.tau[0]", "unit": "Nm", "binary_point": 12}]}
-    entry = error_entry(TOY, errors, BuildOptions(functions=("id",), width=18), words)["id"]
+    words = {"id": [OutputWord(name="id.tau[0]", unit="Nm", width=18, binary_point=12)]}
+    entry = error_entries(TOY, errors, BuildOptions(functions=("id",), width=18), words)["id"].data()
     unknown = {"median": None, "max": None, "samples": 50, "flagged": 50, "clipped": 0}
     for own in (entry, entry["results"]["tau"]):
         assert own["strata"] == {"box": unknown}
@@ -103,8 +104,8 @@ def test_errors_of_mostly_clipped_tasks_are_not_stated_and_a_remark_names_them()
     clipped, some = ErrorFigures(1e-4, 5e-2, 400, 0, 300), ErrorFigures(1e-4, 4e-4, 400, 0, 200)
     strata = {"box": BOX, "motion": clipped, "single": some}
     errors = {"fd": FunctionErrors({"a": ResultErrors(BOX, strata, 0.8)})}
-    words = {"fd": [{"name": "fd.a[0]", "unit": "rad/s^2", "binary_point": 12}]}
-    entry = error_entry(TOY, errors, BuildOptions(functions=("fd",), width=18), words)["fd"]
+    words = {"fd": [OutputWord(name="fd.a[0]", unit="rad/s^2", width=18, binary_point=12)]}
+    entry = error_entries(TOY, errors, BuildOptions(functions=("fd",), width=18), words)["fd"].data()
     assert entry["strata"]["motion"] == vars(clipped) | {"median": None, "max": None}
     assert entry["strata"]["single"] == vars(some)
     formats = replace(FORMATS, errors=errors, reasons={"fd": "motions"})
@@ -117,7 +118,7 @@ def test_errors_of_mostly_clipped_tasks_are_not_stated_and_a_remark_names_them()
 
 
 def test_the_manifest_tells_why_widths_are_what_they_are():
-    entry = formats_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01))
+    entry = formats_entry(FORMATS, BuildOptions(functions=("id",), max_error=0.01)).data()
     assert entry == {
         "why": "the fewest DSP blocks, then bits, of all widths with errors that support 0.01, by "
         "prediction, confirmed on the bit-exact model after 2 tries; tau of id in rest tasks limits them",
@@ -139,7 +140,7 @@ def test_the_manifest_tells_why_widths_are_what_they_are():
         ],
     }
     forced = formats_entry(FORMATS, BuildOptions(functions=("id",), width=18))
-    assert forced["why"] == "--width 18: the least errors that it allows, whatever they are"
+    assert forced.why == "--width 18: the least errors that it allows, whatever they are"
 
 
 def test_a_forced_width_beyond_the_default_budget_is_remarked():

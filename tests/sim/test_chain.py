@@ -30,7 +30,7 @@ def test_links_of_both_kinds(tmp_path: Path) -> None:
     assert_same(design, built)
     report = simulate(folder, 400, seed=3, bulk=True)
     assert (report.tasks, report.mismatches) == (400, 0)
-    (part,) = design.description.parts or ()
+    (part,) = design.description.parts
     assert (part.core, part.ii, part.copies) == ("chain", 8, 2)
     assert part.links is not None
     assert (part.links.links, part.links.window) == (4, 2)

@@ -120,7 +120,6 @@ def test_the_design_is_read_as_it_was_written(folder: Path) -> None:
 def test_the_manifest_describes_every_core(folder: Path) -> None:
     manifest: Manifest = read(folder).description
     options = (BUILDS | LONG)[folder.parent.name.rstrip("0123456789")]
-    assert manifest.parts is not None
     asked = options.cores or (CoreRequest(options.functions, options.least_ii, options.core, options.copies),)
     for part, request in zip(manifest.parts, asked, strict=True):
         assert set(part.functions) == set(request.functions)
@@ -141,7 +140,6 @@ def test_a_budget_sets_the_width_of_each_core() -> None:
     manifest = generate(
         path("toy"), replace(OPTIONS, functions=("id", "fd"), width=None, cores=cores)
     ).description
-    assert manifest.parts is not None
     narrow, wide = (part.width for part in manifest.parts)
     assert narrow == [18, 18]
     assert 18 < wide[0] <= 27

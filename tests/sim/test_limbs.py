@@ -38,7 +38,7 @@ def test_functions_mixed(tmp_path, limbs, joints, trunk, ii, fext, width, functi
         samples=512,
     )
     design = build_design(limbed(limbs, joints, seed=limbs + ii, trunk=trunk), options)
-    assert design.manifest["limbs"]["shared"]
+    assert design.description.parts[0].limbs.shared
     write(design, tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (200, 0)

@@ -69,7 +69,7 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
     result = RESULT | {"floor": 1.0, "limit": 0.1}
     errors = {name: ERROR | {"results": {array: result}} for name, array in (("id", "tau"), ("fd", "a"))}
     interface = program_interface([program], data_width)
-    manifest = MANIFEST | {"error": errors} | packet_entries(interface, robot)
+    manifest = MANIFEST | {"error": errors} | packet_entries(interface, robot).data()
     draft = Design(robot, input_domain(robot), (program,), (), interface, manifest, "")
     return replace(draft, verilog=verilog(draft))
 
@@ -77,7 +77,7 @@ def rail_design(data_width: int = 64, bodies: int = 1, width: int = 16) -> Desig
 def with_program(design: Design, program: Program, data_width: int = 32, number: str = "fixed") -> Design:
     """Return the design with another program, and the interface and manifest that belong to it."""
     interface = program_interface([program], data_width, number)
-    manifest = packet_entries(interface, design.robot)
+    manifest = packet_entries(interface, design.robot).data()
     return replace(design, programs=(program,), interface=interface, manifest=manifest)
 
 

@@ -100,7 +100,7 @@ MAY_IMPORT = {
     ),
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
-        "passes frontend.build_graph fixed domain model rtl.simulation_models estimate cores "
+        "passes frontend.algorithms frontend.build_graph fixed domain model rtl.simulation_models estimate cores "
         "design quantize explore software"
     ),
     "engines": (

@@ -32,7 +32,7 @@ def test_pairs_of_streams_carry_packets_at_once():
     assert (packets.interval(125.0, None), packets.tasks_per_second(125.0, None)) == (2, 93.75e6)
     assert [packets.cycles(ii) for ii in (1, 4)] == [2, 4]
     assert packets.interval(125.0, 4.0) == 8
-    assert packets.json() == {"bytes_in": 30, "bytes_out": 225, "beats_in": 1, "beats_out": 4}
+    assert packets.entry.data() == {"bytes_in": 30, "bytes_out": 225, "beats_in": 1, "beats_out": 4}
     interface = replace(rail_design(data_width=64, bodies=3).interface, streams=2)
     assert traffic(interface)["id"].streams == 2
 

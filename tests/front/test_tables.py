@@ -16,8 +16,18 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT
 
+PART: dict[str, Any] = {
+    **MANIFEST["parts"][0],
+    "formats": {"why": "--width 18: the least errors that it allows, whatever they are", "tries": []},
+    "cores": {
+        "asked": "auto",
+        "why": "the pipeline takes 30.6% of the DSP blocks, the array 41.2% of the LUTs",
+        "estimates": {},
+    },
+}
 DATA: dict[str, Any] = {
     **MANIFEST,
+    "parts": [PART],
     "target": "xcvu9p",
     "clock_mhz": 125.0,
     "width": [27, 18],
@@ -67,7 +77,6 @@ DATA: dict[str, Any] = {
             },
         },
     },
-    "formats": {"why": "--width 18: the least errors that it allows, whatever they are", "tries": []},
     "interval": {
         **MANIFEST["interval"],
         "ii": 4,
@@ -82,11 +91,6 @@ DATA: dict[str, Any] = {
         "error": None,
     },
     "core": "pipeline",
-    "cores": {
-        "asked": "auto",
-        "why": "the pipeline takes 30.6% of the DSP blocks, the array 41.2% of the LUTs",
-        "estimates": {},
-    },
 }
 DESIGN = Manifest.model_validate(DATA)
 

@@ -20,6 +20,7 @@ from rbdhw import golden
 from rbdhw.design.digests import digest_of
 from rbdhw.design.entries import ResultErrors
 from rbdhw.design.folder import Design, read
+from rbdhw.design.manifest import read_manifest
 from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
 from rbdhw.engines.engine import Source
 from rbdhw.engines.packets import Connection
@@ -138,6 +139,7 @@ def simulate(
         If Verilator, the compiler or the simulation fails.
     """
     design = read(directory)
+    read_manifest(directory)  # a manifest of another format is refused before anything is built
     _check(tasks, seed, {"bubbles": bubbles, "back-pressure": back_pressure})
     progress("building the simulator")
     engine = RtlEngine("rtl", Source(directory, digest_of(directory), design, cache))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 
-from rbdhw.cores.pipeline.turns import can_take_turns, expected_intervals, next_interval, take_turns
 from rbdhw.cores.sharing import Sharing
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Graph, Op
@@ -49,25 +49,36 @@ def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...
     groups = limb_groups(robot)
     if share == "on" and not groups:
         raise InputError("share-limbs", f"no limbs of {robot.name} are alike", "auto or off")
-    found: list[LimbGroup] = []
+    shared: list[LimbGroup] = []
     for group in groups:
-        parts = take_turns(group, ii)
+        parts = _take_turns(group, ii)
         if not parts and share == "on":
             raise _interval_refusal(robot, group, ii)
-        found += [tuple(part) for part in parts]
-    return tuple(found)
+        shared += parts
+    return tuple(shared)
 
 
 def can_share(groups: Sequence[LimbGroup], ii: int) -> bool:
     """Return whether some limbs of every group can share one limb's hardware at an interval."""
-    return all(can_take_turns(len(group), ii) for group in groups)
+    return all(any(ii % size == 0 for size in range(2, len(group) + 1)) for group in groups)
+
+
+def _take_turns(group: LimbGroup, ii: int) -> list[LimbGroup]:
+    """Return the parts of a group whose limbs take turns; what then remains is least."""
+    sizes = [size for size in range(2, len(group) + 1) if ii % size == 0]
+    if not sizes:
+        return []
+    size = min(sizes, key=lambda size: len(group) // size + len(group) % size)
+    return [group[k : k + size] for k in range(0, len(group) - size + 1, size)]
 
 
 def _interval_refusal(robot: Robot, group: LimbGroup, ii: int) -> InputError:
     names = ", ".join(robot.bodies[limb[0]].name for limb in group)
-    next_ii = next_interval([len(group) for group in limb_groups(robot)], ii)
     reason = f"the limbs at {names} cannot share at an ii of {ii}"
-    return InputError("share-limbs", reason, expected_intervals(len(group)), f"use --ii {next_ii}")
+    primes = [k for k in range(2, len(group) + 1) if all(k % j for j in range(2, k))]
+    expected = f"a multiple of {' or '.join(map(str, primes))}"
+    next_ii = next(k for k in count(ii) if can_share(limb_groups(robot), k))
+    return InputError("share-limbs", reason, expected, f"use --ii {next_ii}")
 
 
 def limb_names(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[str]]:

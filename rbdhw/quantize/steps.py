@@ -117,8 +117,8 @@ def choose_step_formats(steps: ObservedSteps, options: BuildOptions, progress: P
     choice = _StepChoice(steps, options, progress)
     if not steps.observed.effects.rows:
         return choice.narrowest()
-    found = choice.search()
-    return choice.formats(found, found.program)
+    fixed = choice.search()
+    return choice.formats(fixed, fixed.program)
 
 
 class _StepChoice(FormatChoice):

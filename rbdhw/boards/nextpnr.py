@@ -38,7 +38,7 @@ _REFINED = re.compile(r"Info: +at iteration #(\d+): temp")
 _PLACED = re.compile(r"Info: +at iteration #(\d+), type")
 
 # Modules that contain regions, or surround the accelerator.
-_FRAMES = frozenset({"shell", "accelerator", "core", "forward_backward"})
+_FRAMES = frozenset({"shell", "accelerator", "core"})
 
 
 @dataclass(frozen=True)

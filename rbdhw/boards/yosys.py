@@ -99,7 +99,7 @@ STEP = "synthesis with Yosys"
 
 _PASS = re.compile(r"^(\d[\d.]*)\. Executing (\w+)", re.MULTILINE)
 
-OPERAND_MEMORY = "operand_memory_"
+OPERAND_MEMORY = "operand_memory"
 DELAY_LINE = "_bypass_"
 """Parts of the names of an array's operand memories, and of delay lines in memories."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
-from rbdhw.fixed.program import Operand, Operation
+from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.fixed.recoding import Term, pair_summands, round_constant
 
 
@@ -154,3 +154,19 @@ def split_sum(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
     parts = [Signal(width) for width in widths]
     m.d.comb += Cat(*parts).eq(bits)
     return parts
+
+
+def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
+    """Return a sum or choice, before rounding, of operands with their signals and any varying signs."""
+    operands = tuple(operand for operand, _, _ in columns)
+    wires, signs = [wire for _, wire, _ in columns], [sign for _, _, sign in columns]
+    if operation.kind is Kind.ADD:
+        if all(sign is None for sign in signs):
+            return total(operands, wires, operation.drop)
+        return add_or_subtract(operands, wires, signs, operation.drop)
+    plain = tuple(
+        operand if sign is None else replace(operand, negative=False)
+        for operand, sign in zip(operands, signs, strict=True)
+    )
+    wires = [wire if sign is None else negate(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
+    return choose(plain, wires, operation.drop)

@@ -242,7 +242,7 @@ class Completion(wiring.Component):
             self.o.p.eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.o.ready),
-            self.more.eq(queue.r_level > 1),
+            self.more.eq(queue.level > 1),
         ]
         return queue.r_rdy & self.o.ready & self.o.p.last
 

@@ -23,6 +23,16 @@ def register(m: Module, name: str, value: Any, shape: Any) -> Any:
     return later
 
 
+def after(m: Module, cycles: int, **values: Any) -> tuple[Any, ...]:
+    """Return values, each delayed by ``cycles`` in registers of its name that are never reset."""
+    delayed = []
+    for name, value in values.items():
+        for _ in range(cycles):
+            value = register(m, name, value, value.shape())
+        delayed.append(value)
+    return tuple(delayed)
+
+
 class BypassFifo(wiring.Component):
     """A delay by a fixed number of enabled cycles, in a memory.
 
@@ -89,7 +99,7 @@ def delay_line(
             value = fifo.o
             position += inside
         for k in range(position + 1, stage + 1):
-            register = Signal(value.shape(), name=f"{name}_d{k}", reset_less=True)
+            register = Signal(value.shape(), name=f"{name}_s{k}", reset_less=True)
             with m.If(enable):
                 m.d.sync += register.eq(value)
             value = register

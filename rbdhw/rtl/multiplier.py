@@ -7,7 +7,6 @@ register, or after it where the block cannot add.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, signed
@@ -21,6 +20,18 @@ MOST_REGISTERS = 3
 
 SUM_BITS = 48
 """The width of the sum in a block that adds."""
+
+# Ports and parameters of AMD's block that are not used, or never change.
+UNUSED_REGISTERS = tuple(
+    f"{name}REG" for name in ("AD", "ALUMODE", "CARRYIN", "CARRYINSEL", "C", "D", "INMODE", "OPMODE")
+)
+IDLE_ENABLES = ("CEA1", "CEB1", "CEC", "CED", "CEAD", "CEALUMODE", "CECARRYIN", "CECTRL", "CEINMODE")
+RESETS = ("A", "B", "C", "D", "M", "P", "ALLCARRYIN", "ALUMODE", "CTRL", "INMODE")
+PREADDERS: dict[str, dict[str, str]] = {
+    "DSP48E1": {"p_USE_DPORT": "FALSE"},
+    "DSP48E2": {"p_AMULTSEL": "A", "p_BMULTSEL": "B", "p_PREADDINSEL": "A"},
+}
+"""Parameters without which an adder before the multiplier would be used."""
 
 
 def multiply_add(
@@ -156,101 +167,96 @@ def _register(m: Module, name: str, value: Any) -> Any:
     return register
 
 
-def _extend(m: Module, name: str, value: Any, width: int) -> Any:
-    """Return a number, sign extended to the width of a port."""
-    port = Signal(signed(width), name=name)
-    m.d.comb += port.eq(value)
-    return port
+class DspBlock(wiring.Component):
+    """One multiplier block of the device, without reset and enable.
 
+    Parameters
+    ----------
+    primitive
+        The block.
+    registers
+        Pipeline registers, 1 to 3; also the latency.
 
-def _dsp48(
-    kind: str,
-    opmode_bits: int,
-    extra: dict[str, Any],
-    m: Module,
-    name: str,
-    a: Any,
-    b: Any,
-    addend: Any,
-    registers: int,
-) -> Any:
-    """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, sign extended to its 30 bits."""
-    operands, product, result = 1, int(registers == MOST_REGISTERS), int(registers > 1)
-    o = Signal(signed(SUM_BITS))
-    unused = ("ADREG", "ALUMODEREG", "CARRYINREG", "CARRYINSELREG", "CREG", "DREG", "INMODEREG", "OPMODEREG")
-    enabled = {"CEA2": operands, "CEB2": operands, "CEM": product, "CEP": result}
-    idle = ("CEA1", "CEB1", "CEC", "CED", "CEAD", "CEALUMODE", "CECARRYIN", "CECTRL", "CEINMODE")
-    resets = ("A", "B", "C", "D", "M", "P", "ALLCARRYIN", "ALUMODE", "CTRL", "INMODE")
-    m.submodules[name] = Instance(
-        kind,
-        **{f"p_{register}": 0 for register in unused},
-        **{f"p_{register}": operands for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
-        p_MREG=product,
-        p_PREG=result,
-        p_USE_MULT="MULTIPLY",
-        p_USE_SIMD="ONE48",
-        p_A_INPUT="DIRECT",
-        p_B_INPUT="DIRECT",
-        p_USE_PATTERN_DETECT="NO_PATDET",
-        **extra,
-        i_CLK=ClockSignal("sync"),
-        i_A=_extend(m, f"{name}_a", a, 30),
-        i_B=_extend(m, f"{name}_b", b, 18),
-        i_C=_extend(m, f"{name}_c", addend, SUM_BITS),
-        i_D=Const(0, 27 if kind == "DSP48E2" else 25),
-        # X and Y select the product, Z selects C; the block adds the three.
-        i_OPMODE=Const(0b011_01_01, opmode_bits),
-        i_ALUMODE=Const(0, 4),
-        i_INMODE=Const(0, 5),
-        i_CARRYIN=Const(0, 1),
-        i_CARRYINSEL=Const(0, 3),
-        **{f"i_{port}": Const(used, 1) for port, used in enabled.items()},
-        **{f"i_{port}": Const(0, 1) for port in idle},
-        **{f"i_RST{register}": Const(0, 1) for register in resets},
-        o_P=o,
-    )
-    return o
+    Members
+    -------
+    a, b : In
+        The operands.
+    addend : In
+        The addend, in the cycle before the result's register, if the block can add.
+    o : Out
+        The product, or the sum.
+    """
 
+    def __init__(self, primitive: Primitive, registers: int) -> None:
+        self.primitive = primitive
+        self.registers = registers
+        a, b = primitive.ports
+        adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
+        bits = SUM_BITS if primitive.adds else a + b
+        super().__init__({"a": In(signed(a)), "b": In(signed(b)), **adds, "o": Out(signed(bits))})
 
-def _dsp48e1(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
-    return _dsp48("DSP48E1", 7, {"p_USE_DPORT": "FALSE"}, m, name, a, b, addend, registers)
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.block = self._dsp48(m) if self.primitive.adds else self._mult18x18d()
+        return m
 
+    def _dsp48(self, m: Module) -> Instance:
+        """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, extended to its 30 bits."""
+        kind = self.primitive.name
+        product, result = int(self.registers == MOST_REGISTERS), int(self.registers > 1)
+        used = {"CEA2": 1, "CEB2": 1, "CEM": product, "CEP": result}
+        extended = Signal(signed(30), name="a_extended")
+        m.d.comb += extended.eq(self.a)
+        return Instance(
+            kind,
+            **{f"p_{register}": 0 for register in UNUSED_REGISTERS},
+            **{f"p_{register}": 1 for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
+            p_MREG=product,
+            p_PREG=result,
+            p_USE_MULT="MULTIPLY",
+            p_USE_SIMD="ONE48",
+            p_A_INPUT="DIRECT",
+            p_B_INPUT="DIRECT",
+            p_USE_PATTERN_DETECT="NO_PATDET",
+            **PREADDERS[kind],
+            i_CLK=ClockSignal("sync"),
+            i_A=extended,
+            i_B=self.b,
+            i_C=self.addend,
+            i_D=Const(0, 27 if kind == "DSP48E2" else 25),
+            # X and Y select the product, Z selects C; the block adds the three.
+            i_OPMODE=Const(0b011_01_01, 9 if kind == "DSP48E2" else 7),
+            i_ALUMODE=Const(0, 4),
+            i_INMODE=Const(0, 5),
+            i_CARRYIN=Const(0, 1),
+            i_CARRYINSEL=Const(0, 3),
+            **{f"i_{port}": Const(enabled, 1) for port, enabled in used.items()},
+            **{f"i_{port}": Const(0, 1) for port in IDLE_ENABLES},
+            **{f"i_RST{register}": Const(0, 1) for register in RESETS},
+            o_P=self.o,
+        )
 
-def _dsp48e2(m: Module, name: str, a: Any, b: Any, addend: Any, registers: int) -> Any:
-    extra = {"p_AMULTSEL": "A", "p_BMULTSEL": "B", "p_PREADDINSEL": "A"}
-    return _dsp48("DSP48E2", 9, extra, m, name, a, b, addend, registers)
-
-
-def _mult18x18d(m: Module, name: str, a: Any, b: Any, _addend: Any, registers: int) -> Any:
-    """Lattice's block (FPGA-TN-02205): P = A B."""
-    port_a, port_b = (_extend(m, f"{name}_{port}", value, 18) for port, value in (("a", a), ("b", b)))
-    used = {"INPUTA": True, "INPUTB": True, "PIPELINE": registers == MOST_REGISTERS, "OUTPUT": registers > 1}
-    o = Signal(signed(36))
-    m.submodules[name] = Instance(
-        "MULT18X18D",
-        **{f"p_REG_{stage}_CLK": "CLK0" if on else "NONE" for stage, on in used.items()},
-        **{f"p_REG_{stage}_CE": "CE0" for stage in used},
-        **{f"p_REG_{stage}_RST": "RST0" for stage in used},
-        p_GSR="DISABLED",
-        i_CLK0=ClockSignal("sync"),
-        i_CE0=Const(1, 1),
-        i_RST0=Const(0, 1),
-        i_SIGNEDA=Const(1, 1),
-        i_SIGNEDB=Const(1, 1),
-        i_SOURCEA=Const(0, 1),
-        i_SOURCEB=Const(0, 1),
-        **{f"i_A{k}": port_a[k] for k in range(18)},
-        **{f"i_B{k}": port_b[k] for k in range(18)},
-        **{f"o_P{k}": o[k] for k in range(36)},
-    )
-    return o
-
-
-_BLOCKS: dict[str, Callable[[Module, str, Any, Any, Any, int], Any]] = {
-    "DSP48E1": _dsp48e1,
-    "DSP48E2": _dsp48e2,
-    "MULT18X18D": _mult18x18d,
-}
+    def _mult18x18d(self) -> Instance:
+        """Lattice's block (FPGA-TN-02205): P = A B."""
+        product, result = self.registers == MOST_REGISTERS, self.registers > 1
+        used = {"INPUTA": True, "INPUTB": True, "PIPELINE": product, "OUTPUT": result}
+        return Instance(
+            "MULT18X18D",
+            **{f"p_REG_{stage}_CLK": "CLK0" if on else "NONE" for stage, on in used.items()},
+            **{f"p_REG_{stage}_CE": "CE0" for stage in used},
+            **{f"p_REG_{stage}_RST": "RST0" for stage in used},
+            p_GSR="DISABLED",
+            i_CLK0=ClockSignal("sync"),
+            i_CE0=Const(1, 1),
+            i_RST0=Const(0, 1),
+            i_SIGNEDA=Const(1, 1),
+            i_SIGNEDB=Const(1, 1),
+            i_SOURCEA=Const(0, 1),
+            i_SOURCEB=Const(0, 1),
+            **{f"i_A{k}": self.a[k] for k in range(18)},
+            **{f"i_B{k}": self.b[k] for k in range(18)},
+            **{f"o_P{k}": self.o[k] for k in range(36)},
+        )
 
 
 def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: Any, registers: int) -> Any:
@@ -258,4 +264,8 @@ def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: An
 
     The block adds ``addend`` before the result's register; a block that cannot add ignores it.
     """
-    return _BLOCKS[primitive.name](m, name, a, b, addend, registers)
+    m.submodules[name] = unit = DspBlock(primitive, registers)
+    m.d.comb += [unit.a.eq(a), unit.b.eq(b)]
+    if primitive.adds:
+        m.d.comb += unit.addend.eq(addend)
+    return unit.o

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from copy import deepcopy
 
-from rbdhw.rtl.rtlil import Module, Part, Value
+from rbdhw.rtl.rtlil import Module, Part, Value, is_numbered, only_part
 from rbdhw.verilog_names import KEYWORDS, is_identifier
 
 
@@ -42,6 +43,8 @@ class DesignNames:
         By module of the netlist, its name in Verilog.
     ports
         By module, the names of its ports, those without bits excepted.
+    outputs
+        By module, the outputs among them, as the netlist calls them.
     scopes
         By module, the scope of its names.
     """
@@ -50,6 +53,10 @@ class DesignNames:
         top = Scope()
         self.modules = {module.name: top.new_name(module.name.lstrip("\\")) for module in modules}
         self.scopes = {module.name: Scope() for module in modules}
+        self.outputs = {
+            module.name: {wire.name[1:] for wire in module.wires.values() if wire.port == "output"}
+            for module in modules
+        }
         self.ports: dict[str, dict[str, str]] = {}
         for module in modules:
             ports = [wire.name for wire in module.wires.values() if wire.port and wire.width]
@@ -58,50 +65,48 @@ class DesignNames:
 
 
 class WireNames:
-    """The names of a module's wires, and of named parts of wires.
+    """The names of a module's wires, memories and instances, and of named parts of wires."""
 
-    Members
-    -------
-    wires
-        The name of every wire that is not merely an alias of another.
-    used
-        The named parts that the text uses and therefore must define.
-    """
-
-    def __init__(self, module: Module, names: DesignNames, hidden: set[str]) -> None:
+    def __init__(self, module: Module, names: DesignNames) -> None:
         self._module = module
-        self._scope = names.scopes[module.name]
-        self.wires = dict(names.ports[module.name])
-        self.used: dict[str, Part] = {}
-        self._labels: dict[str, list[tuple[Part, str]]] = defaultdict(list)
+        self._scope = deepcopy(names.scopes[module.name])
+        self._wires = dict(names.ports[module.name])
+        self._labels: dict[str, list[tuple[str, Part]]] = defaultdict(list)
         aliases = {target for target, _ in module.connections}
-        unnamed = aliases | hidden
-        plain = [wire.name for wire in module.wires.values() if wire.width and wire.name not in unnamed]
-        for name in plain:
-            if name not in self.wires and not is_numbered(name):
-                self.wires[name] = self.new_name(name)
+        self.bits = self._name_bits()
+        attached = self._attached(names)
+        for name in module.wires:
+            if name not in aliases | self._wires.keys() | attached.keys() and not is_numbered(name):
+                self._wires[name] = self.new_name(name)
         self._label(aliases - set(names.ports[module.name]))
-        attached = self._derive_names(names)
-        for name in plain:
-            if name not in self.wires:
-                self.wires[name] = self._scope.new_name(attached.get(name, stem(name)))
+        self._derived = self._derive_names() | attached
+        self.memories = {name: self.new_name(name) for name in module.memories}
 
     def new_name(self, name: str) -> str:
         """Return a new name in the module for an element of the netlist."""
         return self._scope.new_name(stem(name))
 
-    def text(self, part: Part) -> str:
-        """Return the text of a part of a wire, through the name of a part that contains it if one exists."""
-        for label, name in self._labels[part.wire]:
-            if label.low <= part.low and part.low + part.width <= label.low + label.width:
-                self.used[name] = label
-                return _select(name, part.low - label.low, part.width, label.width)
-        return self.plain(part)
+    def label(self, part: Part) -> tuple[str, Part] | None:
+        """Return the named part that is a part of a wire, or else contains it, and its name."""
+        labels = self._labels[part.wire]
+        end = part.low + part.width
+        around = (
+            entry for entry in labels if entry[1].low <= part.low and end <= entry[1].low + entry[1].width
+        )
+        return next((entry for entry in labels if entry[1] == part), next(around, None))
+
+    def text(self, part: Part, label: tuple[str, Part] | None) -> str:
+        """Return the text of a part of a wire, through a named part if there is one."""
+        if label is None:
+            return self.plain(part)
+        return _select(label[0], part.low - label[1].low, part.width, label[1].width)
 
     def plain(self, part: Part) -> str:
         """Return the text of a part of a wire, through the name of the wire."""
-        width = self._module.wires[part.wire].width
-        return _select(self.wires[part.wire], part.low, part.width, width)
+        wire = part.wire
+        if wire not in self._wires:
+            self._wires[wire] = self._scope.new_name(self._derived.get(wire, stem(wire)))
+        return _select(self._wires[wire], part.low, part.width, self._module.wires[wire].width)
 
     def _label(self, aliases: set[str]) -> None:
         """Name parts of wires after the signals that are exactly these parts."""
@@ -109,25 +114,60 @@ class WireNames:
             if target in aliases and not is_numbered(target) and "[" not in target and len(value) == 1:
                 (part,) = value
                 if isinstance(part, Part) and part.width < self._module.wires[part.wire].width:
-                    self._labels[part.wire].append((part, self.new_name(target)))
+                    self._labels[part.wire].append((self.new_name(target), part))
 
-    def _derive_names(self, names: DesignNames) -> dict[str, str]:
-        """Derive names for unnamed wires, from a port that they connect to or from a named part."""
-        found: dict[str, str] = {}
-        for cell in self._module.cells:
+    def _name_bits(self) -> set[str]:
+        """Name wires of one bit, with which instances drive a port, as bits of it; return these wires."""
+        named: set[str] = set()
+        foreign = {
+            value for cell in self._module.cells if cell.kind[0] != "$" for value in cell.ports.values()
+        }
+        for target, value in self._module.connections:
+            single = [
+                p.wire for p in value if (p,) in foreign and isinstance(p, Part) and is_numbered(p.wire)
+            ]
+            if target in self._wires and 1 < len(single) == self._module.wires[target].width:
+                self._wires |= {w: f"{self._wires[target]}[{k}]" for k, w in enumerate(reversed(single))}
+                named |= set(single)
+        return named
+
+    def _attached(self, names: DesignNames) -> dict[str, str]:
+        """Return names for the wires between instances: the instance that drives a wire, and its port.
+
+        A wire that also has a name of its own keeps it.
+        """
+        module, ports = self._module, defaultdict[str, list[tuple[bool, str, str]]](list)
+        for cell in module.cells:
             for port, value in cell.ports.items() if cell.kind in names.ports else ():
-                wire = whole(value, self._module)
+                wire = whole(value, module)
                 if wire is not None:
-                    found.setdefault(wire, f"{stem(cell.name)}_{port}")
+                    driven = names.outputs[cell.kind]
+                    ports[wire].append((port not in driven, stem(cell.name), port))
+        aliases = defaultdict[str | None, list[str]](list)
+        for target, value in module.connections:
+            aliases[whole(value, module)].append(stem(target))
+        found = {}
+        for wire, uses in ports.items():
+            _, instance, port = min(uses)
+            passed = {"n", *(port for _, _, port in uses)}
+            described = port if port.startswith(instance) else f"{instance}_{port}"
+            named = [name for name in (stem(wire), *aliases[wire]) if name not in passed]
+            found[wire] = next(iter(named), described)
+        return found
+
+    def _derive_names(self) -> dict[str, str]:
+        """Derive names for unnamed wires from a part that has one, or from a sum of which they are a term."""
+        found: dict[str, str] = {}
         for target, value in self._module.connections:
             if not is_numbered(target) and len(value) == 1 and isinstance(value[0], Part):
                 found.setdefault(value[0].wire, f"{stem(target)}_full")
+        for cell in self._module.cells:
+            if cell.kind in ("$add", "$sub"):
+                result, term = only_part(cell.ports["Y"]).wire, next(iter(cell.ports["A"]), None)
+                name = found.get(result, stem(result)).removesuffix("_full")
+                if isinstance(term, Part) and is_numbered(term.wire) and name != "n":
+                    found.setdefault(term.wire, f"{name}_sum")
         return found
-
-
-def is_numbered(name: str) -> bool:
-    """Return whether the netlist numbered this name, because it was missing or taken."""
-    return "$" in name
 
 
 def stem(name: str) -> str:

@@ -12,8 +12,9 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.reciprocal import ReciprocalSpec
+from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
-from rbdhw.rtl.trigonometry import after, pack, register
+from rbdhw.rtl.trigonometry import pack
 from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
@@ -77,22 +78,25 @@ class ReciprocalUnit(wiring.Component):
         negative: Any = self.x[-1]
         magnitude: Any = Signal(spec.width)
         m.d.comb += magnitude.eq(Mux(negative, -self.x, self.x))
-        shift, negative, magnitude = (after(m, extra >= 2, v) for v in (self.shift, negative, magnitude))
+        shift, negative, magnitude = after(
+            m, extra >= 2, shift=self.shift, negative=negative, magnitude=magnitude
+        )
         zeros: Any = Signal(range(spec.width))
         m.d.comb += zeros.eq(_leading_zeros(magnitude))
-        given = (shift, negative, magnitude, zeros)
-        shift, negative, magnitude, zeros = (after(m, extra >= 1, v) for v in given)
-        control = (self._limit_shift(m, shift, zeros), negative, magnitude == 0)
+        shift, negative, magnitude, zeros = after(
+            m, extra >= 1, shift=shift, negative=negative, magnitude=magnitude, zeros=zeros
+        )
+        by = self._limit_shift(m, shift, zeros)
         waiting = 1 + (spec.order - 1) * (1 + self.registers)
-        by, negative, empty = (after(m, waiting, v) for v in control)
+        by, negative, empty = after(m, waiting, by=by, negative=negative, empty=magnitude == 0)
         half = Cat(by == k for k in range(1, spec.largest_shift + 1))
         rounding = half ^ negative.replicate(len(half) + 1).as_signed()
         inverse = self._polynomial(m, self._fraction(m, magnitude, zeros), rounding)
-        by, negative, empty = (after(m, self.registers, v) for v in (by, negative, empty))
+        by, negative, empty = after(m, self.registers, by=by, negative=negative, empty=empty)
         signed_inverse = inverse ^ negative.replicate(len(inverse)).as_signed()
-        by, empty, inverse = (after(m, 1, v) for v in (by, empty, signed_inverse))
+        by, empty, inverse = after(m, 1, by=by, empty=empty, inverse=signed_inverse)
         result = Mux(empty, spec.beyond, inverse >> by)
-        m.d.comb += self.y.eq(after(m, extra == MOST_EXTRA, result))
+        m.d.comb += self.y.eq(*after(m, extra == MOST_EXTRA, result=result))
         return m
 
     def _limit_shift(self, m: Module, shift: Any, zeros: Any) -> Any:
@@ -121,20 +125,24 @@ class ReciprocalUnit(wiring.Component):
         """
         spec = self.spec
         rest: Any = Cat(fraction[: spec.rest_bits - 1], ~fraction[spec.rest_bits - 1]).as_signed()
-        rest = after(m, 1, rest)
+        (rest,) = after(m, 1, rest=rest)
         coefficients = self._table(m, fraction[spec.rest_bits :])
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             width, _ = spec.multipliers[power - 1]
-            total = register(m, self._power(m, power, total, rest, coefficients[power]), signed(width))
+            total = register(
+                m, f"total_{power}", self._power(m, power, total, rest, coefficients[power]), signed(width)
+            )
             waiting = 1 + self.registers
-            rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
+            others = {f"coefficient_{k}": value for k, value in enumerate(coefficients[:power])}
+            rest, *coefficients = after(m, waiting, rest=rest, **others)
         return self._power(m, 0, total, rest, coefficients[0] + addend)
 
     def _power(self, m: Module, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
         """Return one step of Horner's rule, the coefficient plus total times rest, with the low bits cut."""
         later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
-        addend = after(m, later, coefficient) << self.spec.rest_bits
+        (coefficient,) = after(m, later, coefficient=coefficient)
+        addend = coefficient << self.spec.rest_bits
         full = multiply_add(
             m,
             f"power_{power}",

@@ -104,14 +104,46 @@ class Process:
 
 @dataclass(slots=True)
 class Module:
-    """A module; its elements are in the order of the text."""
+    """A module; its elements are in the order of the text, and its comment has lines for the reader."""
 
     name: str
+    comment: list[str] = field(default_factory=list)
     wires: dict[str, Wire] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=dict)
     cells: list[Cell] = field(default_factory=list)
     processes: list[Process] = field(default_factory=list)
     connections: list[tuple[str, Value]] = field(default_factory=list)
+
+
+def slice_value(value: Value, low: int, width: int) -> Value:
+    """Return ``width`` bits of a value from bit ``low`` on."""
+    found: list[Part | Bits] = []
+    position = 0
+    for part in reversed(value):
+        first, end = max(low - position, 0), min(low + width - position, part.width)
+        if first < end and isinstance(part, Part):
+            found.append(Part(part.wire, part.low + first, end - first))
+        elif first < end and isinstance(part, Bits):
+            found.append(Bits(part.text[part.width - end : part.width - first]))
+        position += part.width
+    return tuple(reversed(found))
+
+
+def width_of(value: Value) -> int:
+    """Return the number of bits."""
+    return sum(part.width for part in value)
+
+
+def only_part(value: Value) -> Part:
+    """Return the only part of a value."""
+    (part,) = value
+    assert isinstance(part, Part)
+    return part
+
+
+def is_numbered(name: str) -> bool:
+    """Return whether the netlist numbered this name, because it was missing or taken."""
+    return "$" in name
 
 
 RESULTS = ("Y", "Q")

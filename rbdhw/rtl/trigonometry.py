@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
+from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.target import Primitive
 
@@ -54,8 +55,8 @@ class TrigonometryUnit(wiring.Component):
         quadrant = self.angle[-2:]
         rest = Cat(self.angle[: spec.rest_bits - 1], ~self.angle[spec.rest_bits - 1]).as_signed()
         for _ in range(self.latency):
-            quadrant = register(m, quadrant, unsigned(2))
-        rest = register(m, rest, signed(spec.rest_bits))
+            quadrant = register(m, "quadrant", quadrant, unsigned(2))
+        rest = register(m, "rest", rest, signed(spec.rest_bits))
         magnitudes = [
             self._polynomial(m, name, self._table(m, name, table), spec.operand_widths(table), rest)
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
@@ -88,44 +89,32 @@ class TrigonometryUnit(wiring.Component):
         total = coefficients[-1]
         for power in reversed(range(1, spec.order)):
             inner = self._power(m, name, power, total, rest, coefficients[power])
-            total = register(m, inner, signed(widths[power - 1]))
+            total = register(m, f"{name}_total_{power}", inner, signed(widths[power - 1]))
             waiting = 1 + self.registers
-            rest, *coefficients = (after(m, waiting, v) for v in (rest, *coefficients[:power]))
+            others = {f"{name}_coefficient_{k}": value for k, value in enumerate(coefficients[:power])}
+            rest, *coefficients = after(m, waiting, rest=rest, **others)
         full = self._power(m, name, 0, total, rest, coefficients[0])
         magnitude = full >> GUARD
         clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
-        return register(m, clamped, signed(spec.width))
+        return register(m, name, clamped, signed(spec.width))
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
         """Return one step of Horner's rule, the coefficient plus total times rest, with the low bits cut."""
         later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
         cut = self.spec.product_cut(power)
+        (coefficient,) = after(m, later, **{f"{name}_coefficient": coefficient})
         return (
             multiply_add(
                 m,
                 f"{name}_{power}",
                 total,
                 rest,
-                after(m, later, coefficient) << cut,
+                coefficient << cut,
                 registers=self.registers,
                 primitive=self.primitive,
             )
             >> cut
         )
-
-
-def after(m: Module, cycles: int, value: Any) -> Any:
-    """Return a value, delayed by ``cycles``."""
-    for _ in range(cycles):
-        value = register(m, value, value.shape())
-    return value
-
-
-def register(m: Module, value: Any, shape: Any) -> Any:
-    """Return a value, delayed by one cycle."""
-    later = Signal(shape, name="register", reset_less=True)
-    m.d.sync += later.eq(value)
-    return later
 
 
 def _negate_if(condition: Any, value: Any) -> Any:

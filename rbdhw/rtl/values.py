@@ -1,11 +1,12 @@
-"""Signal names for a program's values, from where they are computed and what they are."""
+"""What hardware and its readers call a program's values: names of signals, and formulas."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.scalar import Region
 
 
@@ -18,21 +19,64 @@ def value_names(program: Program, values: Iterable[int], hosts: Mapping[int, Reg
     get their number as a suffix.
     """
     words: dict[int, str] = {}
-    for word in (*program.inputs, *(word for own in program.outputs.values() for word in own)):
-        words.setdefault(word.value, word.name)
+    for word in (*program.inputs, *(word for results in program.outputs.values() for word in results)):
+        words.setdefault(word.value, re.sub(r"\W+", "_", word.name).strip("_"))
+    words = {flag.value: flag.name for flag in program.flags} | words
     names: dict[int, str] = {}
     taken: set[str] = set()
     for value in sorted(values, reverse=True):
         operation = program.operations[value]
         host = str(hosts.get(value, operation.region))
-        quantity = operation.region.quantity
         if value in words:
-            name = re.sub(r"\W+", "_", words[value]).strip("_")
+            name = words[value]
         elif operation.kind in (Kind.SIN, Kind.COS) and operation.operands[0].value in words:
-            angle = re.sub(r"\W+", "_", words[operation.operands[0].value]).strip("_")
-            name = f"{host}__{operation.kind.value}_{angle}"
+            name = f"{host}__{operation.kind.value}_{words[operation.operands[0].value]}"
         else:
-            name = f"{host}__{quantity or f'v{value}'}"
+            name = f"{host}__{operation.region.quantity or f'v{value}'}"
         names[value] = f"{name}_v{value}" if name in taken else name
         taken.add(name)
     return names
+
+
+def formula(program: Program, value: int, names: Mapping[int, str]) -> str:
+    """Return how a value is computed from others, in real numbers, before rounding and without offsets."""
+    operations, operation = program.operations, program.operations[value]
+    first, *others = operation.operands
+    match operation.kind:
+        case Kind.ADD:
+            sums = " + ".join(
+                _product(program, operation, (operand,), names) for operand in operation.operands
+            )
+            return sums.replace("+ -", "- ")
+        case Kind.MULTIPLY:
+            return _product(program, operation, operation.operands, names)
+        case Kind.SCALE:
+            return _product(program, operation, (first,), names, operation.constant)
+        case Kind.SELECT:
+            choices = (_product(program, operation, (operand,), names) for operand in others)
+            return f"{names[first.value]} ? {' : '.join(choices)}"
+    operand = names[first.value] if operations[first.value].kind is not Kind.CONSTANT else "a constant"
+    return f"1 / {operand}" if operation.kind is Kind.RECIPROCAL else f"{operation.kind}({operand})"
+
+
+def _product(
+    program: Program,
+    operation: Operation,
+    operands: Sequence[Operand],
+    names: Mapping[int, str],
+    factor: float = 1.0,
+) -> str:
+    """Return a product of operands, with the power of two between their formats and the result's."""
+    exponent = -operation.drop - operation.format.binary_point
+    factors = []
+    for operand in operands:
+        source = program.operations[operand.value]
+        exponent += operand.shift + source.format.binary_point
+        factor *= -1.0 if operand.negative else 1.0
+        if source.kind is Kind.CONSTANT:
+            factor *= source.format.step * source.constant
+        else:
+            factors.append(names[operand.value])
+    number = f"{math.ldexp(factor, exponent):.4g}"
+    text = " * ".join(factors)
+    return {"1": text, "-1": f"-{text}"}.get(number, f"{number} * {text}") if text else number

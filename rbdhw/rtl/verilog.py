@@ -8,16 +8,15 @@ whose inputs never change is never evaluated.)
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from amaranth.back import rtlil
-
 from rbdhw.rtl.add_subtract import write_adders
-from rbdhw.rtl.expressions import Expressions, bit_range, constant, list_entries, only_part, width_of
+from rbdhw.rtl.hierarchy import read_modules
+from rbdhw.rtl.literals import bit_range, constant
+from rbdhw.rtl.logic import ANYTHING, NO_BREAK, READ, Logic, is_operator
 from rbdhw.rtl.multiplexer import write_cells
 from rbdhw.rtl.naming import DesignNames, WireNames
 from rbdhw.rtl.rtlil import (
@@ -29,18 +28,21 @@ from rbdhw.rtl.rtlil import (
     Constant,
     Module,
     Part,
-    Process,
     Switch,
     Value,
     Wire,
-    read,
+    only_part,
+    slice_value,
+    width_of,
 )
-from rbdhw.rtl.sharing import driven_wire, is_operator, share_operators, slice_value, wires_read
 from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
 from rbdhw.verilog_names import DEFAULT_NAME
 
 LONGEST_LINE = 118
 """The most characters of a line."""
+
+PASSES = 3
+"""How often a module is written; see :class:`~rbdhw.rtl.logic.Logic`."""
 
 MEMORY_PORTS = ("$meminit_v2", "$memrd_v2", "$memwr_v2")
 
@@ -57,88 +59,113 @@ def to_verilog(component: Any, name: str = DEFAULT_NAME, header: Sequence[str] =
         For logic that the writer does not support, such as a division.
     """
     with seldom_collect():
-        netlist = rtlil.convert(component, name=name, emit_src=False)
+        modules = read_modules(component, name)
     with pause_collection():
-        lines = [f"// {line}".rstrip() for line in header]
-        modules = [share_operators(module) for module in read(netlist)]
         names = DesignNames(modules)
+        lines = [piece for line in header for piece in _break_line(f"// {line}", "//     ")]
         for module in modules:
-            for line in ["", *_Writer(module, names).lines()]:
-                lines += _break_line(line)
+            lines += [
+                "",
+                *(piece for line in module.comment for piece in _break_line(f"// {line}", "//     ")),
+            ]
+            lines += [piece for line in _module_lines(module, names) for piece in _break_line(line)]
         return write_adders(write_cells("\n".join(lines).lstrip("\n") + "\n", name), name)
 
 
-def _break_line(line: str) -> list[str]:
-    """Return a line of code, broken into several if it is too long."""
-    if len(line) <= LONGEST_LINE:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.wrap(
-        line,
+def _module_lines(module: Module, names: DesignNames) -> list[str]:
+    """Return the text of a module, written again until it is as narrow as its readers need."""
+    logic, lines = None, list[str]()
+    for _ in range(PASSES):
+        writer = _Writer(module, names, logic)
+        logic, lines = writer.logic, writer.lines()
+    return lines
+
+
+def _break_line(line: str, indent: str = "") -> list[str]:
+    """Return a line, broken into several if it is too long."""
+    spaces = " " * (len(line) - len(line.lstrip()))
+    following = indent or f"{spaces}    "
+    pieces = textwrap.wrap(
+        line.lstrip(),
         LONGEST_LINE,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}    ",
+        initial_indent=spaces,
+        subsequent_indent=following,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [piece.replace(NO_BREAK, " ") for piece in pieces]
 
 
 class _Writer:
-    """The writer of one module."""
+    """The writer of one module; ``before`` is the logic as it was written the time before."""
 
-    def __init__(self, module: Module, names: DesignNames) -> None:
+    def __init__(self, module: Module, names: DesignNames, before: Logic | None) -> None:
         self._module = module
         self._design = names
         self._ports = names.ports[module.name]
-        self._processes = {driven_wire(process).wire: process for process in module.processes}
-        self._registers: dict[str, Cell] = {}
-        self._nexts: dict[str, Process] = {}
-        self._read: set[str] = set()
-        uses = Counter(wires_read(module))
+        self._names = WireNames(module, names)
+        self.logic = Logic(module, self._names, before)
+        self._text = self.logic.text
+        self._declared: dict[str, str] = {}
+        self._unread: set[str] = set()
         for cell in module.cells:
             if cell.kind == "$dff":
-                self._keep(cell, uses)
-            elif cell.kind == "$memrd_v2" and cell.parameters["CLK_ENABLE"]:
-                self._read.add(only_part(cell.ports["DATA"]).wire)
-        hidden = {driven_wire(process).wire for process in self._nexts.values()}
-        self._names = WireNames(module, names, hidden)
-        self._expressions = Expressions(self._names)
-        self._text = self._expressions.text
-        self._memories = {name: self._names.new_name(name) for name in module.memories}
+                if cell.parameters["CLK_POLARITY"] != 1:
+                    raise ValueError("register: of falling edges; expected rising ones")
+                register = only_part(cell.ports["Q"]).wire
+                self._declared[register] = "reg"
+                if before is not None and not before.uses[register] and register not in self._ports:
+                    self._unread.add(register)
+            elif cell.kind == READ and cell.parameters["TRANSPARENCY_MASK"]:
+                raise ValueError("memory: a transparent port; expected one that reads what was there before")
+            elif cell.kind == READ and cell.parameters["CLK_ENABLE"]:
+                self._declared[only_part(cell.ports["DATA"]).wire] = "reg"
+            elif cell.kind[0] != "$":
+                wires = (
+                    part.wire for value in cell.ports.values() for part in value if isinstance(part, Part)
+                )
+                self._declared = dict.fromkeys(wires, "wire") | self._declared
+            elif not is_operator(cell) and cell.kind not in MEMORY_PORTS:
+                raise ValueError(
+                    f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows"
+                )
 
-    def _keep(self, cell: Cell, uses: Mapping[str, int]) -> None:
-        """Record a register; a process that only this register reads moves into its clocked block."""
-        if cell.parameters["CLK_POLARITY"] != 1:
-            raise ValueError("register: of falling edges; expected rising ones")
-        register, following = only_part(cell.ports["Q"]).wire, cell.ports["D"]
-        self._registers[register] = cell
-        if len(following) == 1 and isinstance(following[0], Part):
-            process = self._processes.get(following[0].wire)
-            if process is not None and uses[following[0].wire] == 1 and following[0] == driven_wire(process):
-                self._nexts[register] = self._processes.pop(following[0].wire)
-
-    def lines(self) -> Iterator[str]:
-        """Yield the module's text."""
-        wires = [wire for wire in self._module.wires.values() if wire.name in self._names.wires]
-        outside = [wire for wire in wires if wire.name in self._ports]
-        body = [*self._instances(), *self._logic(), *self._storage(), *self._clocked_blocks()]
-        yield f"module {self._design.modules[self._module.name]} ("
-        yield from list_entries([f"{wire.port} {self._declare(wire)}" for wire in outside])
-        yield ");"
-        yield from (f"  {self._declare(wire)};" for wire in wires if wire.name not in self._ports)
-        for name, part in self._names.used.items():
-            yield f"  wire {bit_range(part.width)}{name} = {self._names.plain(part)};"
-        yield from (f"  {line}" for line in self._expressions.functions())
-        yield from (f"  {line}" for line in body)
-        yield "endmodule"
+    def lines(self) -> list[str]:
+        """Return the module's text; what an expression reads is declared before it."""
+        others = [*self._connections(), *self._instances(), *self._storage(), *self._clocked_blocks()]
+        hidden = self._ports.keys() | self.logic.driven | self._names.bits | self._unread
+        ports = [self._module.wires[name] for name in self._ports]
+        wires = [w for name, w in self._module.wires.items() if name in self._declared and name not in hidden]
+        return [
+            f"module {self._design.modules[self._module.name]} (",
+            *_entries([f"{wire.port} {self._declare(wire)}" for wire in ports]),
+            ");",
+            *(f"  {self._declare(wire)};" for wire in wires),
+            *(f"  {line}" for line in self._memory_declarations()),
+            *(f"  {line}" for line in self.logic.functions()),
+            *(f"  {line}" for line in self.logic.lines),
+            *(f"  {line}" for line in others),
+            "endmodule",
+        ]
 
     def _declare(self, wire: Wire) -> str:
         """Return the declaration of a wire or of a register with its initial value."""
-        name = f"{bit_range(wire.width)}{self._names.wires[wire.name]}"
-        if wire.name in self._registers:
-            first = wire.attributes.get("init", 0)
+        name = f"{bit_range(wire.width)}{self._names.plain(Part(wire.name, 0, wire.width))}"
+        kind = self._declared.get(wire.name, "wire")
+        first = wire.attributes.get("init")
+        if first is not None and kind == "reg":
             return f"reg {name} = {constant(f'{first:0{wire.width}b}')}"
-        return f"{'reg' if wire.name in self._read else 'wire'} {name}"
+        return f"{kind} {name}"
+
+    def _connections(self) -> Iterator[str]:
+        for target, value in self._module.connections:
+            if target in self._ports:
+                self.logic.define(target)
+                if not self._names.bits.intersection(p.wire for p in value if isinstance(p, Part)):
+                    text = self._text(value, ANYTHING, bare=True)
+                    yield f"assign {self._names.plain(Part(target, 0, width_of(value)))} = {text};"
+        for port in self._ports:
+            self.logic.define(port)
 
     # Instances
 
@@ -153,50 +180,31 @@ class _Writer:
         known = self._design.ports.get(cell.kind, {})
         if cell.parameters:
             yield f"{opening} #("
-            yield from list_entries(
-                [f".{name}({_setting(value)})" for name, value in cell.parameters.items()]
-            )
+            yield from _entries([f".{name}({_setting(value)})" for name, value in cell.parameters.items()])
             opening = ")"
         yield f"{opening} {self._names.new_name(cell.name)} ("
         attached = [(known.get(f"\\{port}", port), value) for port, value in cell.ports.items() if value]
-        yield from list_entries([f".{port}({self._text(value)})" for port, value in attached])
+        yield from _entries([f".{port}({self._text(value, bare=True)})" for port, value in attached])
         yield ");"
-
-    # Combinational logic
-
-    def _logic(self) -> Iterator[str]:
-        for cell in self._module.cells:
-            if is_operator(cell):
-                result = self._names.plain(only_part(cell.ports["Y"]))
-                yield f"assign {result} = {self._expressions.operator(cell)};"
-            elif cell.kind[0] == "$" and cell.kind not in ("$dff", *MEMORY_PORTS):
-                raise ValueError(
-                    f"cell {cell.kind}: unknown; expected logic that the writer of Verilog knows"
-                )
-        for process in self._processes.values():
-            for part, expression in self._expressions.drive(process):
-                yield f"assign {self._names.plain(part)} = {expression};"
-        for target, value in self._module.connections:
-            if target in self._ports:
-                yield f"assign {self._names.wires[target]} = {self._text(value)};"
 
     # Memories
 
-    def _storage(self) -> Iterator[str]:
+    def _memory_declarations(self) -> Iterator[str]:
         for name, memory in self._module.memories.items():
             settings = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
-            if settings:
-                yield f"(* {settings} *)"
-            yield f"reg {bit_range(memory.width)}{self._memories[name]} [0:{memory.size - 1}];"
+            declared = f"reg {bit_range(memory.width)}{self._names.memories[name]} [0:{memory.size - 1}];"
+            yield f"(* {settings} *) {declared}" if settings else declared
+
+    def _storage(self) -> Iterator[str]:
+        """Yield the first words of memories, and their clocked ports."""
         for cell in self._module.cells:
-            if cell.kind in MEMORY_PORTS:
-                memory_name = self._memories[str(cell.parameters["MEMID"])]
-                if cell.kind == "$meminit_v2":
-                    yield from self._first_words(cell, memory_name)
-                elif cell.kind == "$memrd_v2":
-                    yield self._read_port(cell, memory_name)
-                else:
-                    yield from self._write_port(cell, memory_name)
+            if cell.kind == "$meminit_v2":
+                yield from self._first_words(cell, self._names.memories[str(cell.parameters["MEMID"])])
+            elif cell.kind == "$memwr_v2":
+                yield from self._write_port(cell)
+            elif cell.kind == READ and cell.parameters["CLK_ENABLE"]:
+                word = self._names.plain(only_part(cell.ports["DATA"]))
+                yield self._clocked_statement(cell, cell.ports["EN"], f"{word} <= {self.logic.word(cell)};")
 
     def _first_words(self, cell: Cell, memory: str) -> Iterator[str]:
         """Yield the initial words of a memory: zeros in a loop, the other words one by one."""
@@ -210,21 +218,14 @@ class _Writer:
         if any("1" not in word for word in words):
             yield f"  for ({index} = 0; {index} < {len(words)}; {index} = {index} + 1)"
             yield f"    {memory}[{index}] = {constant('0' * width)};"
-        yield from (f"  {memory}[{k}] = {constant(word)};" for k, word in enumerate(words) if "1" in word)
+        others = [f"{memory}[{k}] = {constant(word)};" for k, word in enumerate(words) if "1" in word]
+        if others:
+            yield "  " + " ".join(statement.replace(" ", NO_BREAK) for statement in others)
         yield "end"
 
-    def _read_port(self, cell: Cell, memory: str) -> str:
-        if cell.parameters["TRANSPARENCY_MASK"]:
-            raise ValueError("memory: a transparent port; expected one that reads what was there before")
-        word = self._names.plain(only_part(cell.ports["DATA"]))
-        address = self._text(cell.ports["ADDR"]) or "0"
-        if not cell.parameters["CLK_ENABLE"]:
-            return f"assign {word} = {memory}[{address}];"
-        return self._clocked_statement(cell, cell.ports["EN"], f"{word} <= {memory}[{address}];")
-
-    def _write_port(self, cell: Cell, memory: str) -> Iterator[str]:
+    def _write_port(self, cell: Cell) -> Iterator[str]:
         """Yield the statements of a write port, one for each group of bits with a common enable."""
-        place, data = f"{memory}[{self._text(cell.ports['ADDR'])}]", cell.ports["DATA"]
+        place, data = self.logic.word(cell), cell.ports["DATA"]
         low, width = 0, width_of(data)
         for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
             count = sum(1 for _ in same)
@@ -235,18 +236,21 @@ class _Writer:
 
     def _clocked_statement(self, cell: Cell, enable: Value, statement: str) -> str:
         """Return a clocked block with one statement under a port's enable."""
-        condition = "" if enable == (Bits("1"),) else f"if ({self._text(enable)}) "
+        condition = "" if enable == (Bits("1"),) else f"if ({self._text(enable, bare=True)}) "
         return f"always @(posedge {self._text(cell.ports['CLK'])}) {condition}{statement}"
 
     # Registers
 
     def _clocked_blocks(self) -> Iterator[str]:
-        for register, cell in self._registers.items():
-            own = Part(register, 0, self._module.wires[register].width)
-            body: Body = [Assign(own, cell.ports["D"])]
-            if register in self._nexts:
-                body = _move_into_clocked(self._nexts[register].body, own)
-            yield from _under(f"always @(posedge {self._text(cell.ports['CLK'])})", self._block(body, own))
+        for cell in self._module.cells:
+            if cell.kind == "$dff" and only_part(cell.ports["Q"]).wire not in self._unread:
+                register, following = only_part(cell.ports["Q"]), cell.ports["D"]
+                process = self.logic.take(following)
+                body: Body = [Assign(register, following)]
+                if process is not None:
+                    body = _move_into_clocked(process.body, register)
+                clock = self._text(cell.ports["CLK"])
+                yield from _under(f"always @(posedge {clock})", self._block(body, register))
 
     def _block(self, body: Body, register: Part) -> list[str]:
         """Return the statements of a register's block, with the reset, which has priority, written first."""
@@ -259,8 +263,10 @@ class _Writer:
     def _statements(self, body: Body) -> Iterator[str]:
         """Yield non-blocking assignments, of which the last applicable one takes effect."""
         for item in body:
-            if isinstance(item, Assign):
-                yield f"{self._names.plain(item.target)} <= {self._text(item.value)};"
+            if isinstance(item, Switch) and item.test == (Bits("1"),) and item.cases[0].patterns == ("1",):
+                yield from self._statements(item.cases[0].body)
+            elif isinstance(item, Assign):
+                yield f"{self._names.plain(item.target)} <= {self._text(item.value, ANYTHING, bare=True)};"
             else:
                 yield from self._branches(item)
 
@@ -273,17 +279,24 @@ class _Writer:
         if all(len(pattern) - pattern.count("-") == 1 for pattern in patterns):
             opening = ""
             for case in cases:
-                condition = f"if ({self._expressions.condition(switch, case)})" if case.patterns else ""
+                condition = f"if ({self.logic.condition(switch, case)})" if case.patterns else ""
                 yield from _under(f"{opening}{condition}".rstrip(), list(self._statements(case.body)))
                 opening = "else "
             return
-        yield f"case{'z' * any('-' in pattern for pattern in patterns)} ({self._text(switch.test)})"
+        kind = "casez" if any("-" in pattern for pattern in patterns) else "case"
+        yield f"{kind} ({self._text(switch.test, bare=True)})"
         for case in cases:
             label = ", ".join(f"{len(p)}'b{p.replace('-', '?')}" for p in case.patterns) or "default"
             yield from (f"  {line}" for line in _under(f"{label}:", list(self._statements(case.body))))
         if cases[-1].patterns:
             yield "  default: ;"
         yield "endcase"
+
+
+def _entries(entries: Sequence[str]) -> Iterator[str]:
+    """Yield the entries of a list, one a line."""
+    for k, entry in enumerate(entries):
+        yield f"  {entry}{',' if k < len(entries) - 1 else ''}"
 
 
 def _single_bits(value: Value) -> Iterator[Part | Bits]:

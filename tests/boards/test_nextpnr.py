@@ -35,9 +35,9 @@ def segment(source: str, sink: str) -> dict[str, Any]:
 def written(path: Path, achieved: float) -> Path:
     """Write a report of a design at 50 MHz."""
     slowest = [
-        segment("accelerator.core.forward_backward.rnea_forward_1.v5_TRELLIS_FF_Q", "a"),
+        segment("accelerator.core.rnea_forward_1.v5_TRELLIS_FF_Q", "a"),
         segment("a", "accelerator.core.v7_DI_LUT4_Z"),
-        segment("accelerator.core.v7_DI_LUT4_Z", "accelerator.core.forward_backward.rnea_backward_0.x.y"),
+        segment("accelerator.core.v7_DI_LUT4_Z", "accelerator.core.rnea_backward_0.x.y"),
     ]
     outside = [segment("ready$tr_io", "accelerator.assembler.busy")]
     report = {
@@ -144,10 +144,10 @@ def test_the_end_of_the_log_says_how_far_it_is(log: str, state: str | None) -> N
 @pytest.mark.parametrize(
     ("cell", "region"),
     [
-        ("accelerator.core.forward_backward.rnea_forward_3.v12_TRELLIS_FF_Q_4", "rnea_forward_3"),
+        ("accelerator.core.rnea_forward_3.v12_TRELLIS_FF_Q_4", "rnea_forward_3"),
         ("accelerator.core.trigonometry.sin_cos_0.register$8_TRELLIS_FF_Q_16", "trigonometry"),
         ("accelerator.assembler.i__valid_TRELLIS_FF_Q", "assembler"),
-        ("shell.core.accelerator.core.forward_backward.solve_1.v3", "solve_1"),
+        ("shell.core.accelerator.core.solve_1.v3", "solve_1"),
         ("shell.framer.crc", "framer"),
         ("accelerator.core.v3_TRELLIS_FF_Q", "core"),
         ("accelerator.m_axis_tdata_TRELLIS_FF_Q_1", "accelerator"),

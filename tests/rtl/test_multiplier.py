@@ -15,6 +15,7 @@ from rbdhw.rtl.multiplier import Multiplier, addend_delay
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
+from tests.support.verilog import count
 
 PRIMITIVES = [device.primitive for device in TARGETS.values()]
 SMALL = (4, 5)
@@ -119,7 +120,7 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
     text = to_verilog(Comparison())
     for primitive in PRIMITIVES:
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
-        assert text.count(f"  {primitive.name} #(") == 3 * (1 + blocks)
+        assert count(text, rf"\b{primitive.name} #\(") == 3 * (1 + blocks)
     (tmp_path / "accelerator.v").write_text(text)
     executable = make_simulator(tmp_path, None, Harness({"main.cpp": HARNESS}))
     done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)
@@ -131,7 +132,7 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
 def test_a_product_takes_as_many_blocks_as_the_target_says(name, widths):
     primitive = target(name).primitive
     text = to_verilog(Multiplier(widths, 8, 2, primitive))
-    assert text.count(f"  {primitive.name} #(") == target(name).blocks(widths)
+    assert count(text, rf"\b{primitive.name} #\(") == target(name).blocks(widths)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.target import target
+from tests.support.verilog import count, modules
 
 ALL, SOME = DEFAULT_FUNCTIONS, ("id", "dfd")
 BUILDS = {
@@ -37,17 +38,11 @@ def design(request: pytest.FixtureRequest) -> Design:
     return generate(path("toy"), replace(BUILDS[request.param], samples=512))
 
 
-def modules(verilog: str) -> dict[str, str]:
-    """Return the text of every module by its name, with one line per statement."""
-    found = re.findall(r"^module (\w+) .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
-    texts = re.findall(r"^module \w+ .*?^endmodule$", verilog, re.DOTALL | re.MULTILINE)
-    return {name: re.sub(r"\s*\n\s+", " ", text) for name, text in zip(found, texts, strict=True)}
-
-
 def assignments(text: str) -> list[tuple[str, str]]:
     """Return the expressions assigned to wires in a module, with the range of their bits."""
     ranges = {name: bits for bits, name in re.findall(r"wire (\[\d+:0\] )?(\w+)", text)}
-    return [(ranges[name], own) for name, own in re.findall(r"assign (\w+) = ([^;]*);", text)]
+    statements = re.findall(r"\b(?:assign|wire(?: \[\d+:0\])?) (\w+) = ([^;]*);", text)
+    return [(ranges[name], own) for name, own in statements]
 
 
 def products_of_units(design: Design) -> int:
@@ -60,10 +55,8 @@ def products_of_units(design: Design) -> int:
 
 
 def test_products_are_as_many_as_the_manifest_says(design: Design) -> None:
-    own = {name: text for name, text in modules(design.verilog).items() if "_ecp5" not in name}
-    products = sum(text.count(" * ") for text in own.values())
     block = target(design.manifest["target"]).primitive.name
-    products += len(re.findall(rf"\b{block} #\(", design.verilog))
+    products = count(design.verilog, rf" \* |\b{block} #\(")
     assert products == design.manifest["multipliers"] + products_of_units(design)
     assert products == design.manifest["dsp_blocks"]
 
@@ -82,14 +75,14 @@ def test_sums_are_those_of_the_program_and_their_rounding(design: Design) -> Non
         return
     regions = {entry["name"]: entry for entry in design.manifest["regions"]}
     for name, text in modules(design.verilog).items():
-        entry = regions.get(name.rpartition("forward_backward_")[2])
+        entry = regions.get(name.removeprefix("accelerator_core_"))
         if entry is not None:
             sums = [own for _, own in assignments(text) if re.search(r"^[^?]* [-+] ", own)]
             assert len(sums) <= 2 * entry["operations"] + entry["multipliers"] + 1, name
 
 
 def test_results_and_quantities_name_signals(design: Design) -> None:
-    assert re.search(r"\bid_tau_[01](_d\d)?\b", design.verilog)
+    assert re.search(r"\bid_tau_[01](_s\d)?\b", design.verilog)
     assert re.search(r"\bq_1\b|word_\d", design.verilog)
     if design.manifest["core"] == "pipeline":
         assert re.search(r"\brnea_forward_1__omega_z\b", design.verilog)

@@ -169,6 +169,23 @@ class Nothing(wiring.Component):
         return m
 
 
+class Same(wiring.Component):
+    """Two ports with equal logic, and one whose logic is its input."""
+
+    a: In(4)
+    b: In(4)
+    first: Out(5)
+    second: Out(5)
+    third: Out(1)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        for output in (self.first, self.second):
+            m.d.comb += output.eq(self.a + self.b)
+        m.d.comb += self.third.eq(self.a[0].any())
+        return m
+
+
 def proved(component: wiring.Component, folder: Path) -> str:
     """Return Yosys' result of the proof that the Verilog equals the netlist in every state."""
     (folder / "netlist.il").write_text(rtlil.convert(type(component)(), name="top", emit_src=False))
@@ -188,7 +205,7 @@ def proved(component: wiring.Component, folder: Path) -> str:
     return done.stdout[-2000:] + done.stderr
 
 
-@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts, Overlaid, Nothing])
+@pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts, Overlaid, Nothing, Same])
 def test_verilog_is_equivalent_to_the_netlist(component: type[wiring.Component], tmp_path: Path) -> None:
     assert "Equivalence successfully proven" in proved(component(), tmp_path)
 
@@ -203,6 +220,11 @@ def test_no_block_waits_for_inputs_to_change(component: type[wiring.Component]) 
 
 def test_text_of_a_small_module() -> None:
     class Small(wiring.Component):
+        """Adds one.
+
+        What follows the first paragraph stays in Python.
+        """
+
         x: In(signed(3))
         enable: In(1)
         o: Out(signed(4))
@@ -223,22 +245,19 @@ def test_text_of_a_small_module() -> None:
 //
 // Second line.
 
+// Adds one.
 module sum (
-  input wire [2:0] x,
-  input wire enable,
   input wire clk,
   input wire rst,
+  input wire [2:0] x,
+  input wire enable,
   output wire [3:0] o,
   output reg [3:0] total = 4'b1111
 );
-  wire n;
-  wire n_2;
   assign o = $signed(x) + 3'sb001;
-  assign n = x == 3'b010;
-  assign n_2 = enable & n;
   always @(posedge clk) begin
     if (rst) total <= 4'b1111;
-    else if (n_2) total <= o;
+    else if (enable & (x == 3'b010)) total <= o;
   end
 endmodule
 """
@@ -288,10 +307,11 @@ def test_long_lines_are_broken_between_words() -> None:
 
 def test_names_are_plain_and_no_keywords() -> None:
     text = to_verilog(Parts(), "parts")
-    assert re.findall(r"^module (\w+)", text, re.MULTILINE) == ["parts", "parts_wire", "parts_begin"]
-    assert "  parts_wire wire_2 (\n    .i(i),\n    .o(wire_o)\n  );\n" in text
+    assert re.findall(r"^module (\w+)", text, re.MULTILINE) == ["parts", "parts_inside"]
+    assert "  parts_inside wire_2 (\n    .i(i),\n    .o(wire_o)\n  );\n" in text
+    assert "  parts_inside begin_2 (\n    .i(table_2),\n    .o(o)\n  );\n" in text
     named = re.findall(r"\bwire (?:\[\d+:0\] )?(\w+)", text)
-    assert {"table_2", "reg_2"} < set(named)
+    assert {"table_2", "reg_full"} < set(named)
     assert not KEYWORDS & set(named)
 
 

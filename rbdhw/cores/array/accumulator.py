@@ -83,7 +83,8 @@ class Accumulator(wiring.Component):
         self.sequencer = sequencer
         self.primitive = primitive
         a, b = (signed(own) for own in widths)
-        super().__init__({"a": In(a), "b": In(b), "o": Out(signed(width)), "overflow": Out(1)})
+        results = {"o": Out(signed(width)), "overflow": Out(1)}
+        super().__init__({"a": In(a), "b": In(b), **sequencer.members, **results})
 
     @property
     def latency(self) -> int:
@@ -92,7 +93,7 @@ class Accumulator(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        sequencer = self.sequencer
+        sequencer = self.sequencer.inside(self)
         later = {(slot + self.registers) % self.ii: term for slot, term in self.terms.items()}
         product = multiply_add(
             m, "product", self.a, self.b, Const(0, 1), registers=self.registers, primitive=self.primitive

@@ -16,11 +16,11 @@ from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.rtl.arithmetic import align, saturate, split_sum
 from rbdhw.rtl.core_ports import CorePorts
-from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import multiplex
 from rbdhw.rtl.overflow import gather_overflows
 from rbdhw.rtl.reciprocal import ReciprocalUnit
-from rbdhw.rtl.trigonometry import TrigonometryUnit, register
+from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.rtl.values import value_names
 from rbdhw.schedule.model import stage
 from rbdhw.target import Primitive
@@ -67,7 +67,7 @@ class ArrayComponent(CorePorts):
         for unit, resource in enumerate(self.array.units):
             ports = [port for port in self._contents if port.unit == unit]
             turns = max((self._contents[port].turns for port in ports), default=1)
-            sequencer = Sequencer(m, f"unit_{unit}", self.ii, turns)
+            sequencer = Sequencer.counting(m, f"unit_{unit}", self.ii, turns)
             for port in ports:
                 memories[port] = self._memory(m, port, sequencer)
             self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])
@@ -116,6 +116,7 @@ class ArrayComponent(CorePorts):
             primitive=self.primitive,
         )
         m.submodules[f"operand_memory_{port.unit}_{port.index}"] = memory
+        sequencer.connect(m, memory)
         return memory
 
     def _unit(
@@ -149,9 +150,10 @@ class ArrayComponent(CorePorts):
             sequencer=sequencer,
             primitive=self.primitive,
         )
+        sequencer.connect(m, hardware)
         m.d.comb += [hardware.a.eq(operands[0]), hardware.b.eq(operands[1])]
         self._results[unit, 0] = hardware.o
-        self._overflows[unit] = register(m, hardware.overflow, 1)
+        self._overflows[unit] = register(m, f"unit_{unit}_overflow", hardware.overflow, 1)
 
     def _sum_bits(self, step: ArrayStep) -> int:
         """Return the bits of a job's sum before rounding, at least those of a result and the guard bits."""
@@ -237,7 +239,7 @@ class ArrayComponent(CorePorts):
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
         self._results[unit, 0] = self._select(m, sequencer, f"{name}_o", results)
-        self._overflows[unit] = register(m, self._overflow_by_slot(overflows), 1)
+        self._overflows[unit] = register(m, f"unit_{unit}_overflow", self._overflow_by_slot(overflows), 1)
 
     def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
         return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()

@@ -6,41 +6,58 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, unsigned
+from amaranth.lib.wiring import In
+
+COUNTS = ("next_slot", "slot", "next_turn", "turn")
+"""The counters of a sequencer, as signals and as ports of the hardware that they control."""
 
 
 class Sequencer:
-    """Counters of slots and tasks, local to the hardware that they control.
+    """Counters of slots and tasks, near the hardware that they control.
 
     Parameters
     ----------
-    m, name
-        The module that holds the counters, and the prefix of their names.
     ii
         The number of slots.
-    turns
-        The number of tasks that ``turn`` distinguishes, a power of two.
-
-    Members
-    -------
-    slot, turn
-        The slot of the current cycle, and the count of tasks modulo ``turns``.
-    next_turn
-        The value of ``turn`` in the next cycle.
+    next_slot, slot, next_turn, turn
+        The slot of the next and of the current cycle, and the count of tasks in these cycles, modulo a power
+        of two.
     """
 
-    def __init__(self, m: Module, name: str, ii: int, turns: int = 1) -> None:
+    def __init__(self, ii: int, next_slot: Any, slot: Any, next_turn: Any, turn: Any) -> None:
         self._ii = ii
-        self._next = Signal(range(ii), name=f"{name}_next", init=1 % ii)
-        self.slot = Signal(range(ii), name=f"{name}_slot")
-        self.next_turn = Signal(range(turns), name=f"{name}_next_turn")
-        self.turn = Signal(range(turns), name=f"{name}_turn")
-        last = self._next == ii - 1
+        self.next_slot, self.slot, self.next_turn, self.turn = next_slot, slot, next_turn, turn
+
+    @classmethod
+    def counting(cls, m: Module, name: str, ii: int, turns: int = 1) -> Sequencer:
+        """Return a sequencer with counters in a module, which tell ``turns`` tasks apart."""
+        shapes = {"next_slot": range(ii), "slot": range(ii), "next_turn": range(turns), "turn": range(turns)}
+        counters = {
+            count: Signal(shape, name=f"{name}_{count}", init=(count == "next_slot") % ii)
+            for count, shape in shapes.items()
+        }
+        sequencer = cls(ii, **counters)
+        last = sequencer.next_slot == ii - 1
         m.d.sync += [
-            self._next.eq(Mux(last, 0, self._next + 1)),
-            self.slot.eq(self._next),
-            self.next_turn.eq(self.next_turn + last),
-            self.turn.eq(self.next_turn),
+            sequencer.next_slot.eq(Mux(last, 0, sequencer.next_slot + 1)),
+            sequencer.slot.eq(sequencer.next_slot),
+            sequencer.next_turn.eq(sequencer.next_turn + last),
+            sequencer.turn.eq(sequencer.next_turn),
         ]
+        return sequencer
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The ports by which a component takes the counters."""
+        return {count: In(getattr(self, count).shape()) for count in COUNTS}
+
+    def connect(self, m: Module, component: Any) -> None:
+        """Connect the counters to a component with these ports."""
+        m.d.comb += [getattr(component, count).eq(getattr(self, count)) for count in COUNTS]
+
+    def inside(self, component: Any) -> Sequencer:
+        """Return the sequencer as a component with these ports sees it."""
+        return Sequencer(self._ii, *(getattr(component, count) for count in COUNTS))
 
     def steps(
         self, m: Module, name: str, values: Mapping[int, int], shape: Any, *, other: int | None = None
@@ -59,12 +76,12 @@ class Sequencer:
         """Return the value of :meth:`steps` one cycle earlier, as combinational logic."""
         chosen = Signal(shape, name=f"{name}_ahead")
         table = [values.get(slot, other) for slot in range(self._ii)]
-        table += [None] * ((1 << len(self._next)) - self._ii)
+        table += [None] * ((1 << len(self.next_slot)) - self._ii)
         # A multiplexer for each bit: from a case statement synthesis would infer a memory, and from a shifted
         # constant a separate module. Both take long.
         for bit in range(len(chosen)):
             column = [None if value is None else value >> bit & 1 for value in table]
-            m.d.comb += chosen[bit].eq(_look_up(column, self._next))
+            m.d.comb += chosen[bit].eq(_look_up(column, self.next_slot))
         return chosen
 
 

@@ -61,12 +61,12 @@ class OperandMemory(wiring.Component):
         self.inputs = inputs
         self.primitive = primitive
         members: dict[str, Any] = {f"i{k}": In(signed(width)) for k in range(inputs)}
-        super().__init__({**members, "o": Out(signed(width))})
+        super().__init__({**sequencer.members, **members, "o": Out(signed(width))})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         contents = self.contents
-        sequencer = self.sequencer
+        sequencer = self.sequencer.inside(self)
         if not self.inputs:
             m.d.comb += self.o.eq(sequencer.steps(m, "constant", self._constants(), self.o.shape()))
             return m

@@ -27,7 +27,7 @@ def test_a_register_holds_what_a_slot_needs(ii):
     rng = random.Random(ii)
     values = {slot: rng.randrange(-16, 16) for slot in rng.sample(range(ii), ii // 2)}
     m = Module()
-    sequencer = Sequencer(m, "unit", ii)
+    sequencer = Sequencer.counting(m, "unit", ii)
     register = sequencer.steps(m, "number", values, signed(5))
     strict = sequencer.steps(m, "strict", dict.fromkeys(values, 1), 1, other=0)
 
@@ -47,9 +47,11 @@ def test_a_memory_of_constants_alone_is_a_table():
     """The word whose address is present in slot 3 is read in slot 4."""
     contents = Contents(turns=1, choices={}, reads={3: 0, 7: 1, 5: 0}, constants=[-9, 4])
     m = Module()
+    sequencer = Sequencer.counting(m, "unit", 8)
     m.submodules.memory = memory = OperandMemory(
-        width=5, ii=8, contents=contents, inputs=0, style="distributed", sequencer=Sequencer(m, "unit", 8)
+        width=5, ii=8, contents=contents, inputs=0, style="distributed", sequencer=sequencer
     )
+    sequencer.connect(m, memory)
 
     async def bench(context):
         for cycle in range(24):

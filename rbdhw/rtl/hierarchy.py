@@ -14,7 +14,10 @@ from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal, Value
+from amaranth.hdl._ast import SignalSet
 from amaranth.hdl._ir import PortDirection
+from amaranth.hdl._mem import MemoryInstance
+from amaranth.hdl._xfrm import DomainLowerer
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 
@@ -42,6 +45,7 @@ def read_modules(component: Any, name: str) -> list[Module]:
     """
     converter = _Converter()
     converter.convert(Fragment.get(component, None), name)
+    converter.check_borders()
     scope, names = Scope(), dict[str, str]()
     converted = list(reversed(converter.converted.values()))
     for part in converted:
@@ -67,6 +71,15 @@ class _Converted:
     modules: list[Module]
 
 
+@dataclass
+class _Border:
+    """The signals that a component reads and does not drive, without its ports, and those that it drives."""
+
+    path: str
+    foreign: SignalSet
+    driven: SignalSet
+
+
 class _Converter:
     """Converts components, the inner ones first.
 
@@ -78,6 +91,7 @@ class _Converter:
 
     def __init__(self) -> None:
         self.converted: dict[str, _Converted] = {}
+        self._borders: list[_Border] = []
 
     def convert(self, fragment: Fragment, path: str) -> Module:
         """Return the module of a component's fragment; its name is a number."""
@@ -87,6 +101,7 @@ class _Converter:
                 module = self.convert(inner, f"{path}_{label or k}")
                 fragment.subfragments[k] = (_instance(inner.origins[0], module), label, location)
         netlist, _ = rtlil.convert_fragment(fragment, _ports(component), "top", emit_src=False)
+        self._borders.append(_border(fragment, component, path))
         if netlist not in self.converted:
             modules = read(netlist)
             _number(modules, len(self.converted))
@@ -95,6 +110,20 @@ class _Converter:
             self.converted[netlist] = _Converted(component, [], modules)
         self.converted[netlist].paths.append(path)
         return self.converted[netlist].modules[0]
+
+    def check_borders(self) -> None:
+        """Check that no component reads a signal of another one that is none of its ports.
+
+        Converted by itself, it would read the signal's initial value instead, without an error.
+        """
+        drivers = {id(signal): border.path for border in self._borders for signal in border.driven}
+        for border in self._borders:
+            for signal in border.foreign:
+                driver = drivers.get(id(signal))
+                if driver is not None:
+                    raise RuntimeError(
+                        f"{border.path} reads '{signal.name}' of {driver}, which is no port of it"
+                    )
 
 
 def _number(modules: list[Module], number: int) -> None:
@@ -120,6 +149,41 @@ def _ports(component: Any) -> dict[str, tuple[Value, PortDirection]]:
         "__".join(map(str, path)): (Value.cast(value), _DIRECTIONS[member.flow])
         for path, member, value in component.signature.flatten(component)
     }
+
+
+def _border(fragment: Fragment, component: Any, path: str) -> _Border:
+    """Return the signals that cross the border of a component, whose inner ones are instances.
+
+    Its conversion has found its clock domains.
+    """
+    read, driven = _signals(DomainLowerer()(fragment))
+    ports = SignalSet(signal for value, _ in _ports(component).values() for signal in value._rhs_signals())
+    return _Border(path, SignalSet(read - driven - ports), driven)
+
+
+def _signals(fragment: Fragment) -> tuple[SignalSet, SignalSet]:
+    """Return the signals that a fragment and those in it read, and those that they drive."""
+    read, driven = SignalSet(), SignalSet()
+    for statements in fragment.statements.values():
+        read |= statements._rhs_signals()
+        driven |= statements._lhs_signals()
+    if isinstance(fragment, Instance):
+        for value, way in fragment.ports.values():
+            if way == "o":
+                driven |= value._lhs_signals()
+            else:
+                read |= value._rhs_signals()
+    if isinstance(fragment, MemoryInstance):
+        for port in (*fragment._read_ports, *fragment._write_ports):
+            read |= port._addr._rhs_signals() | port._en._rhs_signals()
+        for port in fragment._read_ports:
+            driven |= port._data._lhs_signals()
+        for port in fragment._write_ports:
+            read |= port._data._rhs_signals()
+    for inner, _, _ in fragment.subfragments:
+        inside = _signals(inner)
+        read, driven = read | inside[0], driven | inside[1]
+    return read, driven
 
 
 def _instance(component: Any, module: Module) -> Instance:

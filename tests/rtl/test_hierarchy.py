@@ -15,7 +15,7 @@ class Reader(wiring.Component):
         super().__init__({"a": In(4), "o": Out(4)})
         self.foreign = foreign
 
-    def elaborate(self, platform):
+    def elaborate(self, _platform):
         m = Module()
         m.d.sync += self.o.eq(self.a ^ self.foreign)
         return m
@@ -28,7 +28,7 @@ class Parent(wiring.Component):
         super().__init__({"a": In(4), "o": Out(4)})
         self.drives = drives
 
-    def elaborate(self, platform):
+    def elaborate(self, _platform):
         m, foreign = Module(), Signal(4, init=3)
         m.submodules.reader = reader = Reader(foreign)
         m.d.comb += [reader.a.eq(self.a), self.o.eq(reader.o)]

@@ -148,7 +148,8 @@ class RegionModule(wiring.Component):
         self._phase: Any = None
         overflows: dict[int, Overflow] = {}
         for value in self._content.values:
-            if self._bound.alone(value):
+            kind = self._program.operations[value].kind
+            if kind is not Kind.INPUT and self._bound.alone(value):
                 overflows[value] = Overflow(self._add(m, value))
         for name, unit in self._content.named_units:
             if unit.resource in MULTIPLIERS:

@@ -89,6 +89,8 @@ class BoundProgram:
         cycles: dict[int, list[str]] = defaultdict(list)
         for step in signature.steps:
             for value in bound.steps[step].results:
+                if self.program.operations[value].kind is Kind.INPUT:  # a word that twins take turns to read
+                    continue
                 ready = f" ({bound.ready[value]})" if bound.ready[value] > bound.starts[step] else ""
                 text = f"{names[value]} = {formula(self.program, value, names)}"
                 cycles[bound.starts[step]].append(f"{units.get(step, '')}{text}{ready}")

@@ -36,7 +36,7 @@ def test_the_core_that_was_chosen_is_told(rbdhw, tmp_path):
     status, out, _ = rbdhw(*command, "auto")
     facts = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert status == 0
-    assert f"core {facts['core']}: {facts['cores']['why']}" in " ".join(out.split())
+    assert f"core {facts['core']}: {facts['parts'][0]['cores']['why']}" in " ".join(out.split())
     _, out, _ = rbdhw(*command, "pipeline")
     assert "core pipeline" not in out
 

@@ -73,7 +73,8 @@ def test_a_build_serves_a_mix_within_its_share() -> None:
     assert plan.part_of("m") == plan.part_of("dfd")
     fast, slow = plan.part_of("id"), plan.part_of("dfd")
     assert fast.plan.ii < slow.plan.ii
-    stated = plan.mix["mixes_per_second"] / (plan.clock_mhz * 1e6)
+    assert plan.mix is not None
+    stated = plan.mix.mixes_per_second / (plan.clock_mhz * 1e6)
     assert stated <= fast.copies / fast.plan.ii / 20.0 + 1e-6
     assert stated <= slow.copies / slow.plan.ii + 1e-6
 

@@ -10,6 +10,7 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
+from tests.support.verilog import count
 
 
 def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
@@ -77,4 +78,4 @@ def test_other_latencies_are_refused(latency, registers, expected):
 def test_it_takes_the_blocks_of_its_multipliers(width, device):
     spec = reciprocal_spec(width + 4, width)
     verilog = to_verilog(ReciprocalUnit(spec, 1 + 3 * spec.order, 2, device.primitive))
-    assert verilog.count(f"  {device.primitive.name} #(") == sum(map(device.blocks, spec.multipliers))
+    assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))

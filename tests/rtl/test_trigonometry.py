@@ -10,6 +10,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spe
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
+from tests.support.verilog import count
 
 
 def assert_equal_to_model(spec, phases, registers=0):
@@ -57,4 +58,4 @@ def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, regi
 def test_it_takes_the_blocks_of_its_multipliers(width, device):
     spec = trigonometry_spec(width)
     verilog = to_verilog(TrigonometryUnit(spec, 2, device.primitive))
-    assert verilog.count(f"  {device.primitive.name} #(") == sum(map(device.blocks, spec.multipliers))
+    assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))

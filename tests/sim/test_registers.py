@@ -11,6 +11,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.target import target
+from tests.support.verilog import count
 
 ALL = DEFAULT_FUNCTIONS
 
@@ -38,7 +39,7 @@ def test_registered_products(tmp_path, robot, functions, device, clock, ii, widt
     )
     write(generate(path(robot), options), tmp_path / "design")
     design = read(tmp_path / "design")
-    blocks = design.verilog.count(f"  {target(device).primitive.name} #(")
+    blocks = count(design.verilog, rf"\b{target(device).primitive.name} #")
     assert blocks == design.manifest["dsp_blocks"]
     report = simulate(tmp_path / "design", tasks, seed=17, bulk=True)
     assert report.mismatches == 0

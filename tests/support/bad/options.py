@@ -183,6 +183,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     (
         "--functions",
         "rk4",
+        "--ii",
+        4,
         "--share-limbs",
         "on",
         "--share-stages",

@@ -16,8 +16,8 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, Words
 
+# What a part keeps of the user's arrays.
 Checked = TypeVar("Checked")
-"""What a part keeps of the user's arrays."""
 
 Results = Mapping[str, NDArray[np.generic]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,9 @@ class Result(Mapping[str, Any]):
 
     data: Mapping[str, Any]
 
+    @abstractmethod
     def show(self) -> None:
         """Print the tables of the result."""
-        raise NotImplementedError
 
     def __getitem__(self, key: str) -> Any:
         return self.data[key]

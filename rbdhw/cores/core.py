@@ -29,10 +29,11 @@ from rbdhw.options.build import BuildOptions, CoreName
 from rbdhw.progress import Progress
 from rbdhw.quantize.formats import Formats, choose_formats
 from rbdhw.robot.model import Robot
-from rbdhw.rtl.edge import CoreComponent
+from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.edge_cells import Port, edge_cells
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.preparation import preparation_products
+from rbdhw.rtl.serial_core import SerialCore
 from rbdhw.rtl.shell import packet_latency
 from rbdhw.target import Primitive, Target
 
@@ -232,7 +233,7 @@ class Core(ABC):
         return {}
 
     @abstractmethod
-    def component(self, primitive: Primitive | None) -> CoreComponent:
+    def component(self, primitive: Primitive | None) -> CorePorts | SerialCore:
         """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
 
     @property

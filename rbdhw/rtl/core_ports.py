@@ -1,4 +1,4 @@
-"""The interface common to all cores: see :class:`rbdhw.rtl.shell.CoreComponent`."""
+"""The interface of cores that take all words of a task in one cycle."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class CorePorts(wiring.Component):
     options : In
         The options of that task's header.
     result_F, overflow_F : Out
-        For each function F the packed output words, and whether a value overflowed, of the task that started
-        ``latency(F)`` cycles ago. Both are registered and stay valid until the results of the next task may
-        arrive.
+        For each function F the packed output words, those of optional arrays last, of the task that started
+        ``latency(F)`` cycles ago, until the earliest cycle in which the next results can follow; and, in the
+        first of these cycles, whether a value overflowed. Both are registers.
     """
 
     def __init__(self, program: Program, ii: int, latency: Mapping[str, int]) -> None:

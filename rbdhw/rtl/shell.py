@@ -10,12 +10,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import COST, EXTENDED, ROLLOUT
+from rbdhw.protocol import EXTENDED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places
+from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.domain_check import CHECKED
-from rbdhw.rtl.edge import CoreComponent, Edge
+from rbdhw.rtl.edge import Edge
 from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.ports import conversion_latency
@@ -31,18 +32,8 @@ def packet_latency(interface: Interface, function: FunctionWords, latency: int, 
     This is the least latency. Neither stream pauses, and the task has no optional arrays. It starts at the
     most favourable phase of the core's initiation interval; waiting for the next ``phase_zero`` adds up to
     II - 1 cycles. The previous response was of the same function; otherwise the merger needs one more cycle
-    to change its turn.
-
-    Parameters
-    ----------
-    interface
-        The layout of packets.
-    function
-        The task's function.
-    latency
-        The function's latency in the core, in cycles (:meth:`CoreComponent.latency`).
-    waiting
-        The places of the queue before the core (:func:`rbdhw.rtl.lane.waiting_places`).
+    to change its turn. ``latency`` is that of the function in the core, and ``waiting`` the places of the
+    queue before the core (:func:`rbdhw.rtl.lane.waiting_places`).
     """
     further_beats = (
         interface.request_beats(function, False) - 1 + interface.response_beats(function, False) - 1
@@ -66,7 +57,7 @@ class Accelerator(wiring.Component):
 
     Parameters
     ----------
-    cores : list of CoreComponent
+    cores : list of CorePorts, or of SerialCore
         The cores, which become the submodules ``core``, or ``core_0``, ``core_1``, ... if there are several.
     interface : Interface
         The layout of packets; its functions are those of all cores.
@@ -87,12 +78,7 @@ class Accelerator(wiring.Component):
         below 1; if rollouts have several cores or several pairs of streams.
     """
 
-    def __init__(
-        self,
-        *,
-        cores: Sequence[CoreComponent],
-        interface: Interface,
-    ) -> None:
+    def __init__(self, *, cores: Sequence[CorePorts | SerialCore], interface: Interface) -> None:
         _check_functions(cores, interface)
         for core in cores:
             _check_core(core, interface)
@@ -101,17 +87,14 @@ class Accelerator(wiring.Component):
         self.cores = tuple(cores)
         self.interface = interface
         members: dict[str, Any] = {}
-        for requests, responses in interface.ports:
-            members |= {
-                f"{requests}_tdata": In(interface.data_width),
-                f"{requests}_tvalid": In(1),
-                f"{requests}_tready": Out(1),
-                f"{requests}_tlast": In(1),
-                f"{responses}_tdata": Out(interface.data_width),
-                f"{responses}_tvalid": Out(1),
-                f"{responses}_tready": In(1),
-                f"{responses}_tlast": Out(1),
-            }
+        for pair in interface.ports:
+            for prefix, forward, backward in zip(pair, (In, Out), (Out, In), strict=True):
+                members |= {
+                    f"{prefix}_tdata": forward(interface.data_width),
+                    f"{prefix}_tvalid": forward(1),
+                    f"{prefix}_tready": backward(1),
+                    f"{prefix}_tlast": forward(1),
+                }
         super().__init__(members)
 
     def elaborate(self, _platform: object) -> Module:
@@ -124,37 +107,41 @@ class Accelerator(wiring.Component):
 
     def _add_serial_edges(self, m: Module, cores: Sequence[SerialCore]) -> None:
         """Add cores that take the numbers of their tasks one after the other, and their edges."""
-        edges = [SerialEdge(own, self.interface, cores) for own in self._places(m)]
-        for place, core in enumerate(cores):
-            m.submodules[f"core_{place}" if len(cores) > 1 else "core"] = core
-            share_core(m, core, place, edges)
+        edges = [SerialEdge(module, self.interface, cores) for module in self._edge_modules(m)]
+        for k, core in enumerate(cores):
+            m.submodules[self._name("core", k)] = core
+            share_core(m, core, k, edges)
         for edge, ports in zip(edges, self.interface.ports, strict=True):
             edge.connect_ports(self, *ports)
 
     def _add_edges(self, m: Module) -> None:
         """Add cores that take all words of a task in one cycle, and their edges."""
-        self.edges = [Edge(own, self.interface, self.cores) for own in self._places(m)]
-        entrances = [self._lane(m, place, core) for place, core in enumerate(self.cores)]
-        for k, edge in enumerate(self.edges):
-            edge.add_completions([each[k] for each in entrances])
+        self.edges = [Edge(module, self.interface, self.cores) for module in self._edge_modules(m)]
+        entrances = [self._lane(m, k, core) for k, core in enumerate(self.cores)]
+        for edge, of_cores in zip(self.edges, zip(*entrances, strict=True), strict=True):
+            edge.add_completions(of_cores)
         if self.interface.rollout is not None:
             self.edges[0].completions += self._commands(m)
         for edge, ports in zip(self.edges, self.interface.ports, strict=True):
             edge.connect_ports(self, *ports)
 
-    def _places(self, m: Module) -> list[Module]:
-        """Return the module of each edge: that of the only one is the accelerator's own."""
+    def _name(self, block: str, k: int) -> str:
+        """Return the name of the block that belongs to a core."""
+        return f"{block}_{k}" if len(self.cores) > 1 else block
+
+    def _edge_modules(self, m: Module) -> list[Module]:
+        """Return the module of each edge: that of the only one is the accelerator's."""
         if self.interface.streams == 1:
             return [m]
-        places = [Module() for _ in self.interface.ports]
-        for k, own in enumerate(places):
-            m.submodules[f"edge_{k}"] = own
-        return places
+        modules = [Module() for _ in self.interface.ports]
+        for k, module in enumerate(modules):
+            m.submodules[f"edge_{k}"] = module
+        return modules
 
-    def _lane(self, m: Module, place: int, core: CoreComponent) -> Sequence[Any]:
-        """Add a core and the lane before it; return the way of each edge's tasks into it."""
-        several, edges = len(self.cores) > 1, self.interface.streams
-        m.submodules[f"core_{place}" if several else "core"] = core
+    def _lane(self, m: Module, k: int, core: CorePorts) -> Sequence[Any]:
+        """Add a core and the lane before it; return the entrance of each edge's tasks."""
+        edges = self.interface.streams
+        m.submodules[self._name("core", k)] = core
         steps = self.interface.rollout is not None and "step" in core.names
         lane = Lane(
             bits=len(core.payload) + (edges - 1).bit_length(),
@@ -162,16 +149,15 @@ class Accelerator(wiring.Component):
             places=waiting_places(len(self.cores), core.ii, edges),
             reports=steps,
         )
-        m.submodules[f"lane_{place}" if several else "lane"] = lane
+        m.submodules[self._name("lane", k)] = lane
         if not steps:
             m.d.comb += lane.phase_zero.eq(core.phase_zero)
         entrances: Sequence[Any] = [lane]
         if edges > 1:
-            arbiter = self._arbiter(m, lane, core)
-            m.submodules[f"arbiter_{place}" if several else "arbiter"] = arbiter
+            m.submodules[self._name("arbiter", k)] = arbiter = self._arbiter(m, lane, core)
             entrances = arbiter.each
-        for edge, own in zip(self.edges, entrances, strict=True):
-            m.d.comb += edge.bring(own, core)
+        for edge, entrance in zip(self.edges, entrances, strict=True):
+            m.d.comb += edge.bring(entrance, core)
         if steps:
             self._share(m, core, lane)
             return entrances
@@ -182,8 +168,7 @@ class Accelerator(wiring.Component):
         ]
         return entrances
 
-    def _arbiter(self, m: Module, lane: Lane, core: CoreComponent) -> Arbiter:
-        """Return what lets the edges take turns at a lane."""
+    def _arbiter(self, m: Module, lane: Lane, core: CorePorts) -> Arbiter:
         bits = len(core.payload)
         arbiter = Arbiter(edges=self.interface.streams, bits=bits, functions=len(core.names))
         m.d.comb += [
@@ -197,7 +182,7 @@ class Accelerator(wiring.Component):
         ]
         return arbiter
 
-    def _share(self, m: Module, core: CoreComponent, lane: Lane) -> None:
+    def _share(self, m: Module, core: CorePorts, lane: Lane) -> None:
         """Add the rollouts, whose steps share a core with the tasks of its lane."""
         m.submodules.rollout = self.rollout = rollout = Rollout(
             interface=self.interface, slots=core.slots, latency=core.latency("step"), ii=core.ii
@@ -205,17 +190,17 @@ class Accelerator(wiring.Component):
         (edge,), names = self.edges, list(self.interface.codes)
         admission, task = edge.admission, edge.admission.i.p
         rooms = [admission.available[names.index(name)] for name in core.names]
-        starts, place = rollout.starts, core.names.index("step")
+        starts, step = rollout.starts, 1 << core.names.index("step")
         m.d.comb += [
             lane.offered.eq(edge.offers(core.names, rooms)),
             lane.phase_zero.eq(core.phase_zero & ~starts),
-            core.functions.eq(Mux(starts, 1 << place, lane.core_functions)),
+            core.functions.eq(Mux(starts, step, lane.core_functions)),
             core.payload.eq(Mux(starts, rollout.payload, lane.core_words)),
             core.options.eq(Mux(starts, 0, lane.core_options)),
             rollout.phase_zero.eq(core.phase_zero),
             rollout.others.eq(lane.waits),
-            rollout.result.eq(core.result_step),  # type: ignore[attr-defined]
-            rollout.overflow.eq(core.overflow_step),  # type: ignore[attr-defined]
+            rollout.result.eq(core.result_step),
+            rollout.overflow.eq(core.overflow_step),
             rollout.tag.eq(task.tag),
             rollout.malformed.eq(task.malformed),
             rollout.not_finite.eq(task.not_finite),
@@ -225,24 +210,23 @@ class Accelerator(wiring.Component):
         ]
         if self.interface.held:
             m.d.comb += rollout.loaded.eq(admission.odd)
-        if COST in rollout.shape.parts:
+        if self.interface.words(ROLLOUT).extensible:
             m.d.comb += rollout.extended.eq(task.options[EXTENDED])
 
     def _commands(self, m: Module) -> list[Any]:
         """Return the completions of rollouts and of rows."""
         rollout, admission, names = self.rollout, self.edges[0].admission, list(self.interface.codes)
-        found = []
+        commands = []
         for name in (ROLLOUT, *self.interface.row_commands):
-            own = self.interface.words(name)
-            depth = places(self.interface, own, rollout.latency if name == ROLLOUT else 0, 1)
-            completion = Completion(interface=self.interface, function=own, latency=0, depth=depth)
+            words = self.interface.words(name)
+            depth = places(self.interface, words, rollout.latency if name == ROLLOUT else 0, 1)
+            completion = Completion(interface=self.interface, function=words, latency=0, depth=depth)
             m.submodules[f"completion_{name}"] = completion
-            found.append(_Command(completion))
-        states, *rows = found
-        place = names.index(ROLLOUT)
+            commands.append(_Command(completion))
+        states, *rows = commands
         m.d.comb += [
             states.available.eq(1),
-            admission.accepts[place].eq(rollout.accepts_rollout),
+            admission.accepts[names.index(ROLLOUT)].eq(rollout.accepts_rollout),
             rollout.available.eq(states.completion.available),
             states.completion.admit.eq(rollout.reserves),
             states.completion.start.eq(rollout.answers),
@@ -253,9 +237,9 @@ class Accelerator(wiring.Component):
         ]
         for k, (name, command) in enumerate(zip(self.interface.row_commands, rows, strict=True)):
             self._answer_rows(m, names.index(name), command, rollout.refuses_row[k])
-        return found
+        return commands
 
-    def _answer_rows(self, m: Module, place: int, rows: _Command, refused: Any) -> None:
+    def _answer_rows(self, m: Module, command: int, rows: _Command, refused: Any) -> None:
         """Connect the completion of rows of a kind; the answer to a refused one says so."""
         admission, record = self.edges[0].admission, Signal(ADMITTED)
         for k in range(CHECKED):
@@ -265,7 +249,7 @@ class Accelerator(wiring.Component):
             record.eq(admission.record),
             record.malformed.eq(admission.record.malformed | refused),
             rows.available.eq(rows.completion.available),
-            admission.accepts[place].eq(self.rollout.accepts_row),
+            admission.accepts[command].eq(self.rollout.accepts_row),
             rows.completion.admit.eq(rows.admit),
             rows.completion.start.eq(rows.recorded),
             rows.completion.recorded.eq(rows.recorded),
@@ -282,21 +266,22 @@ class _Command:
         self.available, self.admit, self.recorded = Signal(), Signal(), Signal()
 
 
-def _check_functions(cores: Sequence[CoreComponent], interface: Interface) -> None:
+def _check_functions(cores: Sequence[CorePorts], interface: Interface) -> None:
     known = [function.name for function in interface.computed]
-    for name in (name for core in cores for name in core.names if name not in known):
+    built = [name for core in cores for name in core.names]
+    for name in (name for name in built if name not in known):
         raise ValueError(f"core: has function {name}; expected some of {', '.join(known)}")
-    for name in (name for name in known if not any(name in core.names for core in cores)):
+    for name in (name for name in known if name not in built):
         raise ValueError(f"function {name}: is in no core; expected it in at least one")
 
 
-def _check_core(core: CoreComponent, interface: Interface) -> None:
-    needed = [interface.slots_of(interface.words(name), extended=True) for name in core.names]
-    if len(core.slots) < max(needed, default=0) or len(core.slots) > len(interface.slots):
-        raise ValueError(f"core: has {len(core.slots)} slots; its functions need {max(needed, default=0)}")
-    for own, slot in zip(core.slots, interface.slots, strict=False):
-        if own > slot:
-            raise ValueError(f"core: a slot of {own} bits; the functions' slot has {slot}")
+def _check_core(core: CorePorts, interface: Interface) -> None:
+    needed = max((interface.slots_of(interface.words(name), extended=True) for name in core.names), default=0)
+    if not needed <= len(core.slots) <= len(interface.slots):
+        raise ValueError(f"core: has {len(core.slots)} slots; its functions need {needed}")
+    for width, widest in zip(core.slots, interface.slots, strict=False):
+        if width > widest:
+            raise ValueError(f"core: a slot of {width} bits; the functions' slot has {widest}")
     for name in core.names:
         bits, expected = core.result_bits(name), interface.words(name).result_bits
         if bits != expected:

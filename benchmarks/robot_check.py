@@ -60,7 +60,7 @@ TASKS = 16
 WIDTH = 32
 """Bits of the multipliers' operands: the widest, because no error budget is searched for."""
 
-DRAWS = Draws(ranging=512, held_out=256, chunk=256, group=16, probed=64, headroom=2.0)
+DRAWS = Draws(ranging=512, held_out=256, chunk=256, group=16, probed=256, headroom=2.0)
 
 ALGORITHMS = Algorithms(products="solves")
 """The algorithms for all robots, not the cheapest of each; solves exploit branches."""

@@ -69,6 +69,10 @@ sweep: $(READY) ## Check every robot of example-robot-data, stage by stage; writ
 calibrate: $(READY) ## Synthesise the designs to which estimates are fitted, where they have changed
 	$(BIN)/python -m benchmarks calibrate
 
+.PHONY: registers
+registers: $(READY) ## Describe the registers in C, Python, HTML, Markdown and IP-XACT: rbdhw/registers/registers.h and build/registers
+	$(BIN)/python -m rbdhw.registers.export build/registers
+
 .PHONY: bitstream
 bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for the ULX3S-85F
 	$(BIN)/rbdhw generate robots/toy.urdf -o build/bitstream/toy-id \

@@ -62,7 +62,18 @@ def test_make_alone_lists_the_targets() -> None:
     ).stdout
     names = [line.split()[1] for line in listing.splitlines()]
     checks = ["test", "verify", "lint", "docs"]
-    assert names == ["help", "demo", *checks, "bench", "sweep", "calibrate", "bitstream", "lock", "clean"]
+    assert names == [
+        "help",
+        "demo",
+        *checks,
+        "bench",
+        "sweep",
+        "calibrate",
+        "registers",
+        "bitstream",
+        "lock",
+        "clean",
+    ]
 
 
 def test_missing_python_is_named_in_one_line() -> None:

@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "scalar": "",
     "remarks": "errors",
     "runtime": "errors",
+    "registers": "",
     "options.build": "errors protocol verilog_names robot.mounting",
     "options": "errors runtime protocol verilog_names robot.mounting robot.model robot.drives",
     "options.arguments": "errors protocol domain.overrides options",
@@ -58,7 +59,7 @@ MAY_IMPORT = {
     ),
     "schedule": f"errors scalar graph target {FORMATS} fixed.step_program",
     "rtl": (
-        f"errors verilog_names runtime model.interface scalar arrays protocol target {FORMATS} "
+        f"errors verilog_names runtime registers.map model.interface scalar arrays protocol target {FORMATS} "
         f"fixed.single_precision {ROLLOUTS} fixed.normal fixed.fusion schedule.model {STEPS} "
         "estimate.fabric"
     ),
@@ -119,7 +120,13 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "cocotb": ("verilator",),
     "cocotb_tools": ("verilator",),
     "matplotlib": ("explore.plot",),
+    "peakrdl_cheader": ("registers.export",),
+    "peakrdl_html": ("registers.export",),
+    "peakrdl_ipxact": ("registers.export",),
+    "peakrdl_markdown": ("registers.export",),
+    "peakrdl_python": ("registers.export",),
     "pinocchio": ("golden.pinocchio",),
+    "systemrdl": ("registers.export",),
 }
 
 

@@ -1,0 +1,1 @@
+"""The registers of ``accelerator_axi``: their description, and what is made of it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,7 @@ from rbdhw.design.entries import ErrorEntry, Figures, FormatsEntry, Limit, Resul
 from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
+from rbdhw.fixed.figures import ResultErrors as PartErrors
 from rbdhw.golden.error_norm import NORM, parts_of
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.quantize.formats import Formats
@@ -32,15 +33,13 @@ def error_entries(
     """
     return {
         function: ErrorEntry(
-            **_figures_of(own.whole),
-            strata=_strata(own.strata),
+            **_entry(figures, [word for word in words[function] if not is_optional(word.name)]),
             norm=NORM,
-            limit=max(result.limit(options.budget) for result in own.results.values()),
-            floor=_floors(function, own),
-            **_step_and_units(word for word in words[function] if not is_optional(word.name)),
-            results=_results(robot, function, own, options, words[function]),
+            limit=max(result.limit(options.budget) for result in figures.results.values()),
+            floor=_floors(function, figures),
+            results=_results(robot, function, figures, options, words[function]),
         )
-        for function, own in errors.items()
+        for function, figures in errors.items()
     }
 
 
@@ -51,35 +50,32 @@ def _results(
     parts = {part.result: part for part in parts_of(robot, function)}
     return {
         result: ResultErrors(
-            **_figures_of(own.whole),
-            strata=_strata(own.strata),
-            limit=own.limit(options.budget),
-            floor=own.floor,
-            **_step_and_units(word for word in words if WordName.parse(word.name) in parts[result]),
+            **_entry(figures, [word for word in words if WordName.parse(word.name) in parts[result]]),
+            limit=figures.limit(options.budget),
+            floor=figures.floor,
         )
-        for result, own in errors.results.items()
+        for result, figures in errors.results.items()
     }
 
 
 def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:
     """Return the floor of the function's only result, or the floors of its results by name."""
-    floors = {f"{function}.{result}": own.floor for result, own in errors.results.items()}
+    floors = {f"{function}.{result}": part.floor for result, part in errors.results.items()}
     return floors if len(floors) > 1 else next(iter(floors.values()))
 
 
-def _strata(strata: Mapping[str, ErrorFigures]) -> dict[str, Figures]:
-    return {stratum: Figures(**_figures_of(figures)) for stratum, figures in strata.items()}
+def _entry(errors: FunctionErrors | PartErrors, words: Sequence[OutputWord]) -> dict[str, Any]:
+    """Return figures over all tasks and by stratum, and the words' coarsest step and units."""
+    units = (element.unit for word in words for element in (word, *(word.also or ())))
+    return {
+        **_figures(errors.whole),
+        "strata": {stratum: Figures(**_figures(figures)) for stratum, figures in errors.strata.items()},
+        "step": max((math.ldexp(1.0, -word.binary_point) for word in words), default=0.0),
+        "units": list(dict.fromkeys(units)),
+    }
 
 
-def _step_and_units(words: Iterable[OutputWord]) -> dict[str, Any]:
-    """Return the coarsest step of some words, and the units of all elements that they name."""
-    every = list(words)
-    units = (element.unit for word in every for element in (word, *(word.also or ())))
-    step = max((math.ldexp(1.0, -word.binary_point) for word in every), default=0.0)
-    return {"step": step, "units": list(dict.fromkeys(units))}
-
-
-def _figures_of(figures: ErrorFigures) -> dict[str, Any]:
+def _figures(figures: ErrorFigures) -> dict[str, Any]:
     """Return the fields of figures: errors are None if every task is flagged, or most of them are clipped."""
     known = figures.stated and math.isfinite(figures.max)
     return asdict(figures) | ({} if known else {"median": None, "max": None})
@@ -89,21 +85,20 @@ def formats_entry(formats: Formats, options: BuildOptions) -> FormatsEntry:
     """Return the manifest's ``formats``: the reason for the widths, and the widths that were tried."""
     tries = [
         Try(
-            widths=[list(ports) for ports in tried.widths],
-            supports=tried.bound if math.isfinite(tried.bound) else None,
+            widths=[list(ports) for ports in trial.widths],
+            supports=trial.bound if math.isfinite(trial.bound) else None,
             limited_by=Limit(
-                function=tried.worst.function, result=tried.worst.result, stratum=tried.worst.stratum
+                function=trial.worst.function, result=trial.worst.result, stratum=trial.worst.stratum
             ),
-            whole=tried.whole,
-            taken=tried is formats.taken,
+            whole=trial.whole,
+            taken=trial is formats.taken,
         )
-        for tried in formats.tries
+        for trial in formats.tries
     ]
     return FormatsEntry(why=_why(formats, options), tries=tries)
 
 
 def _why(formats: Formats, options: BuildOptions) -> str:
-    """Return the reason for the widths."""
     if options.budget is None:
         return f"--width {options.width}: the least errors that it allows, whatever they are"
     tried = len(formats.tries)
@@ -122,9 +117,9 @@ def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
     """
     if options.budget is not None:
         return
-    for function, own in formats.errors.items():
-        if own.bound == math.inf or _largest(own)[2] > DEFAULT_MAX_ERROR:
-            figures, budget = _figures(own)
+    for function, errors in formats.errors.items():
+        if errors.bound == math.inf or _largest(errors)[2] > DEFAULT_MAX_ERROR:
+            figures, budget = _told_figures(errors)
             yield (
                 f"width: {options.width} bits give {function} {figures}; the default budget is "
                 f"{budget}; limited by {formats.reasons[function]}; "
@@ -135,8 +130,8 @@ def accuracy_remarks(formats: Formats, options: BuildOptions) -> Iterator[str]:
 
 def clipped_remarks(formats: Formats) -> Iterator[str]:
     """Yield a remark on each kind of tasks whose errors are unknown, because most of them are clipped."""
-    for function, own in formats.errors.items():
-        for stratum, figures in own.strata.items():
+    for function, errors in formats.errors.items():
+        for stratum, figures in errors.strata.items():
             if not figures.stated:
                 yield (
                     f"domain: in {figures.clipped:,} of {figures.samples:,} {stratum} tasks of {function} "
@@ -145,24 +140,26 @@ def clipped_remarks(formats: Formats) -> Iterator[str]:
                 )
 
 
-def _figures(own: FunctionErrors) -> tuple[str, str]:
+def _told_figures(errors: FunctionErrors) -> tuple[str, str]:
     """Return a function's largest errors as text, and the default budget."""
-    if own.whole.flagged == own.whole.samples:
+    whole = errors.whole
+    if whole.flagged == whole.samples:
         return "no result without a flag", f"{DEFAULT_MAX_ERROR:g}"
-    result, stratum, error = _largest(own)
+    result, stratum, error = _largest(errors)
     largest, budget = told_apart(error, DEFAULT_MAX_ERROR, digits=2)
-    flagged = f", and flags {own.whole.flagged} of {own.whole.samples} tasks" if own.bound == math.inf else ""
-    text = f"errors of {own.whole.median:.2g} (median) to {largest} ({result} in {stratum} tasks){flagged}"
-    return text, budget
+    flagged = f", and flags {whole.flagged} of {whole.samples} tasks" if errors.bound == math.inf else ""
+    return (
+        f"errors of {whole.median:.2g} (median) to {largest} ({result} in {stratum} tasks){flagged}",
+        budget,
+    )
 
 
-def _largest(own: FunctionErrors) -> tuple[str, str, float]:
+def _largest(errors: FunctionErrors) -> tuple[str, str, float]:
     """Return the result and the stratum with the largest error, and that error."""
-    errors = {
-        (name, stratum): figures.max
-        for name, result in own.results.items()
-        for stratum, figures in result.strata.items()
+    stated = [
+        (result, stratum, figures.max)
+        for result, part in errors.results.items()
+        for stratum, figures in part.strata.items()
         if figures.stated
-    }
-    worst = max(errors, key=errors.__getitem__)
-    return *worst, errors[worst]
+    ]
+    return max(stated, key=lambda entry: entry[2])

@@ -19,6 +19,16 @@ from rbdhw.verilog_names import DEFAULT_NAME
 DIGEST = 16
 """The hexadecimal digits of the digest that are shown."""
 
+_DEFAULTS_OF_MOUNTING = {"time_step": None, "drives": NO_DRIVES, "parameters": NO_LINKS}
+_DEFAULTS = {
+    "horizon": None,
+    "rollout": (),
+    "parameters_by": BY_TASK,
+    "parameter_sets": 1,
+    "streams": 1,
+    "name": DEFAULT_NAME,
+}
+
 
 def heading(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...]:
     """Return the lines of the comment above the Verilog.
@@ -63,24 +73,13 @@ def digest(robot: Robot, domain: Domain, options: BuildOptions) -> str:
     """Return the first digits of the SHA-256 of everything that determines a design."""
     bounds = {array: rows.tolist() for array, rows in domain.bounds.items()}
     asked = asdict(options)
-    if options.mounting.time_step is None:
-        del asked["mounting"]["time_step"]  # as in designs from before there were steps in time
-    if options.mounting.drives == NO_DRIVES:
-        del asked["mounting"]["drives"]
-    if options.mounting.parameters == NO_LINKS:
-        del asked["mounting"]["parameters"]
-    if options.horizon is None:
-        del asked["horizon"]
-    if not options.rollout:
-        del asked["rollout"]
-    if options.parameters_by == BY_TASK:
-        del asked["parameters_by"]
-    if options.parameter_sets == 1:
-        del asked["parameter_sets"]
-    if options.streams == 1:
-        del asked["streams"]
-    if options.name == DEFAULT_NAME:
-        del asked["name"]
+    # Options that came later count only where they are used: other designs keep their digests.
+    for chosen, entries, defaults in (
+        (options.mounting, asked["mounting"], _DEFAULTS_OF_MOUNTING),
+        (options, asked, _DEFAULTS),
+    ):
+        for name in (name for name, default in defaults.items() if getattr(chosen, name) == default):
+            del entries[name]
     if domain.any_forces:
         asked["any_forces"] = True
     inputs = [robot_to_json(robot), bounds, list(domain.wraps), asked]

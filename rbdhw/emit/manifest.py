@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 from rbdhw.arrays import is_optional
 from rbdhw.design.entries import (
@@ -35,7 +35,6 @@ from rbdhw.estimate.calibration import calibration
 from rbdhw.estimate.model import shares
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
-from rbdhw.fixed.figures import FunctionErrors
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.build import MIXED, BuildOptions
@@ -94,33 +93,25 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
     Numbers of units are sums over all cores. The interval and the widths are the largest.
     """
     source, packets = plan.accelerator.robot, packet_entries(plan.interface, plan.accelerator.robot)
-    parts = [part_entry(part, options) for part in plan.parts]
+    parts = [_part_entry(part, options) for part in plan.parts]
     kinds = {part.core for part in parts}
-    widest = max(parts, key=lambda part: sum(part.width))
     results = {function: packets.results(function) for function in packets.outputs}
+    errors = {name: plan.part_of(name).plan.formats.errors[name] for name in plan.accelerator.functions}
     return Manifest(
         format=FORMAT,
         name=options.name,
         robot=robot_entry(source),
-        functions=function_entries(plan),
+        functions={name: _function_entry(plan, name, each) for name, each in traffic(plan.interface).items()},
         clock_mhz=plan.clock_mhz,
         target=plan.device.name,
         core=kinds.pop() if len(kinds) == 1 else MIXED,
         ii=max(part.ii for part in parts),
-        width=widest.width,
-        dsp_blocks=sum(part.copies * part.dsp_blocks for part in parts),
-        multipliers=sum(part.copies * part.multipliers for part in parts),
-        multiplier_slots=Slots(
-            used=sum(part.copies * part.multiplier_slots.used for part in parts),
-            offered=sum(part.copies * part.multiplier_slots.offered for part in parts),
-        ),
-        shift_add_products=sum(part.copies * part.shift_add_products for part in parts),
-        trigonometry_units=sum(part.copies * part.trigonometry_units for part in parts),
-        reciprocal_units=sum(part.copies * part.reciprocal_units for part in parts),
+        width=max(parts, key=lambda part: sum(part.width)).width,
+        **_units(parts),
         parts=parts,
         regions=[region for k, part in enumerate(plan.parts) for region in part.plan.core.regions(k)],
-        interval=interval_entry(plan, options),
-        error=error_entries(source, errors_of(plan), options, results),
+        interval=_interval_entry(plan, options),
+        error=error_entries(source, errors, options, results),
         budget=options.budget,
         versions={name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         seed=options.seed,
@@ -147,9 +138,15 @@ def root_entries(roots: Sequence[RootTrial]) -> list[Root]:
     return [Root(link=trial.link, depth=trial.depth, cost=trial.cost) for trial in roots]
 
 
-def function_entries(plan: AcceleratorPlan) -> dict[str, FunctionEntry]:
-    """Return the entries on each function: its operations and its timing."""
-    return {name: _function_entry(plan, name, packets) for name, packets in traffic(plan.interface).items()}
+def _units(parts: Sequence[PartEntry]) -> dict[str, Any]:
+    """Return the numbers of units of all cores."""
+    units = ("dsp_blocks", "multipliers", "shift_add_products", "trigonometry_units", "reciprocal_units")
+    counts = {name: sum(part.copies * getattr(part, name) for part in parts) for name in units}
+    slots = {
+        name: sum(part.copies * getattr(part.multiplier_slots, name) for part in parts)
+        for name in ("used", "offered")
+    }
+    return {**counts, "multiplier_slots": Slots(**slots)}
 
 
 def _function_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> FunctionEntry:
@@ -170,7 +167,7 @@ def _function_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> F
     )
 
 
-def part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:
+def _part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:
     """Return the entry on a core: its pace, its units, its formats, and the reasons for them."""
     plan = part.plan
     choice = plan.prepared.model.choice
@@ -186,7 +183,7 @@ def part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:
         **plan.core.sharing_entries(plan.prepared.robot, plan.sharing),
         cores=plan.choice.entry(part.asked),
         algorithms={step: getattr(choice.algorithms, step) for step in choice.costs},
-        tried=[AlgorithmTryEntry.model_validate(own) for own in choice.tried],
+        tried=[AlgorithmTryEntry.model_validate(trial) for trial in choice.tried],
     )
 
 
@@ -206,13 +203,7 @@ def estimate_entry(resources: Resources, device: Target, core: str) -> EstimateE
     return EstimateEntry(**resources.json(), shares=rounded, error=error)
 
 
-def errors_of(plan: AcceleratorPlan) -> dict[str, FunctionErrors]:
-    """Return the errors of each function, in the order of the functions."""
-    names = plan.accelerator.functions
-    return {name: plan.part_of(name).plan.formats.errors[name] for name in names}
-
-
-def interval_entry(plan: AcceleratorPlan, options: BuildOptions) -> IntervalEntry:
+def _interval_entry(plan: AcceleratorPlan, options: BuildOptions) -> IntervalEntry:
     """Return the initiation interval, the reason for it, and the interval that the link allows.
 
     With several cores, the interval is the longest.
@@ -245,12 +236,16 @@ def coordinates_entry(robot: Robot, inputs: Collection[str]) -> Coordinates:
 
     return Coordinates(
         q=[
-            CoordinateEntry(**own.json(), travels=travels(("q",), own.index))
-            for own in configuration_coordinates(robot)
+            CoordinateEntry(**coordinate.json(), travels=travels(("q",), coordinate.index))
+            for coordinate in configuration_coordinates(robot)
         ],
         v=[
-            VelocityEntry(**own.json(), effort=own.effort, travels=travels(("v", "a", "tau"), own.index))
-            for own in velocity_coordinates(robot)
+            VelocityEntry(
+                **coordinate.json(),
+                effort=coordinate.effort,
+                travels=travels(("v", "a", "tau"), coordinate.index),
+            )
+            for coordinate in velocity_coordinates(robot)
         ],
     )
 

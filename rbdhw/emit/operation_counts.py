@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
+from enum import Enum
 
 from rbdhw.design.entries import Multiplications, Operations
 from rbdhw.fixed.program import Kind, Program
 
-
-class _Product(StrEnum):
-    """The kind of a product: of two variables, with a constant, or with a power of two, which is a shift."""
-
-    VARIABLE = "variable"
-    CONSTANT = "constant"
-    SHIFT = "shift"
+_Product = Enum("_Product", "VARIABLE CONSTANT SHIFT")
+"""The kind of a product: of two variables, with a constant, or with a power of two, which is a shift."""
 
 
 def program_counts(program: Program, function: str) -> Operations:

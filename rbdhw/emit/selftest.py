@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, chain
 from string import Template
 
 import numpy as np
@@ -40,13 +40,13 @@ SEED = 0
 
 @dataclass
 class _Packets:
-    """The packets that are sent, with their places in the order, and the beats of the answers by key.
+    """The packets that are sent, with their positions in the order, and the beats of the answers by key.
 
     The key of an answer is its function's code. Rollouts may end in another order than they began, so the key
     of theirs is :data:`KEYS_OF_CODES` plus the rollout's number.
     """
 
-    places: list[Integers] = field(default_factory=list)
+    positions: list[Integers] = field(default_factory=list)
     sent: list[Bytes] = field(default_factory=list)
     answers: list[list[str]] = field(default_factory=lambda: [[] for _ in range(KEYS_OF_CODES + ROLLOUTS)])
 
@@ -67,51 +67,50 @@ def _add_rollouts(design: Design, packets: _Packets, horizon: int) -> None:
     """Add rollouts of a few steps, and the loads of their rows."""
     rng = np.random.default_rng([SEED, 1])
     stream = draw_stream(design, ROLLOUTS, min(ROWS, horizon), rng, loaded=False)
-    packets.places += stream.places
+    packets.positions += stream.places
     packets.sent += stream.packets
     for command, each in stream.rows.items():
         packets.answers[CODES[command]] = _lines(each)
-    for answered in [answered for each in stream.rollouts.values() for answered in each]:
-        numbers = header_field(unpack(answered, [])[0], "tag")
+    for answers in [answers for each in stream.rollouts.values() for answers in each]:
+        numbers = header_field(unpack(answers, [])[0], "tag")
         for number in np.unique(numbers).tolist():
-            packets.answers[KEYS_OF_CODES + number] = _lines([answered[numbers == number]])
+            packets.answers[KEYS_OF_CODES + number] = _lines([answers[numbers == number]])
 
 
 def _add_tasks(design: Design, packets: _Packets) -> None:
     """Add tasks of all functions in random order."""
-    rng, first = np.random.default_rng(SEED), sum(map(len, packets.places))
+    rng, first = np.random.default_rng(SEED), sum(map(len, packets.positions))
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)
     arrays = sample(design.robot, design.domain, len(functions), rng, design.fext)
     if design.interface.held:  # no parameters are loaded
         del arrays[PARAMETERS]
     for function in design.functions:
-        own = np.flatnonzero(functions == function)
-        later = np.arange(len(own)) % EXTENDED_EVERY == EXTENDED_EVERY - 1
+        numbers, extensible = np.flatnonzero(functions == function), FUNCTIONS[function].extensible
+        asks = (np.arange(TASKS) % EXTENDED_EVERY == EXTENDED_EVERY - 1) & extensible
         expected: dict[int, Bytes] = {}
-        for extended in (False, True)[: 1 + FUNCTIONS[function].extensible]:
-            chosen = (
-                np.flatnonzero(later == extended) if FUNCTIONS[function].extensible else np.arange(len(own))
-            )
-            tasks = {name: array[own[chosen]] for name, array in arrays.items()}
+        for extended in (False, True)[: 1 + extensible]:
+            chosen = np.flatnonzero(asks == extended)
+            tasks = {name: array[numbers[chosen]] for name, array in arrays.items()}
             if extended and FUNCTIONS[function].takes_inverse:
                 tasks |= golden.evaluate(design.robot, "minv", tasks)
             words = encode(design, function, tasks, extended)
             status, results = respond(design, function, words, extended)
-            packets.places.append(first + own[chosen])
-            packets.sent.append(requests(design, function, own[chosen], words, extended))
-            answer = responses(design, function, own[chosen], status, results, extended)
+            packets.positions.append(first + numbers[chosen])
+            packets.sent.append(requests(design, function, numbers[chosen], words, extended))
+            answer = responses(design, function, numbers[chosen], status, results, extended)
             expected |= dict(zip(chosen.tolist(), answer, strict=True))
         packets.answers[CODES[function]] = _lines([expected[k][np.newaxis] for k in sorted(expected)])
 
 
 def _text(design: Design, packets: _Packets) -> str:
     """Return the bench that sends packets and expects their answers."""
-    order = merge(dict(enumerate(packets.places)), dict(enumerate(packets.sent)))
-    asked, answers = list(_beats(order.data, order.last)), packets.answers
-    lines = [f"first[{key}] = {place};" for key, place in enumerate(_firsts(answers))]
-    lines += [f"request[{k}] = {beat};" for k, beat in enumerate(asked)]
-    lines += [f"response[{k}] = {beat};" for k, beat in enumerate(beat for own in answers for beat in own)]
+    order = merge(dict(enumerate(packets.positions)), dict(enumerate(packets.sent)))
+    sent, answers = list(_beats(order.data, order.last)), list(chain(*packets.answers))
+    firsts = accumulate(map(len, packets.answers), initial=0)
+    lines = [f"first[{key}] = {first};" for key, first in enumerate(firsts)]
+    lines += [f"request[{k}] = {beat};" for k, beat in enumerate(sent)]
+    lines += [f"response[{k}] = {beat};" for k, beat in enumerate(answers)]
     bench = files("rbdhw").joinpath("emit", "selftest.v.template").read_text(encoding="utf-8")
     rolled = design.interface.rollout is not None
     functions = ", ".join([*design.functions, *([ROLLOUT] if rolled else [])])
@@ -130,8 +129,8 @@ def _text(design: Design, packets: _Packets) -> str:
         tasks=TASKS * len(design.functions) + (ROLLOUTS if rolled else 0),
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),
-        requests=len(asked),
-        responses=sum(map(len, answers)),
+        requests=len(sent),
+        responses=len(answers),
         beats="\n".join(f"    {line}" for line in lines),
     )
 
@@ -147,18 +146,10 @@ def _connections(ports: Sequence[tuple[str, str]]) -> str:
     return ",\n".join(f"    {line}" for line in lines)
 
 
-def _firsts(answers: list[list[str]]) -> list[int]:
-    """Return the index of each key's first response beat, and of the end."""
-    return list(accumulate(map(len, answers), initial=0))
-
-
 def _lines(packets: Sequence[Bytes]) -> list[str]:
     """Return the beats of packets (N, beats, bytes per beat), of any lengths."""
-    lines = []
-    for each in (packet for some in packets for packet in some):
-        last = np.arange(len(each)) == len(each) - 1
-        lines += list(_beats(each, last))
-    return lines
+    each = chain.from_iterable(packets)
+    return [line for beats in each for line in _beats(beats, np.arange(len(beats)) == len(beats) - 1)]
 
 
 def _beats(data: Bytes, last: NDArray[np.bool_]) -> Iterator[str]:

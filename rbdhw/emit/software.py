@@ -15,7 +15,6 @@ from rbdhw.emit.manifest import (
 )
 from rbdhw.frontend.build_graph import Model
 from rbdhw.robot.reroot import RootTrial
-from rbdhw.software.arrays import Array
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
 from rbdhw.software.folder import Software
@@ -44,15 +43,13 @@ def emit_software(
 
 def _function_entry(model: Model, source: Source) -> SoftwareFunction:
     """Return the entry on a function: its operations and its arrays."""
-    inputs, outputs = float_arrays(
-        model.source, source.function, bool(model.fext), source.extended is not None
+    inputs, outputs = (
+        [
+            ArrayEntry(name=array.name, shape=list(array.shape), unit=array.meaning, optional=array.optional)
+            for array in arrays
+        ]
+        for arrays in float_arrays(
+            model.source, source.function, bool(model.fext), source.extended is not None
+        )
     )
-    return SoftwareFunction(
-        **dict(operation_counts(source.graph)),
-        inputs=[_array_entry(array) for array in inputs],
-        outputs=[_array_entry(array) for array in outputs],
-    )
-
-
-def _array_entry(array: Array) -> ArrayEntry:
-    return ArrayEntry(name=array.name, shape=list(array.shape), unit=array.meaning, optional=array.optional)
+    return SoftwareFunction(**dict(operation_counts(source.graph)), inputs=inputs, outputs=outputs)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design, read, write
-from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode, merge, requests
+from rbdhw.model.traffic import packet_bytes
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS

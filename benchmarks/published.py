@@ -22,9 +22,9 @@ from benchmarks.pinocchio_cpp import measure
 from benchmarks.rows import Row, Rows
 from benchmarks.synthesis import Subject, known_counts
 from rbdhw.design.folder import write
-from rbdhw.design.traffic import traffic
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
+from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design
 from rbdhw.robot.urdf import load_urdf

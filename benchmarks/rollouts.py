@@ -10,11 +10,11 @@ import numpy as np
 
 from benchmarks.rows import Row, Rows
 from rbdhw.design.folder import Design, read, write
-from rbdhw.design.traffic import packet_bytes
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode, merge, requests
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.packets import rollout_requests, row_requests
+from rbdhw.model.traffic import packet_bytes
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import COST, GAINS, ROLLOUT

@@ -97,7 +97,7 @@ MAY_IMPORT = {
     "explore": (
         "errors remarks progress runtime options target arrays protocol robot graph passes "
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "
-        "cores design quantize"
+        "cores design.entries quantize"
     ),
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from amaranth.build.run import BuildPlan
 
 from rbdhw.boards.nextpnr import Attempt
 from rbdhw.boards.shell import BoardTop
 from rbdhw.design.digests import top_module
+from rbdhw.errors import InputError, told_apart
 from rbdhw.estimate.resources import Resources
 
 TOP = "top"
@@ -21,39 +22,53 @@ TOP = "top"
 
 @dataclass(frozen=True)
 class Implementation:
-    """The result of implementing a design on a device.
-
-    Parameters
-    ----------
-    tool : str
-        The tools that counted its resources, or placed and routed it.
-    clock_mhz : float
-        The clock to reach; on a board, the clock that the board generates.
-    fastest_mhz : float or None
-        The clock that the slowest path permits; None if the design was not placed.
-    resources : Resources or None
-        The resources, including those around the accelerator; None if the design was not synthesised.
-    bitstream : Path or None
-        The bitstream file.
-    missed : str or None
-        The message about a missed clock, with the margin and the path; None if the clock is reached.
-    versions : Mapping
-        The versions of the programs that ran.
-    tries : tuple
-        The placements in order; empty without seeded placement.
-    seed : int or None
-        The seed of the kept placement.
-    """
+    """The result of implementing a design on a device."""
 
     tool: str
+    """The tools that counted its resources, or placed and routed it."""
     clock_mhz: float
+    """The clock to reach; on a board, the clock that the board generates."""
     fastest_mhz: float | None = None
+    """The clock that the slowest path permits; None if the design was not placed."""
     resources: Resources | None = None
+    """The resources, including those around the accelerator; None if the design was not synthesised."""
     bitstream: Path | None = None
+    """The bitstream file."""
     missed: str | None = None
+    """The message about a missed clock, with the margin and the path; None if the clock is reached."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    """The versions of the programs that ran."""
     tries: tuple[Attempt, ...] = ()
+    """The placements in order; empty without seeded placement."""
     seed: int | None = None
+    """The seed of the kept placement."""
+
+
+class ClockSetting(Protocol):
+    """Settings of a clock generator."""
+
+    @property
+    def clock_mhz(self) -> float:
+        """The output clock."""
+
+
+Setting = TypeVar("Setting", bound=ClockSetting)
+
+
+def fastest_below(clock_mhz: float, settings: Sequence[Setting], generator: str) -> Setting:
+    """Return the setting of the fastest clock that does not exceed ``clock_mhz``, the first of equal ones.
+
+    Raises
+    ------
+    InputError
+        The ``generator``, such as the PLL of a board, cannot generate a clock this slow.
+    """
+    below = [setting for setting in settings if setting.clock_mhz <= clock_mhz * (1 + 1e-9)]
+    if not below:
+        asked, least = told_apart(clock_mhz, min(setting.clock_mhz for setting in settings))
+        reason = f"{asked} MHz is too slow for {generator}"
+        raise InputError("clock", reason, f"at least {least} MHz")
+    return max(below, key=lambda setting: round(setting.clock_mhz, 9))
 
 
 def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:

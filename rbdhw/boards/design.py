@@ -16,36 +16,22 @@ from rbdhw.target import Target
 
 @dataclass(frozen=True)
 class DesignFiles:
-    """A design folder, written by ``rbdhw generate``.
-
-    Parameters
-    ----------
-    manifest, verilog : Path
-        Its files.
-    name : str
-        Its top module.
-    target : str
-        The name of the device that it was generated for.
-    clock_mhz : float
-        The clock that it was scheduled for.
-    data_width : int
-        Bits of TDATA.
-    pairs : int
-        The pairs of streams.
-    dsp_blocks : int
-        The DSP blocks of its multipliers.
-    sharing : Sharing
-        How tasks share the multipliers.
-    """
+    """A design folder, written by ``rbdhw generate``."""
 
     manifest: Path
     verilog: Path
     name: str
+    """Its top module."""
     target: str
+    """The name of the device that it was generated for."""
     clock_mhz: float
+    """The clock that it was scheduled for."""
     data_width: int
+    """Bits of TDATA."""
     pairs: int
+    """The pairs of streams."""
     dsp_blocks: int
+    """The DSP blocks of its multipliers."""
     sharing: Sharing
 
     def check_target(self, needed: str, by: str) -> None:
@@ -68,13 +54,9 @@ class DesignFiles:
             raise InputError(where, f"{self.pairs} pairs of streams", f"one pair for {by}", remedy)
 
     def check_fit(self, counts: Resources, device: Target) -> None:
-        """Check that the design fits a device; a count of 0 always fits.
+        """Raise InputError, with the options of a design that fits, unless the design fits a device.
 
-        Raises
-        ------
-        InputError
-            If it does not fit. The message lists each exceeded resource and the options of a design that
-            fits.
+        A count of 0 always fits.
         """
         short = shortages(counts, device)
         if not short:
@@ -88,25 +70,17 @@ class DesignFiles:
 
 
 def read_design(directory: Path) -> DesignFiles:
-    """Return the design in a folder.
-
-    Raises
-    ------
-    InputError
-        For a folder without a manifest or Verilog, an invalid manifest, or a modified file.
-    """
-    path, verilog = directory / MANIFEST, directory / VERILOG
+    """Return the design in a folder; InputError if the folder is not as it was written."""
     manifest = read_manifest(directory)
+    products = manifest.multiplier_slots.used + manifest.shift_add_products
     return DesignFiles(
-        manifest=path,
-        verilog=verilog,
+        manifest=directory / MANIFEST,
+        verilog=directory / VERILOG,
         name=manifest.name,
         target=manifest.target,
         clock_mhz=manifest.clock_mhz,
         data_width=manifest.stream.tdata_width,
         pairs=manifest.stream.pairs,
         dsp_blocks=manifest.dsp_blocks,
-        sharing=Sharing(
-            manifest.ii, manifest.multiplier_slots.used + manifest.shift_add_products, manifest.multipliers
-        ),
+        sharing=Sharing(manifest.ii, products, manifest.multipliers),
     )

@@ -43,22 +43,14 @@ _FRAMES = frozenset({"shell", "accelerator", "core"})
 
 @dataclass(frozen=True)
 class Report:
-    """The report of nextpnr on a routed design with one clock.
-
-    Parameters
-    ----------
-    achieved_mhz, asked_mhz : float
-        The clock that the slowest path permits, and the requested clock.
-    resources : Resources
-        The resources.
-    start, end : str
-        The regions, or other modules, at the two ends of the slowest path.
-    """
+    """The report of nextpnr on a routed design with one clock."""
 
     achieved_mhz: float
+    """The clock that the slowest path permits."""
     asked_mhz: float
     resources: Resources
     start: str
+    """The region, or other module, at the beginning of the slowest path."""
     end: str
 
     @property
@@ -77,20 +69,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Placed:
-    """The best of several placements of one design.
-
-    Parameters
-    ----------
-    tries : tuple
-        All placements in order.
-    seed : int
-        The seed of the best placement.
-    report : Report
-        The report of the best placement.
-    """
+    """The best of several placements of one design."""
 
     tries: tuple[Attempt, ...]
+    """All placements in order."""
     seed: int
+    """Of the best placement, as is the report."""
     report: Report
 
     def explain_miss(self, where: str, path: Path) -> str | None:
@@ -126,14 +110,8 @@ def best_placement(
 ) -> Placed:
     """Place a design with one seed after the other until one reaches the clock; keep the best placement.
 
-    Parameters
-    ----------
-    seeds : Sequence
-        At least one seed.
-    place : Callable
-        Places with a seed, writes the files ``results``, and returns the report.
-    results : Sequence
-        At the end these files are those of the best placement.
+    ``run`` places with a seed, writes the files ``results`` and returns the report. At the end these files
+    are those of the best placement.
     """
     tries: list[Attempt] = []
     best: tuple[int, Report] | None = None

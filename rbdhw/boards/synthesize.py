@@ -84,7 +84,7 @@ def synthesize(
         clock_mhz_achieved, bitstream, versions, tries, seed}``, for JSON; unknown or missing entries are
         None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of the kept
         one. The resources of a placed design include those around the accelerator: the serial shell on a
-        board, otherwise :class:`~rbdhw.boards.folding.FoldedAccelerator`.
+        board, otherwise :class:`~rbdhw.boards.place.FoldedAccelerator`.
 
     Raises
     ------

@@ -14,11 +14,10 @@ from amaranth.lib.cdc import ResetSynchronizer
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
 from rbdhw.boards import nextpnr, yosys
-from rbdhw.boards.build import TOP, Implementation, commands, prepare
+from rbdhw.boards.build import TOP, Implementation, commands, fastest_below, prepare
 from rbdhw.boards.nextpnr import NEXTPNR, SEED, Report, best_placement, read_report
 from rbdhw.boards.tools import find_tool, last_line, run_tool, tool_version
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.errors import InputError, told_apart
 from rbdhw.progress import Progress, silent, within
 
 OSCILLATOR_MHZ = 25.0
@@ -42,21 +41,14 @@ MAX_DIVIDER = 128
 
 @dataclass(frozen=True)
 class Pll:
-    """Dividers of the ECP5 PLL.
-
-    Parameters
-    ----------
-    reference : int
-        The phase detector runs at the oscillator's rate divided by this.
-    feedback : int
-        The VCO runs at the phase detector's rate times this, through the output that feeds back.
-    output : int
-        The clock is the VCO's rate divided by this.
-    """
+    """Dividers of the ECP5 PLL."""
 
     reference: int
+    """The phase detector runs at the oscillator's rate divided by this."""
     feedback: int
+    """The VCO runs at the phase detector's rate times this, through the output that feeds back."""
     output: int
+    """The clock is the VCO's rate divided by this."""
 
     @property
     def clock_mhz(self) -> float:
@@ -65,30 +57,18 @@ class Pll:
 
 
 def pll_for(clock_mhz: float) -> Pll:
-    """Return the dividers of the fastest clock that does not exceed ``clock_mhz``.
-
-    Raises
-    ------
-    InputError
-        If the PLL cannot generate a clock this slow.
-    """
-    references = range(1, math.floor(OSCILLATOR_MHZ / PHASE_DETECTOR_MHZ) + 1)
+    """Return the dividers of the fastest clock that does not exceed ``clock_mhz``."""
     dividers = range(1, MAX_DIVIDER + 1)
+    # Among equal clocks, the first is taken: the fastest phase detector gives the least jitter.
     settings = [
         Pll(reference, feedback, output)
-        for reference in references
+        for reference in range(1, math.floor(OSCILLATOR_MHZ / PHASE_DETECTOR_MHZ) + 1)
         for feedback in dividers
         if VCO_MHZ[0] <= OSCILLATOR_MHZ / reference * feedback <= VCO_MHZ[1]
         for output in dividers
     ]
-    below = [pll for pll in settings if pll.clock_mhz <= min(clock_mhz, FASTEST_MHZ) * (1 + 1e-9)]
-    if not below:
-        slowest = min(pll.clock_mhz for pll in settings)
-        asked, least = told_apart(clock_mhz, slowest)
-        reason = f"{asked} MHz is too slow for the PLL of the ULX3S"
-        raise InputError("clock", reason, f"at least {least} MHz")
-    # Among equal clocks, the fastest phase detector gives the least jitter.
-    return min(below, key=lambda pll: (-round(pll.clock_mhz, 9), pll.reference, pll.feedback))
+    within_limit = [pll for pll in settings if pll.clock_mhz <= FASTEST_MHZ * (1 + 1e-9)]
+    return fastest_below(clock_mhz, within_limit, "the PLL of the ULX3S")
 
 
 class Clocking(Elaboratable):

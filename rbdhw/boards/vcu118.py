@@ -21,10 +21,9 @@ from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.vendor import XilinxPlatform
 from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResources, UARTResource
 
-from rbdhw.boards.build import TOP, Implementation, commands, prepare
+from rbdhw.boards.build import TOP, Implementation, commands, fastest_below, prepare
 from rbdhw.boards.tools import ToolError, run_tool
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.errors import InputError, told_apart
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
 
@@ -52,6 +51,9 @@ set_property BITSTREAM.GENERAL.COMPRESS true [current_design]
 """
 
 
+DDR_CLOCK = Attrs(IOSTANDARD="DIFF_SSTL12")
+
+
 class VCU118Platform(XilinxPlatform):
     """The VCU118: clocks, reset, LEDs, buttons, switches, and the USB serial port."""
 
@@ -61,47 +63,17 @@ class VCU118Platform(XilinxPlatform):
     default_clk = "clk125"
     default_rst = "cpu_reset"
     resources = (
-        Resource(
-            "clk125",
-            0,
-            DiffPairs("AY24", "AY23", dir="i"),
-            Clock(125e6),
-            Attrs(IOSTANDARD="LVDS"),
-        ),
-        Resource(
-            "clk300",
-            0,
-            DiffPairs("G31", "F31", dir="i"),
-            Clock(300e6),
-            Attrs(IOSTANDARD="DIFF_SSTL12"),
-        ),
-        Resource(
-            "clk250",
-            0,
-            DiffPairs("E12", "D12", dir="i"),
-            Clock(250e6),
-            Attrs(IOSTANDARD="DIFF_SSTL12"),
-        ),
-        Resource(
-            "clk250",
-            1,
-            DiffPairs("AW26", "AW27", dir="i"),
-            Clock(250e6),
-            Attrs(IOSTANDARD="DIFF_SSTL12"),
-        ),
+        Resource("clk125", 0, DiffPairs("AY24", "AY23", dir="i"), Clock(125e6), Attrs(IOSTANDARD="LVDS")),
+        Resource("clk300", 0, DiffPairs("G31", "F31", dir="i"), Clock(300e6), DDR_CLOCK),
+        Resource("clk250", 0, DiffPairs("E12", "D12", dir="i"), Clock(250e6), DDR_CLOCK),
+        Resource("clk250", 1, DiffPairs("AW26", "AW27", dir="i"), Clock(250e6), DDR_CLOCK),
         Resource("cpu_reset", 0, Pins("L19", dir="i"), Attrs(IOSTANDARD="LVCMOS12")),
         *LEDResources(pins="AT32 AV34 AY30 BB32 BF32 AU37 AV36 BA37", attrs=Attrs(IOSTANDARD="LVCMOS12")),
         # Centre, north, east, south, west.
         *ButtonResources(pins="BD23 BB24 BE23 BE22 BF22", attrs=Attrs(IOSTANDARD="LVCMOS18")),
         *SwitchResources(pins="B17 G16 J16 D21", attrs=Attrs(IOSTANDARD="LVCMOS12")),
         UARTResource(
-            0,
-            rx="AW25",
-            tx="BB21",
-            rts="BB22",
-            cts="AY25",
-            role="dte",
-            attrs=Attrs(IOSTANDARD="LVCMOS18"),
+            0, rx="AW25", tx="BB21", rts="BB22", cts="AY25", role="dte", attrs=Attrs(IOSTANDARD="LVCMOS18")
         ),
     )
     connectors = ()
@@ -126,27 +98,16 @@ class Mmcm:
 
 
 def mmcm_for(clock_mhz: float) -> Mmcm:
-    """Return the settings of the fastest clock that does not exceed ``clock_mhz``.
-
-    Raises
-    ------
-    InputError
-        If the MMCM cannot generate a clock this slow.
-    """
+    """Return the settings of the fastest clock that does not exceed ``clock_mhz``."""
     eighths = [
         multiplier / 8
         for multiplier in range(16, 8 * MAX_DIVIDER + 1)
         if VCO_MHZ[0] <= OSCILLATOR_MHZ * multiplier / 8 <= VCO_MHZ[1]
     ]
     settings = [Mmcm(multiplier, divider) for multiplier in eighths for divider in range(1, MAX_DIVIDER + 1)]
-    below = [mmcm for mmcm in settings if mmcm.clock_mhz <= clock_mhz * (1 + 1e-9)]
-    if not below:
-        slowest = min(mmcm.clock_mhz for mmcm in settings)
-        asked, least = told_apart(clock_mhz, slowest)
-        reason = f"{asked} MHz is too slow for the MMCM of the VCU118"
-        raise InputError("clock", reason, f"at least {least} MHz")
     # Among equal clocks, a whole multiplier and a fast VCO give the least jitter.
-    return min(below, key=lambda mmcm: (-round(mmcm.clock_mhz, 9), mmcm.multiplier % 1 > 0, -mmcm.multiplier))
+    settings.sort(key=lambda mmcm: (mmcm.multiplier % 1 > 0, -mmcm.multiplier))
+    return fastest_below(clock_mhz, settings, "the MMCM of the VCU118")
 
 
 class Clocking(Elaboratable):
@@ -181,27 +142,21 @@ class Clocking(Elaboratable):
         return m
 
 
-def build_plan(verilog: Path, mmcm: Mmcm) -> BuildPlan:
-    """Return Vivado's plan for the accelerator in the file ``verilog``, with the serial shell.
-
-    Raises InputError if the clock is too slow for the serial line.
-    """
-    divisor = bit_cycles(mmcm.clock_mhz * 1e6)
-    return prepare(VCU118Platform(), verilog, clock=Clocking(mmcm), divisor=divisor)
-
-
 def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR_MHZ) -> BuildPlan:
-    """Write the plan to the folder ``work``: ``top.tcl``, ``top.xdc``, the sources, and all in vivado.zip.
+    """Write Vivado's plan for the accelerator in the file ``verilog``, with the serial shell, to a folder.
 
-    Where Vivado is installed, ``sh build_top.sh`` builds the bitstream, in this folder or in the unpacked
-    archive. The same accelerator gives the same archive.
+    ``work`` gets ``top.tcl``, ``top.xdc``, the sources, and all of them in vivado.zip. Where Vivado is
+    installed, ``sh build_top.sh`` builds the bitstream, in this folder or in the unpacked archive. The same
+    accelerator gives the same archive.
 
     Raises
     ------
     InputError
         For a clock too slow for the MMCM or the serial line.
     """
-    plan = build_plan(verilog, mmcm_for(clock_mhz))
+    mmcm = mmcm_for(clock_mhz)
+    divisor = bit_cycles(mmcm.clock_mhz * 1e6)
+    plan = prepare(VCU118Platform(), verilog, clock=Clocking(mmcm), divisor=divisor)
     plan.extract(work)
     plan.archive(work / ARCHIVE)
     return plan

@@ -17,28 +17,19 @@ from rbdhw.progress import Progress, silent, within
 
 @dataclass(frozen=True)
 class Family:
-    """The synthesis of one device family in Yosys, and the resources of each cell of its library.
-
-    Parameters
-    ----------
-    script : str
-        The synthesis command, which accepts ``-top`` and ``-run``.
-    behind_memories : str
-        The label of that command after the mapping of memories.
-    luts : Mapping
-        Look-up tables of one cell, by cell type.
-    flip_flops, dsp_blocks : frozenset
-        The cell types that are flip-flops or DSP blocks.
-    block_rams : Mapping
-        Block RAMs of one cell, by cell type.
-    """
+    """The synthesis of one device family in Yosys, and the resources of each cell of its library."""
 
     script: str
+    """The synthesis command, which accepts ``-top`` and ``-run``."""
     behind_memories: str
+    """The label of that command after the mapping of memories."""
     luts: Mapping[str, int]
+    """Look-up tables of one cell, by cell type."""
     flip_flops: frozenset[str]
+    """The cell types that are flip-flops."""
     dsp_blocks: frozenset[str]
     block_rams: Mapping[str, float]
+    """Block RAMs of one cell, by cell type."""
 
 
 # Sources: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory). A distributed RAM of ECP5 takes
@@ -48,23 +39,10 @@ ULTRASCALE_PLUS = Family(
     behind_memories="fine",
     luts={
         **{f"LUT{inputs}": 1 for inputs in range(1, 7)},
-        "INV": 1,
-        "SRL16E": 1,
-        "SRLC16E": 1,
-        "SRLC32E": 1,
-        "RAM32X1S": 1,
-        "RAM64X1S": 1,
-        "RAM128X1S": 2,
-        "RAM256X1S": 4,
-        "RAM512X1S": 8,
-        "RAM32X1D": 2,
-        "RAM64X1D": 2,
-        "RAM128X1D": 4,
-        "RAM256X1D": 8,
-        "RAM32M": 4,
-        "RAM64M": 4,
-        "RAM32M16": 8,
-        "RAM64M8": 8,
+        **dict.fromkeys(("INV", "SRL16E", "SRLC16E", "SRLC32E", "RAM32X1S", "RAM64X1S"), 1),
+        **dict.fromkeys(("RAM128X1S", "RAM32X1D", "RAM64X1D"), 2),
+        **dict.fromkeys(("RAM256X1S", "RAM128X1D", "RAM32M", "RAM64M"), 4),
+        **dict.fromkeys(("RAM512X1S", "RAM256X1D", "RAM32M16", "RAM64M8"), 8),
     },
     flip_flops=frozenset({"FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE"}),
     dsp_blocks=frozenset({"DSP48E2"}),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rbdhw.domain.overrides import Overrides
-from rbdhw.options.arguments import given_options
+from rbdhw.options.arguments import checked_build
 from rbdhw.options.build import BuildOptions
 from rbdhw.options.option import HARDWARE
 from rbdhw.options.table import OPTIONS
@@ -40,25 +40,16 @@ PARAMETERS = [
 
 @dataclass(frozen=True)
 class BuildArguments:
-    """The build options as parsed from the command line.
-
-    Parameters
-    ----------
-    values
-        The values of all options by their names in Python.
-    named
-        The names of the options that appear on the command line.
-    """
+    """The build options as parsed from the command line."""
 
     values: Mapping[str, Any]
+    """The values of all options by their names in Python."""
     named: frozenset[str]
+    """The names of the options that appear on the command line."""
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
-        """Return :func:`~rbdhw.options.arguments.given_options`, with the values ``instead`` replaced."""
-        values = {**self.values, **instead}
-        known = [option for option in OPTIONS if option.key in values]
-        named = [option.name for option in known if option.key in self.named]
-        return given_options({option.name: values[option.key] for option in known}, named)
+        """Return :func:`~rbdhw.options.arguments.checked_build`, with the values ``instead`` replaced."""
+        return checked_build({**self.values, **instead}, self.named)
 
 
 def takes_build_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -32,6 +32,7 @@ AFRESH = "run `rbdhw generate` with another folder"
 """The remedy for a folder that was changed: what was changed is not replaced."""
 
 _FOLDER = "a folder that `rbdhw generate` wrote"
+_WRITTEN = "what generate wrote"
 
 
 def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, A
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     # The digest must be that of the manifest as it is read again, with strings for all keys.
     described: dict[str, Any] = json.loads(json.dumps({**manifest, KEY: digests}, allow_nan=False))
-    described[KEY][MANIFEST] = _own(described)
+    described[KEY][MANIFEST] = _manifest_digest(described)
     return described
 
 
@@ -49,7 +50,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If a file is missing or was changed after the design was written. The message names the file.
+        A file, which the message names, is missing or was changed after the design was written.
     """
     path = directory / MANIFEST
     manifest = json_object(path)
@@ -69,25 +70,13 @@ def top_module(directory: Path) -> str:
 
 
 def digest_of(directory: Path) -> str:
-    """Return the digest of the design in a folder: that of its manifest, which has those of all files.
-
-    Raises
-    ------
-    InputError
-        There is no manifest, or it was changed.
-    """
+    """Return the digest of the design in a folder: that of its manifest, which has those of all files."""
     path = directory / MANIFEST
     return _unseal(json_object(path), path)[MANIFEST]
 
 
 def check_digest(directory: Path, digest: str) -> None:
-    """Check that a folder still has the design with this digest, whole.
-
-    Raises
-    ------
-    InputError
-        It has another one, or a file is missing or was changed.
-    """
+    """Refuse a folder that no longer has the design with this digest, whole."""
     if digest_of(directory) != digest:
         reason = "was generated anew since it was loaded"
         raise InputError(str(directory), reason, "the same design", "load it again")
@@ -106,13 +95,7 @@ def recorded_digests(directory: Path) -> dict[str, str]:
 
 
 def is_unchanged(path: Path, digest: str) -> bool:
-    """Return whether the content of a file of a design has a digest.
-
-    Raises
-    ------
-    InputError
-        As :func:`content`.
-    """
+    """Return whether the content of a file of a design has a digest."""
     return hashlib.sha256(content(path)).hexdigest() == digest
 
 
@@ -137,7 +120,7 @@ def _unseal(manifest: dict[str, Any], path: Path) -> dict[str, str]:
         raise _changed(path, "has no digests of the design's files")
     others = {name: digest for name, digest in digests.items() if name != MANIFEST}
     try:
-        intact = digests.get(MANIFEST) == _own({**manifest, KEY: others})
+        intact = digests.get(MANIFEST) == _manifest_digest({**manifest, KEY: others})
     except RecursionError:  # writing takes more of the stack than reading
         intact = False
     if not intact:
@@ -155,13 +138,7 @@ def _changed(path: Path, reason: str) -> InputError:
 
 
 def content(path: Path) -> bytes:
-    """Return the content of a file of a design.
-
-    Raises
-    ------
-    InputError
-        If it is missing, is not a regular file, or cannot be read.
-    """
+    """Return the content of a file of a design; InputError if it is missing, or cannot be read."""
     try:
         if not path.exists():
             raise InputError(str(path), "no such file", _FOLDER)
@@ -173,25 +150,19 @@ def content(path: Path) -> bytes:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file of a design.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or does not contain a JSON object.
-    """
+    """Return the JSON object in a file of a design; InputError if the file cannot be read or has none."""
     try:
         text = content(path).decode("utf-8")
         data = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise InputError(str(path), f"damaged, not JSON ({reason})", "what generate wrote", AFRESH) from None
+        raise InputError(str(path), f"damaged, not JSON ({reason})", _WRITTEN, AFRESH) from None
     if not isinstance(data, dict):
-        raise InputError(str(path), "damaged, no JSON object", "what generate wrote", AFRESH)
+        raise InputError(str(path), "damaged, no JSON object", _WRITTEN, AFRESH)
     return data
 
 
-def _own(manifest: Mapping[str, Any]) -> str:
+def _manifest_digest(manifest: Mapping[str, Any]) -> str:
     """Return the digest of a manifest that contains the digests of all other files."""
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

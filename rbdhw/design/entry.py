@@ -26,19 +26,19 @@ class Closed(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
-def parse_entry(kind: type[Entry], data: object, *place: str) -> Entry:
-    """Return a part of a manifest as an object; ``place`` has the keys that lead to it.
+def parse_entry(kind: type[Entry], data: object, *path: str) -> Entry:
+    """Return a part of a manifest as an object; ``path`` has the keys that lead to it.
 
     Raises
     ------
     InputError
-        If a key is missing, unknown, or of another type. The message names the key.
+        A key, which the message names, is missing, unknown, or of another type.
     """
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, (*place, *first["loc"])))
+        where = ".".join(map(str, (*path, *first["loc"])))
         raise InputError(where, first["msg"], "what generate wrote", digests.AGAIN) from error
 
 

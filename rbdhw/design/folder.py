@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,19 +48,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
 from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
-from rbdhw.protocol import (
-    BASE_HELD,
-    CODES,
-    COST,
-    GAINS,
-    LOAD,
-    LOAD_COST,
-    LOAD_GAINS,
-    LOAD_PARAMETERS,
-    PARAMETERS,
-    ROLLOUT,
-    ROLLOUT_PARTS,
-)
+from rbdhw.protocol import BASE_HELD, CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -72,21 +60,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Design(AcceleratorModel):
-    """A generated accelerator: its model, its manifest and its hardware.
-
-    Parameters
-    ----------
-    manifest
-        The manifest without digests, with at least :class:`rbdhw.design.packet_entries.Packets`.
-    verilog
-        The text of the Verilog.
-    companions
-        The texts of some of :data:`rbdhw.design.replacement.COMPANIONS` by name.
-    """
+    """A generated accelerator: its model, its manifest and its hardware."""
 
     manifest: dict[str, Any]
+    """The manifest without digests, with at least :class:`rbdhw.design.packet_entries.Packets`."""
     verilog: str
+    """The text of the Verilog."""
     companions: Mapping[str, str] = field(default_factory=dict)
+    """The texts of some of :data:`rbdhw.design.replacement.COMPANIONS` by name."""
 
     @property
     def name(self) -> str:
@@ -131,22 +112,16 @@ def write(design: Design, directory: Path) -> dict[str, Any]:
 
 
 def _check_readable(design: Design, made: Path, directory: Path) -> None:
-    """Check that the files in ``made``, which are to be moved to ``directory``, are read as the same design.
-
-    Raises
-    ------
-    InternalError
-        If they are refused or read as another design.
-    """
+    """Check that the files in ``made``, which are to be moved to ``directory``, are read as the same."""
     refused = "internal error: the design differs from the one that is read from its files"
     expected = "nothing was written; please report the robot and the options"
     try:
-        found = read(made)
+        reread = read(made)
     except InputError as error:
         reason = str(replace(error, remedy="")).replace(f"{made}{os.sep}", "")
         raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
     for part, file in (("programs", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
-        if getattr(found, part) != getattr(design, part):
+        if getattr(reread, part) != getattr(design, part):
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
 
@@ -202,11 +177,11 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
     programs = _read_json(directory / "model.json", _programs_from_json)
-    found = {name: directory / name for name in COMPANIONS if (directory / name).exists()}
-    companions = {name: content(path).decode("utf-8") for name, path in found.items()}
+    present = [name for name in COMPANIONS if (directory / name).exists()]
+    companions = {name: content(directory / name).decode("utf-8") for name in present}
     interface = _read_interface(manifest, programs, robot, directory)
     known = graph_ranges(robot, domain, fext)
-    unknown = [word.name for own in programs for word in own.inputs if word.name not in known]
+    unknown = [word.name for program in programs for word in program.inputs if word.name not in known]
     if unknown:
         expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
         raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
@@ -252,43 +227,36 @@ def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
 def _read_interface(
     manifest: Mapping[str, Any], programs: Sequence[Program], robot: Robot, directory: Path
 ) -> Interface:
-    """Return the interface that a manifest describes.
-
-    Raises
-    ------
-    InputError
-        If the manifest's entries are invalid or do not match the programs.
-    """
+    """Return the interface that a manifest describes; InputError if it does not match the programs."""
     path = directory / MANIFEST
     try:
         stream = _read_stream(manifest)
     except InputError as error:
         raise _damaged(path, error) from None
     built = [function for program in programs for function in program.outputs]
-    loads = LOAD_PARAMETERS in stream.functions
-    commands = {LOAD_PARAMETERS} if loads else set()
-    commands |= {ROLLOUT, LOAD} if stream.horizon is not None else set()
-    commands |= {LOAD_COST} if COST in stream.rollout else set()
-    commands |= {LOAD_GAINS} if GAINS in stream.rollout else set()
-    odd = sorted(set(stream.functions) ^ {*built, *commands})
-    if odd or (loads and robot.loaded is None):
-        odd = odd or [LOAD_PARAMETERS]
-        expected = f"the functions of model.json: {', '.join(built)}"
-        raise InputError(f"{path}, function '{odd[0]}'", "is not in both files", expected, AGAIN)
+    _check_functions(stream.functions.keys() & FUNCTIONS, built, path)
     parts = tuple(stream.rollout)
     shape = RolloutShape(stream.horizon, robot.nq, parts) if stream.horizon is not None else None
-    parameters = nominal_words(robot) if loads else None
-    priority = tuple(stream.priority)
-    return program_interface(
+    loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
+    interface = program_interface(
         programs,
         stream.tdata_width,
         stream.number,
-        priority,
+        stream.priority,
         shape,
-        parameters,
+        nominal_words(robot) if loaded else None,
         stream.pairs,
         stream.parameter_sets,
     )
+    _check_functions(stream.functions, interface.codes, path)
+    return interface
+
+
+def _check_functions(listed: Collection[str], known: Collection[str], manifest: Path) -> None:
+    """Check that the functions that a manifest lists are those of the programs."""
+    for function in sorted({*listed} ^ {*known}):
+        expected = f"the functions of model.json: {', '.join(known)}"
+        raise InputError(f"{manifest}, function '{function}'", "is not in both files", expected, AGAIN)
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:
@@ -309,9 +277,8 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.pairs", str(stream.pairs), expected)
     most = PARAMETER_SETS[-1] if LOAD_PARAMETERS in stream.functions else 1
     if not 1 <= stream.parameter_sets <= most:
-        raise InputError(
-            "stream.parameter_sets", str(stream.parameter_sets), "1" if most == 1 else f"1 to {most}"
-        )
+        expected = "1" if most == 1 else f"1 to {most}"
+        raise InputError("stream.parameter_sets", str(stream.parameter_sets), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

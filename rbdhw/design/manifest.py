@@ -121,13 +121,7 @@ def schema() -> dict[str, Any]:
 
 
 def parse_manifest(manifest: Mapping[str, Any]) -> Manifest:
-    """Return a manifest as an object.
-
-    Raises
-    ------
-    InputError
-        If it has another format; if a key is missing, unknown, or of another type.
-    """
+    """Return a manifest as an object; InputError for another format, or a key that is not as it should be."""
     known = manifest.get("format", 1)
     if known != FORMAT:
         raise InputError("format", f"{known}: its keys are others", str(FORMAT), digests.AGAIN)

@@ -1,26 +1,28 @@
-"""The manifest's description of packets: the streams, and the words of each function."""
+"""The manifest's description of packets: the streams, the words of each function, and their traffic."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
 from rbdhw.arrays import WordName
-from rbdhw.design.packet_entries import EqualElement, InputWord, OutputWord, Packets, Stream
-from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, rollout_feedback
-from rbdhw.model.interface import Interface
-from rbdhw.protocol import (
-    COMMANDS,
-    EXTENDED,
-    GAINS,
-    HEADER,
-    LOAD_COST,
-    LOAD_GAINS,
-    LOADED,
-    NEXT_STATE,
-    PARAMETERS,
-    Status,
+from rbdhw.design.packet_entries import (
+    EqualElement,
+    InputWord,
+    LinkEntry,
+    OutputWord,
+    Packets,
+    Stream,
+    TrafficEntry,
 )
+from rbdhw.fixed.program import Word
+from rbdhw.model.interface import Interface
+from rbdhw.model.rollouts.parts import parts_of
+from rbdhw.model.traffic import Traffic, slowest
+from rbdhw.protocol import EXTENDED, HEADER, LOADED, NEXT_STATE, Status
 from rbdhw.robot.model import Robot
-from rbdhw.robot.units import Units
+from rbdhw.robot.units import WITH_UNITS, Units
 
 
 def packet_entries(interface: Interface, robot: Robot) -> Packets:
@@ -41,6 +43,9 @@ def packet_entries(interface: Interface, robot: Robot) -> Packets:
 
 def _stream(interface: Interface) -> Stream:
     shape = interface.rollout
+    of_parts: dict[str, Any] = {}
+    for part in parts_of(shape):
+        of_parts |= part.stream_entries(interface)
     return Stream(
         tdata_width=interface.data_width,
         number=interface.number,
@@ -52,23 +57,10 @@ def _stream(interface: Interface) -> Stream:
         priority=list(interface.priority),
         horizon=shape.horizon if shape else None,
         rollout=list(shape.parts) if shape else [],
-        largest_gains=_largest_gains(interface, shape) if shape and GAINS in shape.parts else None,
         pairs=interface.streams,
         parameter_sets=interface.parameter_sets,
+        **of_parts,
     )
-
-
-def _largest_gains(interface: Interface, shape: RolloutShape) -> list[list[float]]:
-    """Return what a gain of one stands for, for each force and each error."""
-    feedback = rollout_feedback(interface.words("step"), shape)
-    return [[own.largest(term) for term in own.terms] for own in feedback]
-
-
-def _unit(word: Word, units: Units) -> str:
-    """Return the unit of a word: that of its element, unless the word has one of its own."""
-    of_rows = (*COMMANDS[LOAD_COST].inputs, *COMMANDS[LOAD_GAINS].inputs, "x_nominal")
-    by_word = ("q", NEXT_STATE, PARAMETERS, *of_rows)
-    return word.unit if WordName.parse(word.name).array in by_word else _unit_of(word.name, units)
 
 
 def _unit_of(element: str, units: Units) -> str:
@@ -76,27 +68,36 @@ def _unit_of(element: str, units: Units) -> str:
     return units.of(name.array, name.index, name.function)
 
 
+def _word(word: Word, units: Units) -> dict[str, Any]:
+    """Return what the entries of all words have; the unit is that of the word's element, if that has one."""
+    # Angles in words are in turns, so the state behind a step has other units than its element.
+    by_element = word.array in WITH_UNITS and word.array != NEXT_STATE
+    unit = _unit_of(word.name, units) if by_element else word.unit
+    return {"name": word.name, "unit": unit, **asdict(word.format)}
+
+
 def _output(word: Word, units: Units) -> OutputWord:
     also = [
-        EqualElement(name=own.name, unit=_unit_of(own.name, units), negative=own.negative)
-        for own in word.also
+        EqualElement(name=equal.name, unit=_unit_of(equal.name, units), negative=equal.negative)
+        for equal in word.also
     ]
-    return OutputWord(
-        name=word.name,
-        unit=_unit(word, units),
-        width=word.format.width,
-        binary_point=word.format.binary_point,
-        also=also or None,
-    )
+    return OutputWord(**_word(word, units), also=also or None)
 
 
 def _input(word: Word, units: Units) -> InputWord:
-    return InputWord(
-        name=word.name,
-        unit=_unit(word, units),
-        width=word.format.width,
-        binary_point=word.format.binary_point,
-        slot=word.slot,
-        lowest=word.lowest,
-        highest=word.highest,
+    return InputWord(**_word(word, units), slot=word.slot, lowest=word.lowest, highest=word.highest)
+
+
+def link_entry(packets: Mapping[str, Traffic], clock_mhz: float, bandwidth: float | None) -> LinkEntry:
+    """Return the manifest's entry on the link: each function's packets, and the interval of the slowest."""
+    function = slowest(packets, clock_mhz, bandwidth)
+    sizes = TrafficEntry.model_fields
+    return LinkEntry(
+        bandwidth=bandwidth,
+        ii=packets[function].interval(clock_mhz, bandwidth),
+        function=function,
+        functions={
+            name: TrafficEntry(**{size: getattr(traffic, size) for size in sizes})
+            for name, traffic in packets.items()
+        },
     )

@@ -40,8 +40,8 @@ def software_files(target: str, functions: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the sources in a folder of software for ``c`` or ``cuda``."""
     if target == "cuda":
         return "dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"
-    own = [name for function in functions for name in (f"dynamics_{function}.c", f"kernels_{function}.h")]
-    return "dynamics.h", "batch.h", *own
+    sources = [name for f in functions for name in (f"dynamics_{f}.c", f"kernels_{f}.h")]
+    return "dynamics.h", "batch.h", *sources
 
 
 _NAMES = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))
@@ -63,13 +63,7 @@ def check_output(directory: Path) -> None:
 
 
 def _earlier_files(directory: Path) -> tuple[str, ...]:
-    """Return the names of what a folder contains of an earlier design, the manifest first.
-
-    Raises
-    ------
-    InputError
-        As :func:`check_output`.
-    """
+    """Return the names of what a folder contains of an earlier design, the manifest first."""
     digests = recorded_digests(directory)
     named = sorted(name for name in {*_NAMES, *digests} if os.path.lexists(directory / name))
     for name in named:

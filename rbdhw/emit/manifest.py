@@ -26,8 +26,7 @@ from rbdhw.design.entries import (
     VelocityEntry,
 )
 from rbdhw.design.manifest import FORMAT, Manifest, PartEntry
-from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.traffic import Traffic, link_entry, traffic
+from rbdhw.design.packet_layout import link_entry, packet_entries
 from rbdhw.emit.accuracy import error_entries, formats_entry
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
@@ -37,6 +36,7 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import MIXED, BuildOptions
 from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from rbdhw.cores.core import estimate_accelerator
 from rbdhw.cores.prepared import Prepared
-from rbdhw.design.traffic import traffic
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
 from rbdhw.explore.algorithm_search import settle
@@ -16,6 +15,7 @@ from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
 from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.graph.graph import Op
+from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model

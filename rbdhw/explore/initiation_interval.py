@@ -10,10 +10,10 @@ from itertools import count
 from typing import Protocol
 
 from rbdhw.cores import KINDS
-from rbdhw.design.traffic import Traffic, slowest
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import percent, shares, short_of
 from rbdhw.estimate.resources import Resources
+from rbdhw.model.traffic import Traffic, slowest
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, reason
 from rbdhw.runtime.number_bounds import MOST_II
 from rbdhw.target import Target

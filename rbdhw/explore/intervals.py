@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.cores.checks import check_build
-from rbdhw.design.traffic import rate_text
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
@@ -18,6 +17,7 @@ from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.initiation_interval import intervals as usual_intervals
 from rbdhw.explore.search import BuildSearch
 from rbdhw.frontend.read import read
+from rbdhw.model.traffic import rate_text
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Pacing
 from rbdhw.progress import Progress, silent
 

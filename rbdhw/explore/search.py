@@ -12,7 +12,6 @@ from rbdhw.cores.choice import CoreChoice, choose_core, possible_kinds
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared, PreparedBuild
 from rbdhw.cores.sharing import Sharing
-from rbdhw.design.traffic import Traffic, traffic
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
@@ -22,6 +21,7 @@ from rbdhw.explore.initiation_interval import SMALLER, Interval, interval
 from rbdhw.explore.plan import Plan, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import (
     ASKED_FOR,
     CORES,

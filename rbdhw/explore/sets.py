@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.cores.checks import check_build
-from rbdhw.design.traffic import rate_text, traffic
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import NAMES, shares
@@ -18,6 +17,7 @@ from rbdhw.explore.intervals import Table
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
 from rbdhw.frontend.read import read
+from rbdhw.model.traffic import rate_text, traffic
 from rbdhw.options.build import DEFAULT_CORE, BuildOptions, CoreRequest
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS

@@ -9,10 +9,10 @@ from typing import Any
 from rbdhw.design.entries import ErrorEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
-from rbdhw.design.traffic import rate_text
 from rbdhw.errors import one_line
 from rbdhw.estimate.model import NAMES
 from rbdhw.front.printing import print_table, print_text
+from rbdhw.model.traffic import rate_text
 
 LONGEST_NAME = 16
 """The most characters of a name beside the errors of five strata."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -18,10 +18,10 @@ from rbdhw.options.syntax import parse_drives, parse_interval, parse_names
 from rbdhw.options.table import ALL_FUNCTIONS, BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS, ROLLOUT
 
-JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
+_JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
 """The options whose values a build does not have as they are."""
 
-OF_MOUNTING = "mounting."
+_MOUNTING = "mounting."
 
 
 def asked_build(**arguments: Any) -> tuple[BuildOptions, Overrides]:
@@ -39,70 +39,46 @@ def asked_build(**arguments: Any) -> tuple[BuildOptions, Overrides]:
     InputError
         An option or its value is unknown, not possible or without effect; or a domain file cannot be read.
     """
-    named = {_known(name): value for name, value in arguments.items() if value is not None}
-    typed = {name: _as_typed(BY_NAME[name], value) for name, value in named.items()}
-    return given_options(typed, typed)
+    named = [(_option(name), value) for name, value in arguments.items() if value is not None]
+    typed = {option.key: _as_typed(option, value) for option, value in named}
+    return checked_build(typed, typed)
 
 
-def given_options(values: Mapping[str, Any], named: Iterable[str]) -> tuple[BuildOptions, Overrides]:
-    """Return the build of values as the command line has them.
+def checked_build(values: Mapping[str, Any], named: Collection[str]) -> tuple[BuildOptions, Overrides]:
+    """Return the build of values as the command line has them, by the options' names in Python.
 
-    Parameters
-    ----------
-    values
-        The values by the options' names on the command line.
-    named
-        Those that were given by name.
+    Options without a value have their defaults. ``named`` are the options that were given by name.
 
     Raises
     ------
     InputError
         As :func:`asked_build`.
     """
-    options, overrides = build_options(values)
-    check_options(options, frozenset(named))
+    complete = {option.key: values.get(option.key, option.default) for option in OPTIONS}
+    options = _build(complete)
+    overrides = read_overrides(complete["domain"]) if complete["domain"] else Overrides()
+    check_options(options, named)
     return options, overrides
 
 
-def build_options(values: Mapping[str, Any]) -> tuple[BuildOptions, Overrides]:
-    """Return the build of values as the command line has them, without the checks that need all of them.
-
-    Parameters
-    ----------
-    values
-        The values by the options' names on the command line; the default for those that are missing.
-
-    Raises
-    ------
-    InputError
-        A text has no meaning, or a domain file cannot be read.
-    """
-    complete = {option.name: values.get(option.name, option.default) for option in OPTIONS}
+def _build(values: Mapping[str, Any]) -> BuildOptions:
+    """Return the build of the values of all options, parsed but not checked."""
     parsed = {
-        option.attribute: option.parse(complete[option.name])
+        option.attribute: option.parse(values[option.key])
         for option in OPTIONS
-        if option.attribute and option.name not in JOINED
+        if option.attribute and option.name not in _JOINED
     }
-    drives = parse_drives(complete["damping"] or (), complete["armature"] or ())
     cores, share = parsed["cores"], parsed["fit"]
-    functions = _functions_of(complete["functions"], cores)
-    if ROLLOUT not in functions and complete["horizon"] is not None:
+    functions = _functions_of(values["functions"], cores)
+    if ROLLOUT not in functions and values["horizon"] is not None:
         raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
-    ii, pacing = parse_interval(complete["ii"], complete["bandwidth"], None if cores else share)
-    of_mounting, of_build = _divide(parsed)
-    mounting = Mounting(**of_mounting, drives=drives)
-    options = BuildOptions(**of_build, functions=functions, ii=ii, pacing=pacing, mounting=mounting)
-    domain = complete["domain"]
-    return options, read_overrides(domain) if domain else Overrides()
-
-
-def _divide(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of a robot's mounting and those of the build itself, by the names of their fields."""
-    mounting = {path for path in values if path.startswith(OF_MOUNTING)}
-    return (
-        {path.removeprefix(OF_MOUNTING): values[path] for path in mounting},
-        {path: value for path, value in values.items() if path not in mounting},
+    ii, pacing = parse_interval(values["ii"], values["bandwidth"], None if cores else share)
+    drives = parse_drives(values["damping"] or (), values["armature"] or ())
+    of_mounting = {path for path in parsed if path.startswith(_MOUNTING)}
+    mounting = Mounting(
+        drives=drives, **{path.removeprefix(_MOUNTING): parsed.pop(path) for path in of_mounting}
     )
+    return BuildOptions(**parsed, functions=functions, ii=ii, pacing=pacing, mounting=mounting)
 
 
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
@@ -115,24 +91,18 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
     return known + tuple(sorted(asked.difference(known)))
 
 
-def _known(name: str) -> str:
-    """Return the name of an option on the command line, which in Python may have underscores."""
+def _option(name: str) -> Option:
+    """Return an option by its name, with hyphens or underscores."""
     hyphenated = name.replace("_", "-")
     if hyphenated not in BY_NAME:
         near = get_close_matches(hyphenated, BY_NAME, 3) or list(BY_NAME)
         expected = f"one of {', '.join(option.replace('-', '_') for option in near)}"
         raise InputError(f"option '{name}'", "is unknown", expected)
-    return hyphenated
+    return BY_NAME[hyphenated]
 
 
 def _as_typed(option: Option, value: Any) -> Any:
-    """Return a value of Python as the command line has it.
-
-    Raises
-    ------
-    InputError
-        It is of another type.
-    """
+    """Return a value of Python as the command line has it; InputError if it is of another type."""
     kinds = get_args(option.kind) or (option.kind,)
     if list[str] in kinds:
         value = [value] if isinstance(value, str) else _texts(value)

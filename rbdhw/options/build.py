@@ -75,18 +75,12 @@ PARAMETER_SETS = range(1, 9)
 
 @dataclass(frozen=True)
 class Pacing:
-    """The criteria that choose the number of cycles between tasks if it is not given.
-
-    Parameters
-    ----------
-    link
-        Whether tasks come no faster than their packets can be transferred.
-    bandwidth
-        The bandwidth of the link in each direction (GB/s, 10**9 bytes per second); None is the streams' own.
-    """
+    """The criteria that choose the number of cycles between tasks if it is not given."""
 
     link: bool = True
+    """Whether tasks come no faster than their packets can be transferred."""
     bandwidth: float | None = None
+    """The bandwidth of the link each way (GB/s, 10**9 bytes per second); None is the streams' own."""
 
 
 def reason(value: object | None) -> str:
@@ -96,117 +90,79 @@ def reason(value: object | None) -> str:
 
 @dataclass(frozen=True)
 class CoreRequest:
-    """One of several cores of an accelerator.
-
-    Parameters
-    ----------
-    functions
-        The functions that it computes.
-    ii
-        Cycles between its tasks.
-    core
-        One of :data:`CORES`, or :data:`CHEAPER_CORE`; None is the core of the build's options.
-    copies
-        The number of equal cores, whose tasks take turns.
-    """
+    """One of several cores of an accelerator."""
 
     functions: tuple[str, ...]
+    """The functions that it computes."""
     ii: int = 1
+    """Cycles between its tasks."""
     core: str | None = None
+    """One of :data:`CORES`, or :data:`CHEAPER_CORE`; None is the core of the build's options."""
     copies: int = 1
+    """The number of equal cores, whose tasks take turns."""
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """The options of ``generate``.
-
-    Parameters
-    ----------
-    functions
-        The dynamics functions of the accelerator.
-    ii
-        Cycles between tasks; with ``pacing`` the fewest that may be chosen. None means 1.
-    pacing
-        The criteria that choose the cycles between tasks; None uses ``ii``.
-    fit
-        The largest share of the target's DSP blocks, look-up tables, flip-flops and block RAMs that the
-        accelerator may use, by estimate; None is unchecked. With ``pacing`` the fewest cycles that fit are
-        chosen.
-    clock_mhz
-        The clock to schedule for; None uses the target's default.
-    max_error
-        The largest relative error of any result (Frobenius norm). The cheapest widths that meet it on
-        held-out samples are chosen.
-    width
-        The multipliers' operand width, instead of a search.
-    fext
-        The :data:`Links` that take an external force.
-    data_width
-        The width of TDATA in bits.
-    streams
-        The pairs of streams, one of requests and one of answers each.
-    number
-        The number format at the interface: ``fixed`` (packed, each number at its own width) or ``float32``.
-    priority
-        Functions whose answers are sent before others; the first one has the highest priority.
-    algorithms
-        Algorithms to use instead of the cheapest, by step.
-    mounting
-        The base, gravity and root of the robot in the world.
-    share_limbs, share_stages
-        One of :data:`SHARING`, and one of :data:`STAGE_SHARING`.
-    core
-        One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses :data:`DEFAULT_CORE`.
-    cores
-        Several cores, which divide the functions among themselves; none for one core with all functions.
-    copies
-        The number of equal cores, if ``cores`` is empty.
-    mix
-        The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen.
-    horizon
-        The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts.
-    rollout
-        What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
-    parameters_by
-        One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time.
-    parameter_sets
-        The number of sets of loaded parameters, of which each task takes one.
-    name
-        The name of the Verilog's top module, with which the names of all its modules begin.
-    samples
-        The number of tasks drawn to find ranges, and of as many drawn to measure errors.
-    seed
-        The seed of all random draws.
-    """
+    """The options of ``generate``."""
 
     functions: tuple[str, ...] = ("id",)
+    """The dynamics functions of the accelerator."""
     ii: int | None = None
+    """Cycles between tasks; with ``pacing`` the fewest that may be chosen. None means 1."""
     pacing: Pacing | None = None
+    """The criteria that choose the cycles between tasks; None uses ``ii``."""
     fit: float | None = None
+    """The largest share of each of the target's resources that the accelerator may use, by estimate; None is
+    unchecked. With ``pacing`` the fewest cycles that fit are chosen."""
     target: str = "xcvu9p"
     clock_mhz: float | None = None
+    """The clock to schedule for; None uses the target's default."""
     max_error: float | None = None
+    """The largest relative error of any result (Frobenius norm). The cheapest widths that meet it on held-out
+    samples are chosen."""
     width: int | None = None
+    """The multipliers' operand width, instead of a search."""
     fext: Links = NO_LINKS
+    """The :data:`Links` that take an external force."""
     data_width: int = 512
+    """The width of TDATA in bits."""
     streams: int = 1
+    """The pairs of streams, one of requests and one of answers each."""
     number: str = "fixed"
+    """The number format at the interface: ``fixed`` (packed, each number at its own width) or ``float32``."""
     priority: tuple[str, ...] = ()
+    """Functions whose answers are sent before others; the first one has the highest priority."""
     algorithms: Mapping[str, str] = field(default_factory=dict)
+    """Algorithms to use instead of the cheapest, by step."""
     mounting: Mounting = field(default_factory=Mounting)
+    """The base, gravity and root of the robot in the world."""
     share_limbs: str = "auto"
+    """One of :data:`SHARING`."""
     share_stages: str = "auto"
+    """One of :data:`STAGE_SHARING`."""
     core: str | None = None
+    """One of :data:`CORES`, or :data:`CHEAPER_CORE`. None uses :data:`DEFAULT_CORE`."""
     cores: tuple[CoreRequest, ...] = ()
+    """Several cores, which divide the functions among themselves; none for one core with all functions."""
     copies: int = 1
+    """The number of equal cores, if ``cores`` is empty."""
     mix: Mapping[str, float] = field(default_factory=dict)
+    """The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen."""
     horizon: int | None = None
+    """The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts."""
     rollout: tuple[str, ...] = ()
+    """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
     parameters_by: str = BY_TASK
+    """One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time."""
     parameter_sets: int = 1
+    """The number of sets of loaded parameters, of which each task takes one."""
     name: str = DEFAULT_NAME
+    """The name of the Verilog's top module, with which the names of all its modules begin."""
     samples: int = 4096
+    """The number of tasks drawn to find ranges, and of as many drawn to measure errors."""
     seed: int = 0
+    """The seed of all random draws."""
 
     def __post_init__(self) -> None:
         """Build ``step`` for ``rollout``, with the horizon by default."""

@@ -15,10 +15,7 @@ from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_O
 def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
     """Refuse options that no build can satisfy, and those without effect, whatever the kind of core.
 
-    Parameters
-    ----------
-    named
-        The names of the options that were given by name.
+    ``named`` has the names in Python of the options that were given by name.
 
     Raises
     ------

@@ -26,61 +26,40 @@ Check = Callable[[str, Any], None]
 
 @dataclass(frozen=True)
 class Effect:
-    """Where an option has an effect, and the fields of its refusal elsewhere.
-
-    Parameters
-    ----------
-    holds
-        Whether the option has an effect in a build.
-    reason, expected, remedy
-        The fields of the refusal; ``{target}`` stands for the build's target.
-    """
+    """Where an option has an effect, and the fields of its refusal elsewhere."""
 
     holds: Condition
     reason: str
+    """Of the refusal elsewhere; ``{target}`` stands for the build's target."""
     expected: str = ""
     remedy: str = ""
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a build.
-
-    Parameters
-    ----------
-    name
-        Its name on the command line, without hyphens in front; in Python with underscores.
-    group
-        :data:`ROBOT` or :data:`HARDWARE`.
-    kind
-        The type of its value on the command line.
-    help
-        A sentence for the command line and the documentation.
-    default
-        Its value on the command line if it is not given.
-    attribute
-        Where its value stands in :class:`BuildOptions`, with dots between; empty if it stands nowhere by
-        itself.
-    metavar
-        The name of the value in the help.
-    parse
-        Returns the value in the build from that on the command line.
-    check
-        Refuses a value in the build that is not possible; it is not called for None.
-    effects
-        Where the option has an effect.
-    """
+    """An option of a build."""
 
     name: str
+    """Its name on the command line, without hyphens in front; in Python with underscores."""
     group: str
+    """:data:`ROBOT` or :data:`HARDWARE`."""
     kind: Any
+    """The type of its value on the command line."""
     help: str
+    """A sentence for the command line and the documentation."""
     default: Any = None
+    """Its value on the command line if it is not given."""
     attribute: str = ""
+    """Where its value stands in :class:`BuildOptions`, with dots between; empty if it stands nowhere by
+    itself."""
     metavar: str | None = None
+    """The name of the value in the help."""
     parse: Parse = lambda value: value
+    """Returns the value in the build from that on the command line."""
     check: Check = lambda _name, _value: None
+    """Refuses a value in the build that is not possible; it is not called for None."""
     effects: tuple[Effect, ...] = ()
+    """Where the option has an effect."""
 
     @property
     def key(self) -> str:
@@ -92,41 +71,27 @@ class Option:
         return attrgetter(self.attribute)(options)
 
     def check_value(self, options: BuildOptions) -> None:
-        """Refuse a value that no build can have.
-
-        Raises
-        ------
-        InputError
-            The value is not possible.
-        """
+        """Refuse a value that no build can have."""
         if self.attribute and (value := self.value(options)) is not None:
             self.check(self.name, value)
 
     def check_effects(self, options: BuildOptions, named: Collection[str]) -> None:
         """Refuse the option where it asks for something and has no effect.
 
-        Parameters
-        ----------
-        named
-            The names of the options that were given by name.
-
-        Raises
-        ------
-        InputError
-            It has no effect in this build.
+        ``named`` has the names in Python of the options that were given by name.
         """
-        if self._is_asked(options, named):
+        if self._is_asked(options, self.key in named):
             for effect in self.effects:
                 if not effect.holds(options):
                     reason = effect.reason.format(target=options.target)
                     raise InputError(self.name, reason, effect.expected, effect.remedy)
 
-    def _is_asked(self, options: BuildOptions, named: Collection[str]) -> bool:
+    def _is_asked(self, options: BuildOptions, named: bool) -> bool:
         """Return whether the option asks for something, by its value or because it is given."""
         if not self.attribute:
-            return self.name in named
+            return named
         default = self.value(_DEFAULTS)
-        return self.value(options) != default or (self.name in named and default not in NOTHING)
+        return self.value(options) != default or (named and default not in NOTHING)
 
 
 _DEFAULTS = BuildOptions()

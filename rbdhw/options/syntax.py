@@ -1,4 +1,7 @@
-"""The syntax of option values: links, frames, drives, intervals, shares, gravity, cores and mixes."""
+"""The syntax of option values: links, frames, drives, intervals, shares, gravity, cores and mixes.
+
+Every function refuses a text of another form with an :class:`~rbdhw.errors.InputError` that names the option.
+"""
 
 from __future__ import annotations
 
@@ -9,67 +12,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from rbdhw.errors import InputError
 from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
 from rbdhw.robot.drives import Drives
-from rbdhw.robot.mounting import ALL_LINKS, INERTIAS, NO_LINKS, PAYLOAD, PER_TASK, Links
+from rbdhw.robot.mounting import NO_LINKS, PER_TASK, Links
 
 FROM_FILE = "urdf"
 """The word for the damping of the URDF file."""
 
 
-def parse_links(texts: Sequence[str]) -> Links:
+def parse_links(option: str, texts: Sequence[str], words: Sequence[str]) -> Links:
     """Parse the names of links; each text holds one name, or several separated by commas.
 
-    Without texts there are no links. A backslash makes the next character part of the name: ``left\\,lower``
-    is one link, and ``\\all`` is a link called ``all``, while ``all`` stands for every link.
-
-    Raises
-    ------
-    InputError
-        A name is empty, or the word for all links or for none is not alone.
+    Without texts there are no links. One of the ``words``, such as ``all``, stands alone. A backslash makes
+    the next character part of a name: ``left\\,lower`` is one link, and ``\\all`` a link called ``all``.
     """
-    words = [word for text in texts for word in _words(text)]
-    for name, plain in words:
+    names = [name for text in texts for name in _names(text)]
+    for name, plain in names:
         if not name:
-            raise InputError("fext", "'' is not a link", f"{NO_LINKS}, {ALL_LINKS}, or names of links")
-        if plain and name in (NO_LINKS, ALL_LINKS):
-            if len(words) == 1:
+            raise InputError(option, "'' is not a link", f"{', '.join(words)}, or names of links")
+        if plain and name in words:
+            if len(names) == 1:
                 return name
             expected = f"it alone, or '\\{name}' for a link of that name"
-            raise InputError("fext", f"'{name}' beside other links", expected)
-    return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
-
-
-def parse_parameters(texts: Sequence[str]) -> Links:
-    """Parse the links whose inertial parameters are given at run time, in the syntax of :func:`parse_links`.
-
-    Raises
-    ------
-    InputError
-        A name is empty, or a word such as :data:`INERTIAS` is not alone.
-    """
-    words = [word for text in texts for word in _words(text)]
-    for name, plain in words:
-        if not name:
-            expected = f"{NO_LINKS}, {PAYLOAD}, {INERTIAS}, or names of links"
-            raise InputError("parameters", "'' is not a link", expected)
-        if plain and name in (NO_LINKS, PAYLOAD, INERTIAS):
-            if len(words) == 1:
-                return name
-            expected = f"it alone, or '\\{name}' for a link of that name"
-            raise InputError("parameters", f"'{name}' beside other links", expected)
-    return tuple(dict.fromkeys(name for name, _ in words)) or NO_LINKS
+            raise InputError(option, f"'{name}' beside other links", expected)
+    return tuple(dict.fromkeys(name for name, _ in names)) or NO_LINKS
 
 
 def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
     """Parse the links of which the kinematics are wanted, in the syntax of :func:`parse_links`.
 
-    Every name is that of a link here, also ``all`` and ``none``.
-
-    Raises
-    ------
-    InputError
-        A name is empty, or appears twice.
+    Every name is that of a link here, also ``all`` and ``none``. Each may appear once.
     """
-    names = [name for text in texts for name, _ in _words(text)]
+    names = [name for text in texts for name, _ in _names(text)]
     for k, name in enumerate(names):
         if not name:
             raise InputError("frames", "'' is not a link", "names of links")
@@ -78,7 +50,7 @@ def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _words(text: str) -> Iterator[tuple[str, bool]]:
+def _names(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the names in a text, and whether each is written without a backslash."""
     name, plain = "", True
     characters = iter(text)
@@ -98,15 +70,10 @@ def parse_drives(damping: Sequence[str], armature: Sequence[str]) -> Drives:
 
     The numbers of a joint of several degrees of freedom are separated by colons. The word
     :data:`FROM_FILE` among the dampings takes those of the URDF for the other joints.
-
-    Raises
-    ------
-    InputError
-        A text has another form, or a joint appears twice.
     """
-    words = [word for text in damping for word, plain in _words(text)]
+    words = [word for text in damping for word, plain in _names(text)]
     named = [word for word in words if word != FROM_FILE]
-    rotors = [word for text in armature for word, _ in _words(text)]
+    rotors = [word for text in armature for word, _ in _names(text)]
     return Drives(FROM_FILE in words, _parse_numbers("damping", named), _parse_numbers("armature", rotors))
 
 
@@ -132,15 +99,8 @@ def parse_interval(
 ) -> tuple[int | None, Pacing | None]:
     """Parse the number of cycles between tasks, or the criteria that choose it.
 
-    Parameters
-    ----------
-    text
-        A number, :data:`LINK_PACE`, or None: the default, or with ``fit`` as few as fit.
-
-    Raises
-    ------
-    InputError
-        The text is anything else, or a bandwidth is given that has no effect.
+    ``text`` is a number, :data:`LINK_PACE`, or None: the default, or with ``fit`` as few as fit. A bandwidth
+    has an effect only with :data:`LINK_PACE`.
     """
     if text == LINK_PACE:
         return None, Pacing(bandwidth=bandwidth)
@@ -157,13 +117,7 @@ def parse_interval(
 
 
 def parse_share(text: str | None) -> float | None:
-    """Parse ``60%`` or ``0.6`` as a share of 1.
-
-    Raises
-    ------
-    InputError
-        The text is not a share above 0 and up to 1.
-    """
+    """Parse ``60%`` or ``0.6`` as a share above 0 and up to 1."""
     if text is None:
         return None
     try:
@@ -176,13 +130,7 @@ def parse_share(text: str | None) -> float | None:
 
 
 def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
-    """Parse ``x,y,z`` in m/s^2; :data:`PER_TASK` and None are returned unchanged.
-
-    Raises
-    ------
-    InputError
-        The text is anything else.
-    """
+    """Parse ``x,y,z`` in m/s^2; :data:`PER_TASK` and None are returned unchanged."""
     if text is None or text == PER_TASK:
         return text
     try:
@@ -195,13 +143,7 @@ def parse_gravity(text: str | None) -> tuple[float, float, float] | str | None:
 
 
 def parse_cores(text: str | None) -> tuple[CoreRequest, ...]:
-    """Parse cores such as ``id,fd:1 dfd,difd:4:array*2``: functions, interval, kind and copies of each.
-
-    Raises
-    ------
-    InputError
-        The text has another form.
-    """
+    """Parse cores such as ``id,fd:1 dfd,difd:4:array*2``: functions, interval, kind and copies of each."""
     if text is not None and not text.split():
         raise InputError("cores", "none given", _CORES)
     return tuple(_parse_core(word) for word in (text or "").split())
@@ -222,13 +164,7 @@ def _parse_core(text: str) -> CoreRequest:
 
 
 def parse_mix(text: str | None) -> dict[str, float]:
-    """Parse tasks such as ``id=10,dfd=1``.
-
-    Raises
-    ------
-    InputError
-        The text has another form, or a function appears twice.
-    """
+    """Parse tasks such as ``id=10,dfd=1``."""
     mix: dict[str, float] = {}
     for word in filter(None, map(str.strip, (text or "").split(","))):
         function, _, tasks = word.partition("=")
@@ -247,13 +183,7 @@ def parse_mix(text: str | None) -> dict[str, float]:
 def parse_names(
     option: str, text: str | None, expected: str = "names with commas between"
 ) -> tuple[str, ...]:
-    """Return the distinct names in a comma-separated list; none if it is not given.
-
-    Raises
-    ------
-    InputError
-        It is given and empty.
-    """
+    """Return the distinct names in a comma-separated list, which is not empty; none if it is not given."""
     if text is None:
         return ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
@@ -263,18 +193,7 @@ def parse_names(
 
 
 def parse_algorithms(texts: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the algorithm of each step from texts ``step=algorithm``.
-
-    Parameters
-    ----------
-    known
-        The algorithms of each step.
-
-    Raises
-    ------
-    InputError
-        A step or an algorithm is unknown, or a step has two algorithms.
-    """
+    """Return the algorithm of each step from texts ``step=algorithm``; ``known`` has those of each step."""
     forced: dict[str, str] = {}
     for text in texts:
         step, _, name = text.partition("=")

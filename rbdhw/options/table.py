@@ -48,7 +48,6 @@ from rbdhw.options.syntax import (
     parse_links,
     parse_mix,
     parse_names,
-    parse_parameters,
     parse_share,
 )
 from rbdhw.protocol import (
@@ -61,7 +60,7 @@ from rbdhw.protocol import (
     functions_with,
 )
 from rbdhw.robot.model import FRAME_AXES
-from rbdhw.robot.mounting import BASES, JOINT_ORDERS, NO_LINKS, PER_TASK
+from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD, PER_TASK
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
     CLOCK_MHZ,
@@ -115,14 +114,18 @@ def _check_top_name(_: str, name: str) -> None:
     check_name(name)
 
 
-def _is_first_order(function: Function) -> bool:
-    """Return whether drives change a result: they are linear, so second derivatives lack them."""
-    return function.takes_force or "second" not in function.algorithms
-
-
 def _takes(array: str, reason: str) -> Effect:
     """Return the effect of an option on which the functions depend that take an array."""
     return of_functions(lambda entry: array in entry.inputs, reason)
+
+
+def _of_drives(array: str) -> Effect:
+    """Return the effect of drives, which are linear: second derivatives lack them."""
+
+    def depends(function: Function) -> bool:
+        return array in function.inputs and (function.takes_force or "second" not in function.algorithms)
+
+    return of_functions(depends, _DEPENDS)
 
 
 _STAGED = functions_with(lambda function: function.stages > 1)
@@ -141,10 +144,11 @@ _ROLLOUTS = Effect(
     remedy="use --functions rollout",
 )
 
-_DRIVES = {
-    "damping": of_functions(lambda entry: "fext" in entry.inputs and _is_first_order(entry), _DEPENDS),
-    "armature": of_functions(lambda entry: PARAMETERS in entry.inputs and _is_first_order(entry), _DEPENDS),
-}
+_FRAMES = Effect(
+    lambda options: "kin" in options.functions,
+    "only kin has results of frames",
+    remedy="use --functions kin",
+)
 
 
 def _hardware(name: str, kind: object, text: str, *effects: Effect, **settings: object) -> Option:
@@ -167,7 +171,7 @@ OPTIONS: tuple[Option, ...] = (
         f"Links with an external force: none, all, or {_NAMES_HELP}",
         attribute="fext",
         metavar="LINKS",
-        parse=lambda texts: parse_links(texts or ()),
+        parse=lambda texts: parse_links("fext", texts or (), (NO_LINKS, ALL_LINKS)),
         effects=(_takes("fext", "no function of the build takes external forces"),),
     ),
     Option(
@@ -221,14 +225,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.frames",
         metavar="LINKS",
         parse=lambda texts: parse_frames(texts or ()),
-        effects=(
-            Effect(
-                lambda options: "kin" in options.functions,
-                "only kin has results of frames",
-                "none",
-                "use --functions kin",
-            ),
-        ),
+        effects=(_FRAMES,),
     ),
     Option(
         "frame-axes",
@@ -238,13 +235,7 @@ OPTIONS: tuple[Option, ...] = (
         FRAME_AXES[0],
         "mounting.frame_axes",
         check=among(FRAME_AXES),
-        effects=(
-            Effect(
-                lambda options: "kin" in options.functions,
-                "only kin has results of frames",
-                remedy="use --functions kin",
-            ),
-        ),
+        effects=(_FRAMES,),
     ),
     Option(
         "time-step",
@@ -295,7 +286,7 @@ OPTIONS: tuple[Option, ...] = (
         "may be repeated. Several degrees of freedom: JOINT=D:D:D.",
         attribute="mounting.drives.friction",
         metavar="JOINT=D",
-        effects=(_DRIVES["damping"],),
+        effects=(_of_drives("fext"),),
     ),
     Option(
         "armature",
@@ -304,7 +295,7 @@ OPTIONS: tuple[Option, ...] = (
         "Inertia of rotors, seen at their joints (kg m^2 or kg), comma-separated; may be repeated.",
         attribute="mounting.drives.armature",
         metavar="JOINT=J",
-        effects=(_DRIVES["armature"],),
+        effects=(_of_drives(PARAMETERS),),
     ),
     Option(
         "parameters",
@@ -314,17 +305,10 @@ OPTIONS: tuple[Option, ...] = (
         "end), inertias (all), or comma-separated names; may be repeated.",
         attribute="mounting.parameters",
         metavar="LINKS",
-        parse=lambda texts: parse_parameters(texts or ()),
+        parse=lambda texts: parse_links("parameters", texts or (), (NO_LINKS, PAYLOAD, INERTIAS)),
         effects=(_takes(PARAMETERS, _DEPENDS),),
     ),
-    Option(
-        "strict",
-        ROBOT,
-        bool,
-        "Treat warnings about the URDF file as errors.",
-        False,
-        "mounting.strict",
-    ),
+    Option("strict", ROBOT, bool, "Treat warnings about the URDF file as errors.", False, "mounting.strict"),
     Option(
         "target",
         ROBOT,
@@ -519,20 +503,8 @@ OPTIONS: tuple[Option, ...] = (
         attribute="name",
         check=_check_top_name,
     ),
-    _hardware(
-        "domain",
-        Path | None,
-        "A TOML file with bounds of the inputs.",
-        metavar="FILE",
-    ),
-    _hardware(
-        "seed",
-        int,
-        "Seed of all random numbers.",
-        default=0,
-        attribute="seed",
-        check=_check_seed,
-    ),
+    _hardware("domain", Path | None, "A TOML file with bounds of the inputs.", metavar="FILE"),
+    _hardware("seed", int, "Seed of all random numbers.", default=0, attribute="seed", check=_check_seed),
 )
 """All options, in the order of the help."""
 

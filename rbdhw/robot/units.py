@@ -78,6 +78,11 @@ _BASE: Mapping[str, tuple[str, ...]] = {
 COUNTS = ("base_held", "steps", "every", "seed", "row", "step", "first_flagged", "cost")
 """The arrays of numbers without a unit."""
 
+WITH_UNITS = frozenset(
+    ("fext", "h", "x_next", "A", "B", "placement", *_BASE, *COUNTS, *_TWISTS, *_INERTIAS, *_QUOTIENTS)
+)
+"""The arrays of whose elements :class:`Units` has the unit."""
+
 
 class Units:
     """The units of a robot's arrays except ``q``."""
@@ -88,21 +93,9 @@ class Units:
         self._positions = [coordinate.unit for coordinate in configuration_coordinates(robot)]
 
     def of(self, array: str, index: tuple[int, ...], function: str | None = None) -> str:
-        """Return the unit of an element.
+        """Return the unit of an element of one of :data:`WITH_UNITS`, a result of ``function`` if it is one.
 
-        Parameters
-        ----------
-        array
-            An array of :data:`rbdhw.arrays.ARRAYS` except ``q``.
-        index
-            The element's place in the array, without the axis of tasks.
-        function
-            The function of which the array is a result.
-
-        Raises
-        ------
-        KeyError
-            For any other array.
+        ``index`` is without the axis of tasks.
         """
         if array == "fext":
             return FORCE if index[1] < 3 else MOMENT

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import linked
 from benchmarks.linked import PCI_EXPRESS, Link, Paced, design_of, paced
-from rbdhw.design.traffic import traffic
+from rbdhw.model.traffic import traffic
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbdhw.design.traffic import Traffic
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval, interval
+from rbdhw.model.traffic import Traffic
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.target import target
 

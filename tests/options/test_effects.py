@@ -16,7 +16,7 @@ ELBOW = (("elbow", (1.0,)),)
 IDLE = [
     ({"functions": ("m",), "fext": "all"}, "fext: no function of the build takes external forces"),
     ({"functions": ("m", "minv"), "mounting": Mounting(gravity="task")}, "gravity: no function"),
-    ({"mounting": Mounting(frames=("tip",))}, "frames: only kin has results of frames; expected none"),
+    ({"mounting": Mounting(frames=("tip",))}, "frames: only kin has results of frames; use --functions kin"),
     ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin has results of frames; use --func"),
     ({"mounting": Mounting(time_step=0.01)}, "time-step: no function of the build takes a step in time"),
     ({"horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
@@ -69,10 +69,10 @@ def test_an_option_with_effect_is_accepted(options):
 
 
 def test_a_default_is_refused_only_where_it_says_something():
-    for given in (["frame-axes"], ["parameters-by"]):
+    for given in (["frame_axes"], ["parameters_by"]):
         with pytest.raises(InputError):
             check_options(BuildOptions(), given)
-    check_options(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share-stages"])
+    check_options(BuildOptions(), ["fext", "parameters", "horizon", "priority", "copies", "share_stages"])
     with pytest.raises(InputError, match="tdata: has no effect with --target c"):
         check_options(BuildOptions(target="c"), ["tdata"])
 

@@ -8,7 +8,7 @@ from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import Mounting, Pacing
 from rbdhw.options.checks import check_options
 from rbdhw.options.syntax import parse_algorithms, parse_interval, parse_links, parse_share
-from rbdhw.robot.mounting import link_text
+from rbdhw.robot.mounting import ALL_LINKS, NO_LINKS, link_text
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,9 @@ class TestLinks:
 
     @pytest.mark.parametrize("name", ["hand", "left,lower", "all", "none", "a\\b", ",", "\\,", "all,none"])
     def test_every_name_can_be_given(self, name):
-        assert parse_links([link_text(name)]) == (name,)
-        assert parse_links([f"first,{link_text(name)}", link_text(name)]) == ("first", name)
+        words = (NO_LINKS, ALL_LINKS)
+        assert parse_links("fext", [link_text(name)], words) == (name,)
+        assert parse_links("fext", [f"first,{link_text(name)}", link_text(name)], words) == ("first", name)
 
     @pytest.mark.parametrize(
         ("texts", "line"),
@@ -111,7 +112,7 @@ class TestFrames:
             ("kin", ["tip,"], "frames: '' is not a link; expected names of links"),
             ("kin", ["tip", "hand,tip"], "frames: link 'tip' appears twice; expected each link once"),
             ("kin", [], "frames: none given for kin; expected names of links; use --frames LINK"),
-            ("id", ["tip"], "frames: only kin has results of frames; expected none; use --functions kin"),
+            ("id", ["tip"], "frames: only kin has results of frames; use --functions kin"),
         ],
     )
     def test_what_is_refused(self, functions, texts, line):

@@ -17,7 +17,7 @@ from rbdhw.golden.integrators import motion_of
 from rbdhw.golden.rollout import errors_of
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers
-from rbdhw.model.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.model.packets import check_finite
 from rbdhw.model.rollouts.arrays import check_reference
 from rbdhw.model.rollouts.data import Array, RolloutArrays, Rollouts, Words
@@ -54,6 +54,12 @@ class Gains(Part[tuple[Array, Array]]):
         coordinate = Word("coordinate", "1", -1, Format(most.bit_length() + 1, 0), 0, most)
         inputs = (*gains, *in_slots([*counts(shape, ("row",)), coordinate], first))
         return FunctionWords(LOAD_GAINS, inputs, ())
+
+    def stream_entries(self, interface: Interface) -> dict[str, list[list[float]]]:
+        """Return what a gain of one stands for, for each force and each error."""
+        assert interface.rollout is not None
+        feedback = rollout_feedback(interface.words("step"), interface.rollout)
+        return {"largest_gains": [[each.largest(term) for term in each.terms] for each in feedback]}
 
     def check(
         self, model: AcceleratorModel, arrays: Mapping[str, Array], _tasks: int, steps: int

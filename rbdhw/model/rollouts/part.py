@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.interface import FunctionWords
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, Words
 
 # What a part keeps of the user's arrays.
@@ -60,6 +60,10 @@ class Part(ABC, Generic[Checked]):
     def command(self, _step: FunctionWords, _shape: RolloutShape, _first: int) -> FunctionWords | None:
         """Return the words of a command of its own, the first of which that ``step`` has not is in a slot."""
         return None
+
+    def stream_entries(self, _interface: Interface) -> dict[str, Any]:
+        """Return what the manifest's entry on the streams has of this part."""
+        return {}
 
     # The user's arrays
 

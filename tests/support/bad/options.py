@@ -157,7 +157,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--target", ""): "target: '' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
     ("--target", "a\nb"): "target: 'a\\nb' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
     ("--functions", "kin"): "frames: none given for kin; expected names of links; use --frames LINK",
-    ("--frames", "tip"): "frames: only kin has results of frames; expected none; use --functions kin",
+    ("--frames", "tip"): "frames: only kin has results of frames; use --functions kin",
     (
         "--functions",
         "kin",

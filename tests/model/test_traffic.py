@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from rbdhw.design.traffic import Traffic, link_entry, slowest, traffic
+from rbdhw.design.packet_layout import link_entry
+from rbdhw.model.traffic import Traffic, slowest, traffic
 from tests.support.designs import rail_design
 
 
@@ -32,7 +33,6 @@ def test_pairs_of_streams_carry_packets_at_once():
     assert (packets.interval(125.0, None), packets.tasks_per_second(125.0, None)) == (2, 93.75e6)
     assert [packets.cycles(ii) for ii in (1, 4)] == [2, 4]
     assert packets.interval(125.0, 4.0) == 8
-    assert packets.entry.data() == {"bytes_in": 30, "bytes_out": 225, "beats_in": 1, "beats_out": 4}
     interface = replace(rail_design(data_width=64, bodies=3).interface, streams=2)
     assert traffic(interface)["id"].streams == 2
 
@@ -45,5 +45,9 @@ def test_the_slowest_function_has_the_most_bytes_or_beats():
         "bandwidth": 1.0,
         "ii": 10,
         "function": "fd",
-        "functions": {name: own.entry.data() for name, own in packets.items()},
+        "functions": {
+            "id": {"bytes_in": 90, "bytes_out": 10, "beats_in": 2, "beats_out": 1},
+            "fd": {"bytes_in": 80, "bytes_out": 95, "beats_in": 2, "beats_out": 2},
+            "m": {"bytes_in": 10, "bytes_out": 40, "beats_in": 1, "beats_out": 1},
+        },
     }

@@ -58,10 +58,7 @@ Setting = TypeVar("Setting", bound=ClockSetting)
 def fastest_below(clock_mhz: float, settings: Sequence[Setting], generator: str) -> Setting:
     """Return the setting of the fastest clock that does not exceed ``clock_mhz``, the first of equal ones.
 
-    Raises
-    ------
-    InputError
-        The ``generator``, such as the PLL of a board, cannot generate a clock this slow.
+    Raises InputError if the ``generator``, such as the PLL of a board, cannot generate a clock this slow.
     """
     below = [setting for setting in settings if setting.clock_mhz <= clock_mhz * (1 + 1e-9)]
     if not below:

@@ -24,7 +24,8 @@ BEAT = data.StructLayout({"data": BEAT_BITS, "last": 1})
 class Deframer(Component):
     """Decodes the bytes of a line to the beats of valid packets; an invalid frame is dropped as a whole.
 
-    A packet is offered only after its last byte has arrived and its CRC is correct.
+    A packet is offered only after its last byte has arrived and its CRC is correct. Raises ValueError if
+    ``depth`` is not a power of two, or below 2.
 
     Parameters
     ----------
@@ -39,11 +40,6 @@ class Deframer(Component):
         Beats; ``last`` marks the last beat of a packet.
     discarded : Out(1)
         High for one cycle when a frame is dropped.
-
-    Raises
-    ------
-    ValueError
-        If ``depth`` is not a power of two, or below 2.
     """
 
     def __init__(self, *, depth: int = 1024) -> None:

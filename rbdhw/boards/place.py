@@ -28,14 +28,8 @@ def place(
 
     ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. The seeds are tried in order until one reaches
     the clock. The folder ``work`` keeps the output of Yosys, and that of nextpnr for the best placement. The
-    same accelerator, seeds and programs give the same result.
-
-    Raises
-    ------
-    InputError
-        If the design does not fit, or a program is missing.
-    ToolError
-        If a program fails.
+    same accelerator, seeds and programs give the same result. Raises InputError if the design does not fit,
+    or a program is missing. Raises ToolError if a program fails.
     """
     versions = {name: tool_version(name) for name in ("yosys", NEXTPNR)}
     wrapper = work / f"{TOP}.v"

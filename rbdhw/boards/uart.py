@@ -23,10 +23,7 @@ FEWEST_CYCLES = 25
 def bit_cycles(clock_hz: float, baud: int = BAUD) -> int:
     """Return the clock cycles of one bit at ``baud`` bits per second, accurate to 2 %.
 
-    Raises
-    ------
-    InputError
-        For a clock that is too slow for this accuracy.
+    Raises InputError for a clock that is too slow for this accuracy.
     """
     if clock_hz < FEWEST_CYCLES * baud:
         asked, least = told_apart(clock_hz / 1e6, FEWEST_CYCLES * baud / 1e6)

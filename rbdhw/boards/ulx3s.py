@@ -133,14 +133,8 @@ def build_bitstream(
     in order until a placement reaches that clock; if none does, there is no bitstream. The same accelerator,
     seeds and programs give the same bitstream. ``work`` also keeps the sources, the logs of Yosys
     (``top.rpt``) and nextpnr (``top.tim``), and nextpnr's report (``top.report.json``), the latter two of the
-    best placement.
-
-    Raises
-    ------
-    InputError
-        If the clock is too slow for the PLL or the serial line, or a program is missing.
-    ToolError
-        If a program fails.
+    best placement. Raises InputError if the clock is too slow for the PLL or the serial line, or a program is
+    missing. Raises ToolError if a program fails.
     """
     pll = pll_for(clock_mhz)
     divisor = bit_cycles(pll.clock_mhz * 1e6)

@@ -147,12 +147,8 @@ def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR
 
     ``work`` gets ``top.tcl``, ``top.xdc``, the sources, and all of them in vivado.zip. Where Vivado is
     installed, ``sh build_top.sh`` builds the bitstream, in this folder or in the unpacked archive. The same
-    accelerator gives the same archive.
-
-    Raises
-    ------
-    InputError
-        For a clock too slow for the MMCM or the serial line.
+    accelerator gives the same archive. Raises InputError for a clock too slow for the MMCM or the serial
+    line.
     """
     mmcm = mmcm_for(clock_mhz)
     divisor = bit_cycles(mmcm.clock_mhz * 1e6)
@@ -168,14 +164,9 @@ def build_bitstream(
     """Write the build plan to ``work``, and run it if ``vivado`` (or the program in VIVADO) is on PATH.
 
     The design runs at ``clock_mhz``, or at the next slower clock of the board's MMCM. Without Vivado, the
-    result has no bitstream and ``tool`` states that Vivado did not run.
-
-    Raises
-    ------
-    InputError
-        For a clock too slow for the MMCM or the serial line.
-    ToolError
-        If Vivado fails, or if the design misses the clock; then there is no bitstream.
+    result has no bitstream and ``tool`` states that Vivado did not run. Raises InputError for a clock too
+    slow for the MMCM or the serial line. Raises ToolError if Vivado fails, or if the design misses the clock;
+    then there is no bitstream.
     """
     progress("build plan for Vivado")
     plan = write_build_plan(verilog, work, clock_mhz=clock_mhz)

@@ -191,8 +191,7 @@ def info(
 def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
     """Print the tables of initiation intervals, and write their plots to a folder."""
     from rbdhw.explore import intervals, sets
-    from rbdhw.explore.plot import check_plotting, draw_intervals, plot
-    from rbdhw.explore.plot_sets import draw_sets
+    from rbdhw.explore.plot import check_plotting, draw_intervals, draw_sets, plot
 
     if output is not None:
         check_plotting(output)

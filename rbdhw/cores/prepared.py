@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from rbdhw.protocol import any_takes
 from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
-from rbdhw.target import Target, target
+from rbdhw.target import Delays, Target, target
 
 T = TypeVar("T")
 
@@ -53,6 +53,10 @@ class Prepared:
     def with_choice(self, choice: AlgorithmChoice) -> Prepared:
         """Return the same with another record of the choice of algorithms."""
         return replace(self, model=replace(self.model, choice=choice))
+
+    def traced(self, functions: Sequence[str], delays: Delays) -> Prepared:
+        """Return the same with the graph of some functions, by the chosen algorithms."""
+        return replace(self, graph=optimise(trace_model(self.model, functions), delays))
 
 
 def prepare_graph(

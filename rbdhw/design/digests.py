@@ -47,10 +47,8 @@ def seal(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, A
 def read_manifest(directory: Path) -> dict[str, Any]:
     """Return the manifest of a design folder without its digests, after checking all digests.
 
-    Raises
-    ------
-    InputError
-        A file, which the message names, is missing or was changed after the design was written.
+    Raises InputError if a file, which the message names, is missing or was changed after the design was
+    written.
     """
     path = directory / MANIFEST
     manifest = json_object(path)

@@ -29,10 +29,7 @@ class Closed(BaseModel):
 def parse_entry(kind: type[Entry], data: object, *path: str) -> Entry:
     """Return a part of a manifest as an object; ``path`` has the keys that lead to it.
 
-    Raises
-    ------
-    InputError
-        A key, which the message names, is missing, unknown, or of another type.
+    Raises InputError if a key, which the message names, is missing, unknown, or of another type.
     """
     try:
         return kind.model_validate(data)

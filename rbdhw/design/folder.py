@@ -91,19 +91,14 @@ def draft_design(model: AcceleratorModel) -> Design:
 def write(design: Design, directory: Path) -> dict[str, Any]:
     """Write the design folder, replacing an earlier design and the builds that tools made from it.
 
-    On failure the earlier design and its builds remain unchanged, and no new file is left.
+    On failure the earlier design and its builds remain unchanged, and no new file is left. Raises InputError
+    as :func:`rbdhw.design.replacement.write_files` does. Raises InternalError if :func:`read` would not
+    return the same design.
 
     Returns
     -------
     dict
         The manifest as written, with the digests of the files.
-
-    Raises
-    ------
-    InputError
-        As :func:`rbdhw.design.replacement.write_files`.
-    InternalError
-        If :func:`read` would not return the same design.
     """
     contents = {name: text.encode() for name, text in _texts(design).items()}
     return write_files(
@@ -157,10 +152,7 @@ def _programs_text(programs: Sequence[Program]) -> str:
 def read(directory: Path) -> Design:
     """Return the design in a folder that :func:`write` wrote.
 
-    Raises
-    ------
-    InputError
-        If the folder or a file is missing, or a file is not as :func:`write` wrote it.
+    Raises InputError if the folder or a file is missing, or a file is not as :func:`write` wrote it.
     """
     if not is_folder(directory):
         raise InputError(str(directory), "no such folder", "one that `rbdhw generate` wrote")

@@ -131,11 +131,8 @@ def parse_manifest(manifest: Mapping[str, Any]) -> Manifest:
 def read_manifest(directory: Path) -> Manifest:
     """Return the manifest of a design folder, after checking all digests.
 
-    Raises
-    ------
-    InputError
-        As :func:`rbdhw.design.digests.read_manifest`, and as :func:`parse_manifest`. The message names the
-        file, and another version that wrote it.
+    Raises InputError as :func:`rbdhw.design.digests.read_manifest` does, and as :func:`parse_manifest`. The
+    message names the file, and another version that wrote it.
     """
     manifest = digests.read_manifest(directory)
     with digests.told_with_version(manifest), told_within(directory / digests.MANIFEST):

@@ -51,11 +51,8 @@ _NAMES = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *softw
 def check_output(directory: Path) -> None:
     """Check, before a long build, that :func:`write_files` will be able to write a folder.
 
-    Raises
-    ------
-    InputError
-        If the folder cannot be created or written, or if a file in it has the name of a design's file and is
-        not as a design's manifest describes it.
+    Raises InputError if the folder cannot be created or written, or if a file in it has the name of a
+    design's file and is not as a design's manifest describes it.
     """
     check_folder(directory, "to write a design to")
     if directory.exists():
@@ -88,7 +85,7 @@ def write_files(
     """Write a folder of files and their manifest, replacing an earlier design and the builds in it.
 
     Other files in the folder remain. On failure the earlier design and builds remain unchanged, and no new
-    file is left.
+    file is left. Raises InputError as :func:`check_output` does, and if writing fails.
 
     Parameters
     ----------
@@ -101,11 +98,6 @@ def write_files(
     -------
     dict
         The manifest as written, with the digests of the files.
-
-    Raises
-    ------
-    InputError
-        As :func:`check_output`; if writing fails.
     """
     check_output(directory)
     sealed = seal(manifest, contents)

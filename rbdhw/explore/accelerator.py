@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from rbdhw.cores.core import estimate_accelerator
 from rbdhw.cores.prepared import Prepared
@@ -13,7 +14,6 @@ from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
 from rbdhw.explore.search import BuildSearch
-from rbdhw.frontend.build_graph import optimise, trace_model
 from rbdhw.graph.graph import Op
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
@@ -34,12 +34,8 @@ def plan_accelerator(
 ) -> AcceleratorPlan:
     """Run every stage between the graph and the RTL for an accelerator with one or several cores.
 
-    All cores run at the clock of the slowest. They have one prepared robot, but formats of their own.
-
-    Raises
-    ------
-    InputError
-        If a core cannot be built, or the cores do not fit together.
+    All cores run at the clock of the slowest. They have one prepared robot, but formats of their own. Raises
+    InputError if a core cannot be built, or the cores do not fit together.
     """
     planner = Planner(prepared, options, progress)
     return planner.serve_mix() if options.mix else planner.plan(options)
@@ -58,11 +54,8 @@ class Planner:
     def plan(self, options: BuildOptions) -> AcceleratorPlan:
         """Return the plan of the cores that the options give.
 
-        Raises
-        ------
-        InputError
-            If a core cannot be built, the cores do not fit together, or the clock is too fast for what
-            rollouts compute between two steps.
+        Raises InputError if a core cannot be built, the cores do not fit together, or the clock is too fast
+        for what rollouts compute between two steps.
         """
         plan = self.plan_cores(options)
         plan.device.check_clock(plan.clock_mhz, preparation_period(plan.interface, plan.device))
@@ -70,15 +63,9 @@ class Planner:
         return plan
 
     def plan_cores(self, options: BuildOptions) -> AcceleratorPlan:
-        """Return the plan of the cores that the options give, whether they fit together or not.
-
-        Raises
-        ------
-        InputError
-            If a core cannot be built.
-        """
+        """Return the plan of the cores that the options give, whether they fit together or not."""
         each = options.each_core()
-        searches = [self._search(own) for own in each]
+        searches = [self._search(core_options) for core_options in each]
         plans = [search.plan(search.interval()) for search in searches]
         clock_mhz = min(plan.clock_mhz for plan in plans)
         plans = [
@@ -87,8 +74,8 @@ class Planner:
         ]
         copies = [request.copies for request in options.cores] or [options.copies]
         parts = tuple(
-            PlannedCore(plan, count, own.asked_core)
-            for plan, count, own in zip(plans, copies, each, strict=True)
+            PlannedCore(plan, count, core_options.asked_core)
+            for plan, count, core_options in zip(plans, copies, each, strict=True)
         )
         programs = [plan.program for plan in plans]
         model = accelerator_model(self.prepared.model, self.prepared.domain, programs, options)
@@ -103,11 +90,6 @@ class Planner:
         Cores are chosen by the products of their functions. The plan of these cores tells the resources and
         the packets, with which the choice is made again, until the cores fill their share of the device, or
         a choice is repeated. Of two plans with the same rate, the one with fewer DSP blocks is kept.
-
-        Raises
-        ------
-        InputError
-            If no cores fit.
         """
         options, device = self.options, target(self.options.target)
         share = options.fit or 1.0
@@ -146,8 +128,8 @@ class Planner:
         """Return the search for a core, with the algorithms that serve its functions best."""
         functions = options.functions
         if functions not in self.searches:
-            own = BuildSearch(self._part(functions), options, progress=self.progress)
-            self.searches[functions] = settle(own)
+            search = BuildSearch(self._part(functions), options, progress=self.progress)
+            self.searches[functions] = settle(search)
         return self.searches[functions].with_options(options)
 
     def _part(self, functions: tuple[str, ...]) -> Prepared:
@@ -155,9 +137,8 @@ class Planner:
         if functions == self.options.functions:
             return self.prepared
         if functions not in self.parts:
-            device = target(self.options.target)
-            graph = optimise(trace_model(self.prepared.model, functions), device.delays)
-            self.parts[functions] = replace(self.prepared, graph=graph)
+            delays = target(self.options.target).delays
+            self.parts[functions] = self.prepared.traced(functions, delays)
         return self.parts[functions]
 
 
@@ -166,40 +147,32 @@ def _neighbours(functions: Sequence[str], mix: Mapping[str, float]) -> list[tupl
 
     Functions that are not in the mix are in the group of the rarest.
     """
-    wanted = sorted((name for name in functions if name in mix), key=lambda name: -mix[name])
+    by_tasks = sorted((name for name in functions if name in mix), key=lambda name: -mix[name])
     idle = [name for name in functions if name not in mix]
-    found = []
-    for start in range(len(wanted)):
-        for stop in range(start + 1, len(wanted) + 1):
-            own = wanted[start:stop] + (idle if stop == len(wanted) else [])
-            found.append(tuple(name for name in functions if name in own))
-    return found
+    groups = []
+    for start, stop in combinations(range(len(by_tasks) + 1), 2):
+        group = by_tasks[start:stop] + (idle if stop == len(by_tasks) else [])
+        groups.append(tuple(name for name in functions if name in group))
+    return groups
 
 
 def _beats(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
     """Return the cycles in which the link carries a task of each function."""
     bandwidth = options.pacing.bandwidth if options.pacing else None
-    packets = traffic(plan.interface)
     return {
-        name: plan.clock_mhz * 1e6 / own.tasks_per_second(plan.clock_mhz, bandwidth)
-        for name, own in packets.items()
+        name: plan.clock_mhz * 1e6 / packets.tasks_per_second(plan.clock_mhz, bandwidth)
+        for name, packets in traffic(plan.interface).items()
     }
 
 
 def _slower(search: BuildSearch, plan: Plan, clock_mhz: float) -> Plan:
     """Return the plan of a core at a slower clock, with the same interval."""
-    again = search.with_options(replace(search.options, clock_mhz=clock_mhz))
-    return again.plan(plan.interval)
+    slower = search.with_options(replace(search.options, clock_mhz=clock_mhz))
+    return slower.plan(plan.interval)
 
 
 def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
-    """Check that the given cores together fit the requested share of the device.
-
-    Raises
-    ------
-    InputError
-        If they do not. The message names the resources, and the copies that would fit.
-    """
+    """Refuse cores that together exceed the requested share of the device, with the copies that would fit."""
     if options.fit is None or not options.several:
         return
     short = short_of(plan.estimate, plan.device, options.fit)
@@ -216,9 +189,9 @@ def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:
 
 def _fitting_copies(part: PlannedCore, plan: AcceleratorPlan, share: float) -> int:
     """Return the most copies of a core that fit a share of the device; 0 if none does."""
-    fitting = 0
-    for copies in range(1, part.copies):
-        found = estimate_accelerator([part.plan.core] * copies, plan.interface)
-        if not short_of(found, plan.device, share):
-            fitting = copies
-    return fitting
+
+    def fits(copies: int) -> bool:
+        estimate = estimate_accelerator([part.plan.core] * copies, plan.interface)
+        return not short_of(estimate, plan.device, share)
+
+    return max(filter(fits, range(1, part.copies)), default=0)

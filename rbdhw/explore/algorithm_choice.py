@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from rbdhw.errors import told_apart
@@ -67,28 +68,19 @@ Group = Callable[[Algorithms], Iterable[Algorithms]]
 
 @dataclass(frozen=True)
 class AccuracyChoice:
-    """The choice for a budget, or for a given width if that is None.
-
-    Parameters
-    ----------
-    groups
-        The groups of steps, which are decided one after the other.
-    forecast, measure
-        Return the forecast of algorithms, and a candidate with its measured accuracy.
-    """
+    """The choice for a budget, or for a given width if that is None."""
 
     budget: float | None
     groups: Sequence[Group]
+    """The groups of steps, which are decided one after the other."""
     forecast: Forecast
     measure: Callable[[Candidate], Candidate]
+    """Returns a candidate with its measured accuracy."""
 
     def choose(self, first: Candidate) -> list[Candidate]:
         """Return the candidates that were compared, the chosen one first.
 
-        Parameters
-        ----------
-        first
-            The one with the least operations, measured.
+        ``first`` is the one with the least operations, measured.
         """
         limit = self._limit(first)
         if not self._is_poor(first) or limit < first.operations:
@@ -99,15 +91,14 @@ class AccuracyChoice:
         first = replace(first, forecast=start.forecast)
         missed = self._misses(first)
         better = self.is_promising if missed else self._is_better
-        worthwhile = [own for own in others if better(own, first)]
-        most = MOST_MEASURED if missed else 1
+        worthwhile = (candidate for candidate in others if better(candidate, first))
         measured = [first]
-        for candidate in worthwhile[:most]:
+        for candidate in islice(worthwhile, MOST_MEASURED if missed else 1):
             measured.append(self.measure(candidate))
             if not self._misses(measured[-1]):
                 break
-        tried = {own.algorithms for own in measured}
-        return [*self.rank(measured), *(own for own in others if own.algorithms not in tried)]
+        tried = {candidate.algorithms for candidate in measured}
+        return [*self.rank(measured), *(other for other in others if other.algorithms not in tried)]
 
     def forecasts(self, first: Algorithms, limit: float) -> tuple[Candidate | None, list[Candidate]]:
         """Return the forecast of some algorithms, and those of others, the best first; None if no others."""
@@ -116,12 +107,12 @@ class AccuracyChoice:
         others: list[Candidate] = []
         for group in self.groups:
             near = (a for a in group(best.algorithms if best else first) if a != first)
-            found = [own for a in near if (own := self.forecast(a, limit)) is not None]
-            if found:
+            candidates = [c for a in near if (c := self.forecast(a, limit)) is not None]
+            if candidates:
                 start = start or self.forecast(first, math.inf)
                 assert start is not None
-                others += found
-                best = self.rank([best or start, *found])[0]
+                others += candidates
+                best = self.rank([best or start, *candidates])[0]
         return start, self.rank(others)
 
     def rank(self, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -132,7 +123,7 @@ class AccuracyChoice:
         """
         if self.budget is not None:
             return sorted(candidates, key=self._budget_key)
-        return sorted(candidates, key=lambda own: (max(_excess(own, candidates)[0], FAR), own.operations))
+        return sorted(candidates, key=lambda each: (max(_excess(each, candidates)[0], FAR), each.operations))
 
     def _budget_key(self, candidate: Candidate) -> tuple[bool, float, float]:
         missed = self._misses(candidate)
@@ -181,11 +172,11 @@ def _excess(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, st
     Measured errors are compared with measured ones, and forecasts with forecasts.
     """
     if candidate.measured:
-        peers = [own.measured for own in among if own.measured]
+        peers = [peer.measured for peer in among if peer.measured]
     else:
-        peers = [own.forecast for own in among if own.forecast]
+        peers = [peer.forecast for peer in among if peer.forecast]
     return max(
-        (_clip(bound) / min(_clip(own.bounds[part]) for own in peers), part)
+        (_clip(bound) / min(_clip(peer.bounds[part]) for peer in peers), part)
         for part, bound in candidate.accuracy.bounds.items()
     )
 
@@ -197,7 +188,7 @@ def name_of(algorithms: Algorithms, steps: Iterable[str]) -> str:
 
 def differing(candidates: Sequence[Candidate], steps: Iterable[str]) -> list[str]:
     """Return the steps in which candidates differ."""
-    return [step for step in steps if len({getattr(own.algorithms, step) for own in candidates}) > 1]
+    return [step for step in steps if len({getattr(c.algorithms, step) for c in candidates}) > 1]
 
 
 def tried_entries(
@@ -206,14 +197,14 @@ def tried_entries(
     """Return the manifest's entries on the candidates that were compared; the first one was taken."""
     return tuple(
         {
-            "algorithms": {step: getattr(own.algorithms, step) for step in steps},
-            "cost": round(own.operations, 1),
-            "predicted": None if own.forecast is None else own.forecast.json(),
-            "measured": None if own.measured is None else own.measured.json(),
-            "taken": own is candidates[0],
-            "why": _why(own, candidates, budget),
+            "algorithms": {step: getattr(candidate.algorithms, step) for step in steps},
+            "cost": round(candidate.operations, 1),
+            "predicted": candidate.forecast and candidate.forecast.json(),
+            "measured": candidate.measured and candidate.measured.json(),
+            "taken": candidate is candidates[0],
+            "why": _why(candidate, candidates, budget),
         }
-        for own in candidates
+        for candidate in candidates
     )
 
 
@@ -233,25 +224,20 @@ def _why(candidate: Candidate, among: Sequence[Candidate], budget: float | None)
 def explain(
     refusal: BudgetMissed, candidates: Sequence[Candidate], steps: Sequence[str], budget: float, remedy: str
 ) -> BudgetMissed:
-    """Return the refusal of the best of all candidates with the algorithms that were tried.
+    """Return the refusal of the best of all candidates, the first, with the algorithms that were tried.
 
-    Parameters
-    ----------
-    candidates
-        The compared ones, of which the first is the best.
-    remedy
-        Algorithms that may do better than forced ones; empty if there are none.
+    ``remedy`` has algorithms that may do better than forced ones; it is empty if there are none.
     """
-    best, *others = (own for own in candidates if own.measured)
+    best, *others = (candidate for candidate in candidates if candidate.measured)
     names = differing([best, *others], steps) or differing(candidates, steps) or steps
     reason = f"{refusal.reason}; this is by {name_of(best.algorithms, names)}"
     if others:
-        texts = (f"{name_of(own.algorithms, names)} ({_support(own, budget)})" for own in others)
+        texts = (f"{name_of(other.algorithms, names)} ({_support(other, budget)})" for other in others)
         reason += f"; also tried: {'; '.join(texts)}"
     left = len(candidates) - 1 - len(others)
     if left:
         reason += f"; {left} more would not meet it by prediction"
-    options = "".join(f"--algorithm {own}, " for own in remedy.split(", ") if own)
+    options = "".join(f"--algorithm {choice}, " for choice in remedy.split(", ") if choice)
     return replace(refusal, reason=reason, remedy=refusal.remedy.replace("use ", f"use {options}", 1))
 
 

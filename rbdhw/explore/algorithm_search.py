@@ -18,7 +18,7 @@ from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import MOST_NODES, compared_steps, cost_of, variants, without_long_inverse
 from rbdhw.frontend.alternatives import WITH_EQUAL_ERRORS, Algorithms
-from rbdhw.frontend.build_graph import operation_delay, optimise, trace_model
+from rbdhw.frontend.build_graph import operation_delay
 from rbdhw.graph.graph import Graph
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.progress import Progress, silent
@@ -29,13 +29,7 @@ from rbdhw.robot.model import Robot
 def make_plan(
     source: Robot, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
 ) -> Plan:
-    """Run every stage before the RTL for an accelerator with one core.
-
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported.
-    """
+    """Run every stage before the RTL for an accelerator with one core; InputError as :func:`search_build`."""
     search = search_build(source, options, overrides, progress)
     return search.plan(search.interval())
 
@@ -45,10 +39,8 @@ def search_build(
 ) -> BuildSearch:
     """Return the search for a build with its algorithms.
 
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported, or no algorithms meet the budget.
+    Raises InputError if the robot, an option or an override is not supported, or no algorithms meet the
+    budget.
     """
     prepared = prepare_build(source, options, overrides, progress)
     return settle(BuildSearch(prepared, options, progress=progress))
@@ -57,12 +49,8 @@ def search_build(
 def settle(search: BuildSearch) -> BuildSearch:
     """Return the search for the same build by the algorithms that serve it best.
 
-    Number formats are those of the first core at the shortest interval.
-
-    Raises
-    ------
-    InputError
-        If no algorithms meet the budget.
+    Number formats are those of the first core at the shortest interval. InputError if no algorithms meet the
+    budget.
     """
     ii = search.least
     cores = search.cores(ii)
@@ -91,10 +79,10 @@ def _with_tried(search: BuildSearch, tried: tuple[Mapping[str, Any], ...]) -> Bu
 def _with_algorithms(search: BuildSearch, algorithms: Algorithms) -> BuildSearch:
     """Return the search for the same build by other algorithms, with the same tasks."""
     prepared = search.prepared.with_choice(replace(search.prepared.model.choice, algorithms=algorithms))
-    graph = optimise(trace_model(prepared.model, search.options.functions), search.device.delays)
+    prepared = prepared.traced(search.options.functions, search.device.delays)
     cache = Cache()
     cache.get(TRIALS, search.trials)
-    return replace(search, prepared=replace(prepared, graph=graph), cache=cache)
+    return replace(search, prepared=prepared, cache=cache)
 
 
 def _find_remedy(search: BuildSearch, core: str, ii: int, first: Candidate) -> str:
@@ -105,29 +93,17 @@ def _find_remedy(search: BuildSearch, core: str, ii: int, first: Candidate) -> s
     trials = _Trials(search, core, ii, first.accuracy.ratios)
     choice = trials.choice({})
     start, others = choice.forecasts(first.algorithms, math.inf)
-    for own in others:
-        changed = [step for step in forced if getattr(own.algorithms, step) != forced[step]]
-        if changed and start and choice.is_promising(own, replace(first, forecast=start.forecast)):
-            return name_of(own.algorithms, changed)
+    for other in others:
+        changed = [step for step in forced if getattr(other.algorithms, step) != forced[step]]
+        if changed and start and choice.is_promising(other, replace(first, forecast=start.forecast)):
+            return name_of(other.algorithms, changed)
     return ""
 
 
 class _Trials:
     """The forecasts and measurements of algorithms on one core at one interval.
 
-    Parameters
-    ----------
-    ratios
-        The ratio of the smallest budget to the predicted error; by default those of the first measurement.
-
-    Members
-    -------
-    searches
-        The search for the build by each of the algorithms.
-    refusals
-        The refusals of those that miss the budget.
-    steps
-        The steps that were compared.
+    ``ratios`` are those of the smallest budget to the predicted error; by default of the first measurement.
     """
 
     def __init__(
@@ -186,9 +162,9 @@ class _Trials:
 
     def _accuracy(self, search: BuildSearch) -> Accuracy:
         """Return the accuracy of a build by forecast."""
-        own, options = search.prepared, replace(search.options, ii=self._ii, core=self._core)
-        fuses, ratios = KINDS[self._core].fuses_sums, self._ratios or {}
-        return forecast(own.model, own.graph, own.domain, options, search.trials(), ratios, fuses, self._poor)
+        build, options = search.prepared, replace(search.options, ii=self._ii, core=self._core)
+        fuses, ratios, trials = KINDS[self._core].fuses_sums, self._ratios or {}, search.trials()
+        return forecast(build.model, build.graph, build.domain, options, trials, ratios, fuses, self._poor)
 
     def measure(self, candidate: Candidate) -> Candidate:
         """Return the candidate with the accuracy of its number formats."""

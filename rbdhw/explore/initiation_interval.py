@@ -22,7 +22,6 @@ INTERVALS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Intervals at which designs are compared. Between two of them, a search assumes that a shorter interval
 takes more resources."""
 
-
 SMALLER = next(kind for kind in KINDS.values() if kind.is_smaller)
 """The kind of core that messages suggest for builds that do not fit."""
 
@@ -70,37 +69,24 @@ def interval(
     """Return the initiation interval that the options give, or the shortest that link and device allow.
 
     A chosen interval fits the requested share of the device, or the whole device if none is requested.
-
-    Parameters
-    ----------
-    least
-        The shortest interval that the options and the cores allow.
-    smaller
-        The same build on the array core, if the array core is possible but not among ``candidates``. An error
-        message states whether it would fit.
-
-    Raises
-    ------
-    InputError
-        If the design does not fit the requested share of the device, or the device.
+    ``least`` is the shortest that the options and the cores allow. If the array core is possible but not
+    among ``candidates``, ``smaller`` is the same build on it, and the InputError for a design that does not
+    fit states whether it would.
     """
-    found = Interval(least, reason(options.ii))
+    start = Interval(least, reason(options.ii))
     if options.pacing is None:
         if options.fit is not None:
             _check_fit(least, options, options.fit, device, candidates, smaller)
-        return found
+        return start
     if options.pacing.link:
-        found = link_interval(least, options.pacing.bandwidth, candidates)
-    return find_fitting(found, options, device, candidates, smaller)
+        start = link_interval(least, options.pacing.bandwidth, candidates)
+    return find_fitting(start, options, device, candidates, smaller)
 
 
 def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
     """Return the shortest interval from ``least`` on at which the link carries the packets of every function.
 
-    Raises
-    ------
-    InputError
-        If it exceeds :data:`rbdhw.runtime.number_bounds.MOST_II`.
+    InputError if it exceeds :data:`rbdhw.runtime.number_bounds.MOST_II`.
     """
     ii = least
     while True:
@@ -109,17 +95,18 @@ def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -
         needed = packets[function].interval(clock_mhz, bandwidth)
         if needed <= ii:
             return Interval(ii, _link_reason(function, packets[function], bandwidth))
-        served = (k for k in range(needed, MOST_II + 1) if candidates.serves(k))
-        ii = next(served, 0)
+        ii = next((k for k in range(needed, MOST_II + 1) if candidates.serves(k)), 0)
         if not ii:
             raise _link_refusal(function, packets[function], clock_mhz, bandwidth)
 
 
 def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> str:
-    ways = (packets.bytes_in, packets.bytes_out), (packets.beats_in, packets.beats_out)
     if bandwidth is None:
-        return f"the streams: a task of {function} takes {ways[1][0]} beats in and {ways[1][1]} out"
-    return f"{bandwidth:g} GB/s: a task of {function} takes {ways[0][0]} bytes in and {ways[0][1]} out"
+        return (
+            f"the streams: a task of {function} takes {packets.beats_in} beats in and {packets.beats_out} out"
+        )
+    size = f"{packets.bytes_in} bytes in and {packets.bytes_out} out"
+    return f"{bandwidth:g} GB/s: a task of {function} takes {size}"
 
 
 def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: float | None) -> InputError:
@@ -141,27 +128,22 @@ def find_fitting(
 ) -> Interval:
     """Return the shortest interval from ``start`` on at which the design fits the share ``options.fit``.
 
-    Raises
-    ------
-    InputError
-        If the design fits at no interval up to the last of :data:`INTERVALS`.
+    InputError if it fits at no interval up to the last of :data:`INTERVALS`.
     """
     share = options.fit or 1.0
     ii, fits = find_smallest_fitting(start.ii, share, device, candidates)
+    if fits and ii == start.ii:
+        return start
     if fits:
-        return (
-            start
-            if ii == start.ii
-            else Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
-        )
+        return Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
     short = f"{_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
     remedies = _smaller_builds(options)
     if smaller is not None:
-        found = _find_fitting_smaller(options, share, device, smaller)
-        if found is None:
+        fitting = _find_fitting_smaller(options, share, device, smaller)
+        if fitting is None:
             short += f", nor does any with --core {SMALLER.name}"
         else:
-            remedies.insert(0, f"--core {SMALLER.name} (which fits at --ii {found})")
+            remedies.insert(0, f"--core {SMALLER.name} (which fits at --ii {fitting})")
     elif SMALLER.needs(options) and not SMALLER.is_asked(options):
         remedies.append(f"{_smaller_options(options)}, which was not tried")
     option = "ii" if options.fit is None else "fit"
@@ -175,12 +157,8 @@ def find_smallest_fitting(
 
     If none fits, the interval that comes closest and False are returned. Intervals at which the products
     alone need too many DSP blocks are skipped. The search finds the first of :func:`intervals`, up to
-    ``most``, at which the design fits, and then bisects between it and the one before.
-
-    Raises
-    ------
-    InputError
-        If the design can be built at no interval.
+    ``most``, at which the design fits, and then bisects between it and the one before. InputError if the
+    design can be built at no interval.
     """
     refused: dict[int, InputError] = {}
 
@@ -217,13 +195,7 @@ def _check_fit(
     candidates: Candidates,
     smaller: Candidates | None,
 ) -> None:
-    """Check that a design fits at the given interval.
-
-    Raises
-    ------
-    InputError
-        If it does not. The message names the intervals at which it would fit.
-    """
+    """Refuse a design that does not fit at the given interval, with the intervals at which it would."""
     if not short_of(candidates.estimate(ii), device, share):
         return
     larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
@@ -233,9 +205,9 @@ def _check_fit(
     remedies = [f"--ii {larger}"] if fits else _smaller_builds(options)
     most = larger - 1 if fits else intervals(candidates.unit)[-1]
     if smaller is not None and most >= SMALLER.least_ii:
-        found = _find_fitting_smaller(options, share, device, smaller, most)
-        if found is not None:
-            remedies.insert(0, f"--core {SMALLER.name} --ii {found}")
+        fitting = _find_fitting_smaller(options, share, device, smaller, most)
+        if fitting is not None:
+            remedies.insert(0, f"--core {SMALLER.name} --ii {fitting}")
         elif not fits:
             short += f", nor does any with --core {SMALLER.name}"
     elif SMALLER.needs(options) and not SMALLER.is_asked(options) and most >= SMALLER.least_ii:

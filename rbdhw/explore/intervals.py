@@ -31,16 +31,9 @@ def explore(
 ) -> dict[str, Any]:
     """Return the resources, latencies and rates of a build at each interval, and the rates of its link.
 
-    Parameters
-    ----------
-    options
-        The options of the build. Its ``core`` is explored, or both cores if none is given or ``auto`` is.
-        If the options give an interval or a rule for its choice, that interval is explored, too.
-    intervals
-        The intervals to explore; without any those of
-        :func:`rbdhw.explore.initiation_interval.intervals`.
-    overrides
-        Changes to the bounds of the inputs.
+    The ``core`` of the options is explored, or both cores if none is given or ``auto`` is. Without
+    ``intervals`` those of :func:`rbdhw.explore.initiation_interval.intervals` are explored, and the one that
+    the options give or have chosen.
 
     Returns
     -------
@@ -54,11 +47,6 @@ def explore(
         ``refused``: the intervals at which a core cannot be built, and why;
         ``link``: for each function the bytes of a task, and the tasks per second that the link carries.
         Look-up tables, flip-flops and block RAMs are estimates.
-
-    Raises
-    ------
-    InputError
-        If the robot or an option is not supported.
     """
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
@@ -68,19 +56,19 @@ def explore(
     chosen = _choose_interval(build, options)
     among = intervals or usual_intervals(build.unit)
     rows, refused = _rows(build, {*among, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
-    packets, clock_mhz = build.link(rows[0]["ii"])
+    traffic, clock_mhz = build.link(rows[0]["ii"])
     link = {
         function: {
-            "bytes_in": own.bytes_in,
-            "bytes_out": own.bytes_out,
-            "tasks_per_second": round(own.tasks_per_second(clock_mhz, bandwidth)),
+            "bytes_in": packets.bytes_in,
+            "bytes_out": packets.bytes_out,
+            "tasks_per_second": round(packets.tasks_per_second(clock_mhz, bandwidth)),
         }
-        for function, own in packets.items()
+        for function, packets in traffic.items()
     }
     return {
         "robot": build.prepared.model.source.name,
         "target": options.target,
-        "functions": list(packets),
+        "functions": list(traffic),
         "clock_mhz": clock_mhz,
         "width": list(build.program(rows[0]["ii"]).port_widths),
         "tdata": options.data_width,
@@ -141,21 +129,21 @@ Table = tuple[str, list[str], list[list[str]]]
 """The title of a table, its columns and its rows."""
 
 
-def tables(found: dict[str, Any]) -> list[Table]:
+def tables(results: dict[str, Any]) -> list[Table]:
     """Return the results of :func:`explore` as tables of up to 80 columns: hardware, rates and latencies."""
-    title = f"{found['robot']} on {found['target']} at {found['clock_mhz']:g} MHz"
+    title = f"{results['robot']} on {results['target']} at {results['clock_mhz']:g} MHz"
     hardware, times = [], []
-    for row in found["rows"]:
-        first = [_interval_text(row, found["chosen"]), row["core"]]
+    for row in results["rows"]:
+        first = [_interval_text(row, results["chosen"]), row["core"]]
         used = [f"{row[name]:,} {row['shares'][name]:.1%}" for name in RESOURCES]
         hardware.append([*first, *used])
-        cycles = [str(row["latency"][function]) for function in found["functions"]]
+        cycles = [str(row["latency"][function]) for function in results["functions"]]
         times.append([*first, rate_text(row["tasks_per_second"]), *cycles])
     share = f"{title}: hardware by estimate, and share of the device"
     latency = f"{title}: tasks a second, and latencies in cycles"
     return [
         (share, ["II", "core", *(NAMES[name] for name in RESOURCES)], hardware),
-        (latency, ["II", "core", "tasks/s", *found["functions"]], times),
+        (latency, ["II", "core", "tasks/s", *results["functions"]], times),
     ]
 
 
@@ -165,19 +153,23 @@ def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
     return f"{row['ii']}*" if starred else str(row["ii"])
 
 
-def remarks(found: dict[str, Any]) -> list[str]:
+def remarks(results: dict[str, Any]) -> list[str]:
     """Return the lines below the tables: the link's rate, the chosen interval, and the cores' refusals."""
-    function, slowest = min(found["link"].items(), key=lambda own: own[1]["tasks_per_second"])
+    function, slowest = min(results["link"].items(), key=lambda entry: entry[1]["tasks_per_second"])
     # The link's rate may have been rounded down by up to half a task per second.
-    least = math.ceil(found["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
-    pairs = f"{found['streams']} times " if found["streams"] > 1 else ""
-    link = f"{found['bandwidth']:g} GB/s" if found["bandwidth"] else f"{pairs}{found['tdata']} bits a cycle"
+    least = math.ceil(results["clock_mhz"] * 1e6 / (slowest["tasks_per_second"] + 0.5))
+    pairs = f"{results['streams']} times " if results["streams"] > 1 else ""
+    link = (
+        f"{results['bandwidth']:g} GB/s"
+        if results["bandwidth"]
+        else f"{pairs}{results['tdata']} bits a cycle"
+    )
     limit = "which limits no II" if least == 1 else f"which limits an II below {least}"
     lines = [f"link ({link}): {rate_text(slowest['tasks_per_second'])} tasks/s of {function}, {limit}"]
-    chosen = found["chosen"]
+    chosen = results["chosen"]
     if chosen is not None and chosen["ii"] is None:
         lines.append(f"no II can be chosen: {chosen['why']}")
     elif chosen is not None:
         lines.append(f"* generate takes II {chosen['ii']} on the {chosen['core']}: {chosen['why']}")
-    lines += [f"{own['core']} at an II of {own['ii']}: {own['why']}" for own in found["refused"]]
+    lines += [f"{row['core']} at an II of {row['ii']}: {row['why']}" for row in results["refused"]]
     return lines

@@ -30,18 +30,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Mix:
-    """Tasks that are wanted in proportion.
-
-    Parameters
-    ----------
-    tasks
-        The tasks of each function in one mix.
-    beats
-        The cycles in which the link carries a task of each function.
-    """
+    """Tasks that are wanted in proportion."""
 
     tasks: Mapping[str, float]
+    """The tasks of each function in one mix."""
     beats: Mapping[str, float]
+    """The cycles in which the link carries a task of each function."""
 
     @property
     def link_rate(self) -> float:
@@ -78,24 +72,12 @@ class Mix:
 def choose_cores(groups: Mapping[tuple[str, ...], Group], mix: Mix, blocks: float) -> tuple[CoreRequest, ...]:
     """Return the cores that serve the most mixes with a number of multipliers.
 
-    Each function is in one core. All ways are compared in which groups cover the functions. If even the
-    slowest cores take more multipliers, these are returned.
-
-    Parameters
-    ----------
-    groups
-        The groups of functions that may have a core, by their functions.
-    blocks
-        The multipliers of all cores together.
+    Each function is in one core. All ways are compared in which groups, of functions that may have a core,
+    cover the functions. If even the slowest cores take more multipliers than ``blocks``, these are returned.
     """
-    best: tuple[float, int, tuple[CoreRequest, ...]] | None = None
-    for cover in covers(list(groups.values()), set().union(*groups)):
-        cores = _fastest(cover, mix, blocks)
-        found = (mix.rate(cores), -len(cores), cores)
-        if best is None or found[:2] > best[:2]:
-            best = found
-    assert best is not None
-    return best[2]
+    every = covers(list(groups.values()), set().union(*groups))
+    candidates = (_fastest(cover, mix, blocks) for cover in every)
+    return max(candidates, key=lambda cores: (mix.rate(cores), -len(cores)))
 
 
 def covers(groups: list[Group], functions: set[str]) -> Iterator[list[Group]]:

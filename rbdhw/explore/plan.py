@@ -55,7 +55,7 @@ class Scheduled:
     def latency(self) -> dict[str, int]:
         """The :func:`~rbdhw.rtl.shell.packet_latency` of each function in cycles."""
         interface = self.interface
-        return {own.name: self.core.packet_latency(interface, own) for own in interface.computed}
+        return {words.name: self.core.packet_latency(interface, words) for words in interface.computed}
 
 
 @dataclass(frozen=True)
@@ -86,23 +86,16 @@ class PlannedCore:
 
 @dataclass(frozen=True)
 class AcceleratorPlan:
-    """The plan of an accelerator: its cores, its bit-exact model, and its resources by estimate.
-
-    Parameters
-    ----------
-    prepared
-        The prepared robot and domain, and the graph of all functions.
-    parts
-        The cores, of which each function has one.
-    mix
-        The manifest's entry on the mix for which the cores were chosen; None if they were not.
-    """
+    """The plan of an accelerator: its cores, its bit-exact model, and its resources by estimate."""
 
     prepared: Prepared
+    """The prepared robot and domain, and the graph of all functions."""
     parts: tuple[PlannedCore, ...]
+    """The cores, of which each function has one."""
     accelerator: AcceleratorModel
     estimate: Resources
     mix: MixEntry | None = None
+    """The manifest's entry on the mix for which the cores were chosen; None if they were not."""
 
     @property
     def device(self) -> Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
+from operator import attrgetter
 from typing import Any
 
 from rbdhw.arrays import MULTIPLIERS
@@ -22,13 +23,7 @@ from rbdhw.explore.plan import Plan, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.traffic import Traffic, traffic
-from rbdhw.options.build import (
-    ASKED_FOR,
-    CORES,
-    DEFAULT_CORE,
-    THE_DEFAULT,
-    BuildOptions,
-)
+from rbdhw.options.build import ASKED_FOR, CORES, DEFAULT_CORE, THE_DEFAULT, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.formats import Formats, accelerator_model
@@ -42,10 +37,7 @@ def prepare_build(
 ) -> Prepared:
     """Run the stages that do not depend on number formats or the schedule.
 
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported.
+    InputError if the robot, an option or an override is not supported.
     """
     source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
     domain = input_domain(source, overrides, strict=options.mounting.strict)
@@ -85,10 +77,7 @@ class BuildSearch(PreparedBuild):
     def least(self) -> int:
         """The shortest interval that the options allow: the given one, or the first that a core supports.
 
-        Raises
-        ------
-        InputError
-            If a core is possible at no interval, or not at the given one.
+        InputError if a core is possible at no interval, or not at the given one.
         """
         first, *_ = [kind.first_interval(self.prepared, self.options) for kind in self.kinds]
         return first if self.options.pacing is None else next(ii for ii in count(first) if self.serves(ii))
@@ -99,23 +88,11 @@ class BuildSearch(PreparedBuild):
         return self.kinds[0].unit(self.prepared)
 
     def interval(self) -> Interval:
-        """Return the initiation interval that the options give, or the one that is chosen.
-
-        Raises
-        ------
-        InputError
-            If the design does not fit the device.
-        """
+        """Return the initiation interval that the options give, or the one that is chosen."""
         return interval(self.options, self.least, self.device, self, self.smaller())
 
     def plan(self, chosen: Interval) -> Plan:
-        """Return the complete plan at an interval, on the core that is chosen for it.
-
-        Raises
-        ------
-        InputError
-            If it cannot be built.
-        """
+        """Return the complete plan at an interval, on the core that is chosen for it."""
         choice = self.choose(chosen.ii)
         scheduled = self.schedule(choice.core, chosen.ii)
         return Plan(**vars(scheduled), prepared=self.prepared, interval=chosen, choice=choice)
@@ -131,13 +108,7 @@ class BuildSearch(PreparedBuild):
         return tuple(kind.name for kind in self.kinds if kind.supports(self.prepared, self.options, ii))
 
     def choose(self, ii: int) -> CoreChoice:
-        """Return the core of a build at an interval: the only one that can be built, or the cheaper one.
-
-        Raises
-        ------
-        InputError
-            If none can be built.
-        """
+        """Return the core of a build at an interval: the only one that can be built, or the cheaper one."""
         return self.cache.get(("choice", ii, self.options.core, *self._key()), lambda: self._choose(ii))
 
     def _choose(self, ii: int) -> CoreChoice:
@@ -147,13 +118,10 @@ class BuildSearch(PreparedBuild):
             default = self.options.core is None and asked[0].name == DEFAULT_CORE
             return CoreChoice(asked[0].name, THE_DEFAULT if default else ASKED_FOR, {})
         refusals = {kind.name: kind.refusal(self.options, ii) for kind in asked}
-        refused: dict[str, InputError] = {
-            core: refusal for core, refusal in refusals.items() if refusal is not None
-        }
+        refused = {core: refusal for core, refusal in refusals.items() if refusal is not None}
         if refused and len(possible) == 1:
-            return CoreChoice(
-                possible[0], ", ".join(f"no {core} ({why})" for core, why in refused.items()), {}
-            )
+            why = ", ".join(f"no {core} ({refusal})" for core, refusal in refused.items())
+            return CoreChoice(possible[0], why, {})
         estimates = {}
         for core in possible:
             try:
@@ -165,13 +133,7 @@ class BuildSearch(PreparedBuild):
     # Stages
 
     def schedule(self, core: str, ii: int) -> Scheduled:
-        """Return the build on a core at an interval.
-
-        Raises
-        ------
-        InputError
-            If it cannot be built.
-        """
+        """Return the build on a core at an interval; InputError if it cannot be built."""
         return self.cache.get(("schedule", core, ii, *self._key()), lambda: self._schedule(core, ii))
 
     def _schedule(self, core: str, ii: int) -> Scheduled:
@@ -184,32 +146,19 @@ class BuildSearch(PreparedBuild):
 
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""
-        own = self.options
-        paced = own.clock_mhz, own.data_width, own.streams, own.number, own.priority, own.fit
-        return *paced, own.share_limbs, own.share_stages
+        paced = attrgetter("clock_mhz", "data_width", "streams", "number", "priority", "fit")
+        return *paced(self.options), *self.options.sharing.values()
 
     def formats(self, core: str, ii: int) -> Formats:
-        """Return the number formats of a build on a core at an interval.
-
-        Raises
-        ------
-        InputError
-            If the error budget is not met.
-        """
+        """Return the number formats of a build on a core; InputError if the error budget is not met."""
         sharing, options = self.sharing(core, ii), replace(self.options, ii=ii, core=core)
         return self.cache.get(
             ("formats", core, sharing.twins.groups), lambda: KINDS[core].formats(self, options, sharing.twins)
         )
 
     def sharing(self, core: str, ii: int) -> Sharing:
-        """Return the limbs that may share hardware of a core at an interval.
-
-        Raises
-        ------
-        InputError
-            If sharing is required but impossible.
-        """
-        key = "sharing", core, ii, self.options.share_limbs, self.options.share_stages
+        """Return the limbs that may share hardware of a core; InputError if they must and cannot."""
+        key = "sharing", core, ii, *self.options.sharing.values()
         return self.cache.get(key, lambda: KINDS[core].sharing(self.prepared, self.options, ii))
 
     def _accelerator(self, program: Program) -> AcceleratorModel:

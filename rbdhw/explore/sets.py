@@ -50,11 +50,6 @@ def explore(
         mix also the mixes per second, what limits them, and the share of the device that was allowed;
         ``refused``: the sets that cannot be built, and why.
         Look-up tables, flip-flops and block RAMs are estimates.
-
-    Raises
-    ------
-    InputError
-        If the robot or an option is not supported.
     """
     check_build(options)
     source, _ = read(urdf, options, progress)
@@ -62,16 +57,16 @@ def explore(
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     chosen: dict[str, Any] = {}
-    for own in _candidates(options):
+    for each in _candidates(options):
         try:
-            plan = replace(planner, options=own).serve_mix() if own.mix else planner.plan_cores(own)
+            plan = replace(planner, options=each).serve_mix() if each.mix else planner.plan_cores(each)
         except InputError as error:
-            refused.append({"cores": _cores_text(own), "fit": own.fit, "why": str(error)})
+            refused.append({"cores": _cores_text(each), "fit": each.fit, "why": str(error)})
             continue
-        row = _row(plan, own)
+        row = _row(plan, each)
         if not rows or row["cores"] != rows[-1]["cores"]:
             rows.append(row)
-        if own == options:
+        if each == options:
             chosen = _chosen(plan, options, len(rows))
     return {
         "robot": source.name,
@@ -103,12 +98,11 @@ def _candidates(options: BuildOptions) -> Iterator[BuildOptions]:
 
 
 def _row(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
-    packets, clock_mhz = traffic(plan.interface), plan.clock_mhz
-    rates = {}
-    for name, own in packets.items():
+    clock_mhz, rates = plan.clock_mhz, {}
+    for name, packets in traffic(plan.interface).items():
         part = plan.part_of(name)
         core = part.copies * clock_mhz * 1e6 / part.plan.ii
-        rates[name] = round(min(core, own.tasks_per_second(clock_mhz, _bandwidth(options))))
+        rates[name] = round(min(core, packets.tasks_per_second(clock_mhz, _bandwidth(options))))
     requests = [
         CoreRequest(part.functions, part.plan.ii, part.plan.core.name, part.copies) for part in plan.parts
     ]
@@ -118,7 +112,7 @@ def _row(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
         "multipliers": sum(core.multipliers for core in plan.cores),
         **plan.estimate.json(),
         "shares": shares(plan.estimate, plan.device),
-        "latency": {name: plan.latency(name) for name in packets},
+        "latency": {name: plan.latency(name) for name in rates},
         "tasks_per_second": rates,
         **({"allowed": options.fit or 1.0} if options.mix else {}),
         **(plan.mix.model_dump(include={"mixes_per_second", "limited_by"}) if plan.mix else {}),
@@ -140,8 +134,8 @@ def _bandwidth(options: BuildOptions) -> float | None:
 
 def _cores_text(options: BuildOptions) -> str:
     """Return the cores that the options give; none if they are to be chosen."""
-    own = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
-    return "" if options.mix else " ".join(map(_core_text, own))
+    cores = options.cores or (CoreRequest(options.functions, options.least_ii, copies=options.copies),)
+    return "" if options.mix else " ".join(map(_core_text, cores))
 
 
 def _core_text(core: CoreRequest) -> str:
@@ -151,24 +145,21 @@ def _core_text(core: CoreRequest) -> str:
     return f"{','.join(core.functions)}:{core.ii}{kind}{copies}"
 
 
-def tables(found: dict[str, Any]) -> list[Table]:
+def tables(results: dict[str, Any]) -> list[Table]:
     """Return the results of :func:`explore` as tables: sets, hardware, rates and latencies."""
-    title, functions = f"{found['robot']} on {found['target']}", found["functions"]
+    title, functions = f"{results['robot']} on {results['target']}", results["functions"]
     sets, hardware, rates, latencies = [], [], [], []
-    for number, row in enumerate(found["rows"], 1):
-        first = f"{number}*" if number == found["chosen"]["set"] else str(number)
+    for number, row in enumerate(results["rows"], 1):
+        first = f"{number}*" if number == results["chosen"]["set"] else str(number)
         sets.append([first, *_mix_cells(row), f"{row['clock_mhz']:g}", row["cores"]])
         hardware.append([first, *(f"{row[name]:,} {row['shares'][name]:.1%}" for name in RESOURCES)])
         rates.append([first, *(rate_text(row["tasks_per_second"][name]) for name in functions)])
         latencies.append([first, *(str(row["latency"][name]) for name in functions)])
-    of_mix = ["share", "mixes/s"] if any("allowed" in row for row in found["rows"]) else []
+    resources = [NAMES[name] for name in RESOURCES]
+    of_mix = ["share", "mixes/s"] if any("allowed" in row for row in results["rows"]) else []
     return [
         (f"{title}: sets of cores", ["set", *of_mix, "MHz", "cores"], sets),
-        (
-            f"{title}: hardware by estimate, and share of the device",
-            ["set", *(NAMES[name] for name in RESOURCES)],
-            hardware,
-        ),
+        (f"{title}: hardware by estimate, and share of the device", ["set", *resources], hardware),
         (f"{title}: tasks a second of each function alone", ["set", *functions], rates),
         (f"{title}: latencies in cycles", ["set", *functions], latencies),
     ]
@@ -181,16 +172,16 @@ def _mix_cells(row: dict[str, Any]) -> list[str]:
     return [f"{row['allowed']:.0%}", rate_text(row["mixes_per_second"])]
 
 
-def remarks(found: dict[str, Any]) -> list[str]:
+def remarks(results: dict[str, Any]) -> list[str]:
     """Return the lines below the tables: the set that is taken, what limits each, and what was refused."""
-    chosen = found["chosen"]
+    chosen = results["chosen"]
     if chosen["set"] is None:
         lines = [f"generate takes none: {chosen['why']}"]
     else:
         lines = [f"* generate takes set {chosen['set']}: {chosen['why']}"]
-    limits = [(k, row["limited_by"]) for k, row in enumerate(found["rows"], 1) if "limited_by" in row]
+    limits = [(k, row["limited_by"]) for k, row in enumerate(results["rows"], 1) if "limited_by" in row]
     lines += [f"set {number} is limited by {limit}" for number, limit in limits]
-    for own in found["refused"]:
-        name = own["cores"] or f"{own['fit'] or 1.0:.0%} of {found['target']}"
-        lines.append(f"{name}: {own['why']}")
+    for refused in results["refused"]:
+        name = refused["cores"] or f"{refused['fit'] or 1.0:.0%} of {results['target']}"
+        lines.append(f"{name}: {refused['why']}")
     return lines

@@ -27,17 +27,15 @@ _MOUNTING = "mounting."
 def asked_build(**arguments: Any) -> tuple[BuildOptions, Overrides]:
     """Return the build that options ask for, and the bounds of inputs that override the defaults.
 
+    Raises InputError if an option or its value is unknown, not possible or without effect; or a domain file
+    cannot be read.
+
     Parameters
     ----------
     arguments
         The options that are given, by their names with underscores. A value is a text as on the command line,
         or an object of Python that says the same: a number, a sequence of names or numbers, or a mapping for
         ``name=number``.
-
-    Raises
-    ------
-    InputError
-        An option or its value is unknown, not possible or without effect; or a domain file cannot be read.
     """
     named = [(_option(name), value) for name, value in arguments.items() if value is not None]
     typed = {option.key: _as_typed(option, value) for option, value in named}
@@ -47,12 +45,8 @@ def asked_build(**arguments: Any) -> tuple[BuildOptions, Overrides]:
 def checked_build(values: Mapping[str, Any], named: Collection[str]) -> tuple[BuildOptions, Overrides]:
     """Return the build of values as the command line has them, by the options' names in Python.
 
-    Options without a value have their defaults. ``named`` are the options that were given by name.
-
-    Raises
-    ------
-    InputError
-        As :func:`asked_build`.
+    Options without a value have their defaults. ``named`` are the options that were given by name. Raises
+    InputError as :func:`asked_build` does.
     """
     complete = {option.key: values.get(option.key, option.default) for option in OPTIONS}
     options = _build(complete)

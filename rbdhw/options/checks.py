@@ -15,12 +15,8 @@ from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_O
 def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
     """Refuse options that no build can satisfy, and those without effect, whatever the kind of core.
 
-    ``named`` has the names in Python of the options that were given by name.
-
-    Raises
-    ------
-    InputError
-        An option cannot be satisfied; the message describes the first one and the expectation.
+    ``named`` has the names in Python of the options that were given by name. Raises InputError if an option
+    cannot be satisfied; the message describes the first one and the expectation.
     """
     for option in OPTIONS:
         option.check_value(options)

@@ -8,7 +8,6 @@ import re
 import pytest
 
 from rbdhw.explore import plot
-from rbdhw.explore.plot_sets import draw_sets
 from rbdhw.explore.sets import explore, remarks, tables
 from rbdhw.options.arguments import asked_build
 from rbdhw.robots import path
@@ -105,11 +104,11 @@ def test_a_plot_has_a_line_for_each_function_and_one_for_mixes(mix, tmp_path):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-    draw_sets(figure, mix)
+    plot.draw_sets(figure, mix)
     _, _, latency, rate = figure.axes
     names = [line.get_label() for line in rate.get_lines()]
     assert names == ["id", "dfd", "mixes", f"chosen: set {mix['chosen']['set']}"]
     assert list(latency.get_lines()[1].get_ydata()) == [row["latency"]["dfd"] for row in mix["rows"]]
-    picture, drawing = plot.plot(mix, tmp_path, draw_sets)
+    picture, drawing = plot.plot(mix, tmp_path, plot.draw_sets)
     assert picture.stat().st_size > 10_000
     assert drawing.exists()

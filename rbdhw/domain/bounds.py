@@ -77,16 +77,14 @@ class Domain:
 def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bool = False) -> Domain:
     """Return the domain of a robot's inputs.
 
+    Raises InputError if an override names an unknown joint or does not fit the base; or, if ``strict``, a
+    limit is refused.
+
     Parameters
     ----------
     strict
         Whether to refuse limits that are not meaningful, unless they are overridden, instead of replacing
         them.
-
-    Raises
-    ------
-    InputError
-        An override names an unknown joint or does not fit the base; or, if ``strict``, a limit is refused.
     """
     overrides = overrides or Overrides()
     unknown = sorted(set(overrides.joints) - set(robot.joints))
@@ -138,11 +136,8 @@ def with_multipliers(
 def with_time_step(domain: Domain, robot: Robot, overrides: Overrides | None) -> Domain:
     """Return the domain with bounds ``h`` of the time step, which are the robot's own step if it is fixed.
 
-    Raises
-    ------
-    InputError
-        At the largest time step, the largest velocity takes a joint beyond its domain at once, or turns a
-        body by more than the exponential map's series allow.
+    Raises InputError if at the largest time step, the largest velocity takes a joint beyond its domain at
+    once, or turns a body by more than the exponential map's series allow.
     """
     asked = (overrides or Overrides()).integration.time_step
     if robot.time_step is None:

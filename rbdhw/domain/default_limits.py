@@ -64,26 +64,18 @@ _ENTRIES = ("position", "velocity", "effort")
 
 @dataclass
 class Substitutes:
-    """Finds substitutes for missing or meaningless limits of joints, and collects the remarks.
-
-    Parameters
-    ----------
-    strict
-        Whether to refuse such limits instead.
-    """
+    """Finds substitutes for missing or meaningless limits of joints, and collects the remarks."""
 
     robot: Robot
     strict: bool = False
+    """Whether to refuse such limits instead."""
     _taken: dict[tuple[str, str, str], list[tuple[str, float]]] = field(default_factory=dict)
     _degrees: dict[tuple[Pair, str], list[str]] = field(default_factory=dict)
 
     def position(self, joint: Joint, *, wraps: bool) -> Pair:
         """Return the bounds of a revolute or prismatic joint's position; infinite if it wraps.
 
-        Raises
-        ------
-        InputError
-            The limits are not meaningful, in strict mode.
+        Raises InputError if the limits are not meaningful, in strict mode.
         """
         lower, upper = joint.limits[0].lower, joint.limits[0].upper
         if 0.0 < upper - lower <= FAR:
@@ -107,10 +99,7 @@ class Substitutes:
     def velocity(self, joint: Joint) -> Pair:
         """Return the bounds of a joint's only velocity.
 
-        Raises
-        ------
-        InputError
-            The limit is not meaningful, in strict mode.
+        Raises InputError if the limit is not meaningful, in strict mode.
         """
         limit = joint.limits[0].velocity
         if 0.0 < limit < FAST:
@@ -123,10 +112,7 @@ class Substitutes:
     def effort(self, joint: Joint, acceleration: Pair) -> Pair:
         """Return the bounds of a joint's only force or torque, given the bounds of its acceleration.
 
-        Raises
-        ------
-        InputError
-            The limit is not meaningful, in strict mode.
+        Raises InputError if the limit is not meaningful, in strict mode.
         """
         limit = joint.limits[0].effort
         needed = holding_effort(self.robot, joint, max(map(abs, acceleration))) or LEAST_EFFORT

@@ -212,10 +212,7 @@ class Overrides(BaseModel):
 def read_overrides(path: Path) -> Overrides:
     """Read the overrides in a TOML file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not a valid domain file.
+    Raises InputError if the file cannot be read or is not a valid domain file.
     """
     data = read(path, "a TOML file with bounds of the inputs", DOMAIN_BYTES)
     longest = max(map(len, data.split(b"\n")))

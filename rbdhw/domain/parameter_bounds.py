@@ -26,10 +26,7 @@ Array = NDArray[np.float64]
 def bound_parameters(robot: Robot, asked: ParameterBounds) -> Robot:
     """Return the robot with the bounds of its parameters from a domain file, or the default ones.
 
-    Raises
-    ------
-    InputError
-        The file has bounds of parameters, and none are given at run time.
+    Raises InputError if the file has bounds of parameters, and none are given at run time.
     """
     loaded = robot.loaded
     if loaded is None:

@@ -75,23 +75,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Drawn:
-    """Random tasks.
-
-    Parameters
-    ----------
-    arrays, free
-        Arrays of the user's interface, (N, ...) each: those of any function, and those of functions without
-        forces, whose motions may need forces beyond the domain.
-    stratum
-        (N,): the index of each task's stratum in :data:`STRATA`.
-    clipped
-        (N,): whether the domain's forces cannot hold the robot as the stratum asks.
-    """
+    """Random tasks."""
 
     arrays: dict[str, Array]
+    """Arrays of the user's interface, (N, ...) each, for any function."""
     free: dict[str, Array]
+    """Those of functions without forces, whose motions may need forces beyond the domain."""
     stratum: NDArray[np.int64]
+    """(N,): the index of each task's stratum in :data:`STRATA`."""
     clipped: NDArray[np.bool_]
+    """(N,): whether the domain's forces cannot hold the robot as the stratum asks."""
 
     def first(self, tasks: int) -> Drawn:
         """Return the first ``tasks`` tasks."""

@@ -43,26 +43,19 @@ Choice = Callable[[Scalar, Scalar], Scalar]
 
 @dataclass(frozen=True)
 class Link:
-    """The numbers of a link.
-
-    Parameters
-    ----------
-    joint
-        Its placement is that of the link in the frame of the link before it. Its kind is a revolute one if
-        the joints of all links turn.
-    inertia
-        The inertia in the link's frame, whose z axis is the joint's.
-    choose
-        The choice by the kind of joint.
-    armature, damping
-        The rotor's inertia and the viscous friction of the joint; the float 0.0 if there is none.
-    """
+    """The numbers of a link."""
 
     joint: Joint
+    """Its placement is that of the link in the frame of the link before it. Its kind is a revolute one if the
+    joints of all links turn."""
     inertia: LoadedInertia
+    """The inertia in the link's frame, whose z axis is the joint's."""
     choose: Choice
+    """The choice by the kind of joint."""
     armature: Scalar = 0.0
+    """The rotor's inertia; the float 0.0 if there is none."""
     damping: Scalar = 0.0
+    """The viscous friction of the joint; the float 0.0 if there is none."""
 
     def along(self, wrench: Wrench) -> Scalar:
         """Return a wrench's component along the joint's freedom."""
@@ -93,22 +86,15 @@ def advance(link: Link, q: Coordinate, rate: Scalar, above: Motion) -> tuple[Mot
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the links from one on outward are to the link before it, and what remains at its joint.
-
-    Parameters
-    ----------
-    inertia, wrench
-        The articulated inertia and the wrench, in the frame of the link before.
-    joint
-        The column and the factor with which the joint was eliminated.
-    left
-        The force that is left over for the joint.
-    """
+    """What the links from one on outward are to the link before it, and what remains at its joint."""
 
     inertia: Articulated
+    """In the frame of the link before, as is the wrench."""
     wrench: Wrench
     joint: Eliminated
+    """The column and the factor with which the joint was eliminated."""
     left: Scalar
+    """The force that is left over for the joint."""
 
 
 def gather(

@@ -74,26 +74,19 @@ class _Axes:
 
 @dataclass(frozen=True)
 class _Link:
-    """A body on the way to the frame: its degrees of freedom among all, and its motion.
-
-    Parameters
-    ----------
-    offset
-        From the parent's origin to the body's.
-    axes, rates
-        The axes ``S`` of the joint, and ``dS``.
-    above
-        Velocity and acceleration of the parent, at the body's origin.
-    share
-        What the joint adds to them.
-    """
+    """A body on the way to the frame: its degrees of freedom among all, and its motion."""
 
     dofs: slice
     offset: Vector
+    """From the parent's origin to the body's."""
     axes: list[Twist]
+    """The axes ``S`` of the joint."""
     rates: list[Twist]
+    """``dS``"""
     above: tuple[Twist, Twist]
+    """Velocity and acceleration of the parent, at the body's origin."""
     share: tuple[Twist, Twist]
+    """What the joint adds to them."""
 
     @property
     def motion(self) -> tuple[Twist, Twist]:

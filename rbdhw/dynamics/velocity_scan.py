@@ -30,18 +30,12 @@ UNITS: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 
 
 @dataclass(frozen=True)
 class _Step:
-    """From the angular velocity of an ancestor to that of a body, each in its own axes.
-
-    Parameters
-    ----------
-    into
-        Transforms the ancestor's axes to the body's.
-    rate
-        The body's angular velocity relative to the ancestor, in the body's axes.
-    """
+    """From the angular velocity of an ancestor to that of a body, each in its own axes."""
 
     into: Callable[[Vector], Vector]
+    """Transforms the ancestor's axes to the body's."""
     rate: Vector
+    """The body's angular velocity relative to the ancestor, in the body's axes."""
 
     def of(self, velocity: Vector) -> Vector:
         """Return the body's angular velocity from the ancestor's."""

@@ -76,6 +76,7 @@ def draw_intervals(figure: Any, results: Results) -> None:
     for core in dict.fromkeys(row["core"] for row in results["rows"]):
         rows = {row["ii"]: row for row in results["rows"] if row["core"] == core}
         _draw_hardware(panels, rows, results["functions"], MARKS[core], f", {core}")
+    _draw_limits(panels[0], results)
     _draw_rates(panels[-1], results)
     for axes in panels:
         axes.set_xscale("log", base=2)
@@ -91,6 +92,7 @@ def draw_sets(figure: Any, results: Results) -> None:
     panels, functions = figure.subplots(2, 2, sharex=True).flatten(), results["functions"]
     rows, chosen = dict(enumerate(results["rows"], 1)), results["chosen"]["set"]
     _draw_hardware(panels, rows, functions, "o-")
+    _draw_limits(panels[0], results)
     _draw_lines(
         panels[-1], rows, _same(functions), lambda row, name: row["tasks_per_second"][name] / 1e6, "o-"
     )
@@ -105,22 +107,16 @@ def draw_sets(figure: Any, results: Results) -> None:
 
 
 def _finish(figure: Any, panels: Sequence[Any], results: Results, axis: str, title: str) -> None:
-    """Add limits, titles, grids, legends and scales to the panels of shares, counts, latencies and rates."""
+    """Add titles, grids, legends and scales to the panels of shares, counts, latencies and rates."""
     from matplotlib.ticker import LogLocator
 
-    target = results["target"]
-    share, count, latency, rate = panels
-    share.axhline(100.0, color="black", linestyle="-", label=f"all of {target}")
-    if results["fit"] is not None:
-        share.axhline(
-            100.0 * results["fit"], color="black", linestyle=":", label=f"--fit {results['fit']:.0%}"
-        )
     titles = (
-        f"share of {target} (by estimate)",
+        f"share of {results['target']} (by estimate)",
         "hardware (count, by estimate)",
         "latency (cycles)",
         "rate (tasks a second)",
     )
+    share, count, latency, rate = panels
     for axes, heading in zip(panels, titles, strict=True):
         axes.set_title(heading)
         axes.grid(visible=True, alpha=0.3)
@@ -181,6 +177,13 @@ def _draw_lines(
     for k, (name, label) in enumerate(names.items()):
         values = [value(row, name) for row in rows.values()]
         axes.plot(list(rows), values, mark, color=f"C{k}", markersize=4, label=f"{label}{suffix}")
+
+
+def _draw_limits(axes: Any, results: Results) -> None:
+    """Draw the whole device and the share of it that the accelerator may use."""
+    axes.axhline(100.0, color="black", linestyle="-", label=f"all of {results['target']}")
+    if (share := results["fit"]) is not None:
+        axes.axhline(100.0 * share, color="black", linestyle=":", label=f"--fit {share:.0%}")
 
 
 def _draw_rates(axes: Any, results: Results) -> None:

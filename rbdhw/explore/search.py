@@ -118,7 +118,9 @@ class BuildSearch(PreparedBuild):
             default = self.options.core is None and asked[0].name == DEFAULT_CORE
             return CoreChoice(asked[0].name, THE_DEFAULT if default else ASKED_FOR, {})
         refusals = {kind.name: kind.refusal(self.options, ii) for kind in asked}
-        refused = {core: refusal for core, refusal in refusals.items() if refusal is not None}
+        refused: dict[str, InputError] = {
+            core: error for core, error in refusals.items() if error is not None
+        }
         if refused and len(possible) == 1:
             why = ", ".join(f"no {core} ({refusal})" for core, refusal in refused.items())
             return CoreChoice(possible[0], why, {})

@@ -28,10 +28,7 @@ def is_long(model: System) -> bool:
 def solve(model: System, q: Array, forces: Array) -> Array:
     """Return the accelerations (N, nv) that joint ``forces`` (N, nv) cause on a robot at rest.
 
-    Raises
-    ------
-    InputError
-        If a joint moves no inertia.
+    Raises InputError if a joint moves no inertia.
     """
     X = [link.X(q) for link in model.links]
     inertias = [np.broadcast_to(link.inertia, (len(q), 6, 6)) for link in model.links]

@@ -52,6 +52,9 @@ def evaluate(
 ) -> dict[str, NDArray[np.float64]]:
     """Evaluate one of the functions for N tasks in float64.
 
+    Raises InputError if the function is unknown; an array is missing, not of real numbers or of another
+    shape; a quaternion is zero; or the mass matrix is singular.
+
     Parameters
     ----------
     function
@@ -86,12 +89,6 @@ def evaluate(
         ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`). ``step`` and ``rk4``: ``x_next``
         (N, nq + nv), the state after a step of ``h`` (:mod:`rbdhw.golden.integrators`); ``dstep`` and
         ``drk4``: also its derivatives ``A`` (N, 2 nv, 2 nv) by the state and ``B`` (N, 2 nv, nv) by ``tau``.
-
-    Raises
-    ------
-    InputError
-        The function is unknown; an array is missing, not of real numbers or of another shape; a quaternion
-        is zero; or the mass matrix is singular.
     """
     tasks = check_inputs(robot, function, arrays)
     model = system(robot)

@@ -37,25 +37,16 @@ NORM = (
 
 @dataclass(frozen=True)
 class Part:
-    """Elements of an array of results that have a norm of their own.
-
-    Parameters
-    ----------
-    function, array
-        The function and its array.
-    name
-        What the elements are, such as ``q``; empty if they are the whole array.
-    region
-        The indices of the elements along each axis of one task's array.
-    power
-        The power of the time step over which its changes are measured.
-    """
+    """Elements of an array of results that have a norm of their own."""
 
     function: str
     array: str
     name: str
+    """What the elements are, such as ``q``; empty if they are the whole array."""
     region: tuple[range, ...]
+    """The indices of the elements along each axis of one task's array."""
     power: int = 0
+    """The power of the time step over which its changes are measured."""
 
     @property
     def result(self) -> str:

@@ -22,10 +22,7 @@ from rbdhw.robot.model import BASE, Frame, Robot
 def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
     """Return all results of ``kin`` for N tasks, with optional ones; the second axis is that of frames.
 
-    Raises
-    ------
-    InputError
-        The robot has no chosen frames.
+    Raises InputError if the robot has no chosen frames.
     """
     if not robot.frames:
         raise InputError(f"robot '{robot.name}'", "no frames are chosen", "some for kin")

@@ -57,10 +57,8 @@ class Reference:
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Reference:
         """Read the reference of ``robot``, on a fixed or a floating base like the robot.
 
-        Raises
-        ------
-        InputError
-            Pinocchio is not installed, refuses the file, or finds other joints than the robot has.
+        Raises InputError if pinocchio is not installed, refuses the file, or finds other joints than the
+        robot has.
         """
         model = _build_model(path, robot, mimic=False)
         joints = {body.joint.name for body in robot.bodies}

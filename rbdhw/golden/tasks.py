@@ -23,12 +23,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
 
     ``fext`` is optional (``m`` and ``minv`` do not use it), and so are ``Minv`` for ``difd`` and
-    ``parameters``, which are those of the URDF otherwise.
-
-    Raises
-    ------
-    InputError
-        There is no such function.
+    ``parameters``, which are those of the URDF otherwise. Raises InputError if there is no such function.
     """
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")

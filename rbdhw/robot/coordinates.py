@@ -32,32 +32,22 @@ _RATES: Mapping[JointKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class CoordinateEntry:
-    """One coordinate of ``q`` or of ``v``.
-
-    Parameters
-    ----------
-    index
-        Its index in ``q`` or ``v``.
-    joint, kind
-        The name and kind of the joint that it belongs to.
-    part
-        Which of the joint's coordinates it is; empty if the joint has only one.
-    unit
-        ``rad``, ``m``, ``rad/s``, ``m/s``, or ``1`` for an element of a unit quaternion.
-    lower, upper
-        The limits in the robot's description, in that unit; None if it gives none.
-    effort
-        For a coordinate of ``v``: the largest force or torque in the description (N or Nm), or None.
-    """
+    """One coordinate of ``q`` or of ``v``."""
 
     index: int
+    """Its index in ``q`` or ``v``."""
     joint: str
+    """The name of the joint that it belongs to."""
     kind: JointKind
     part: str
+    """Which of the joint's coordinates it is; empty if the joint has only one."""
     unit: str
+    """``rad``, ``m``, ``rad/s``, ``m/s``, or ``1`` for an element of a unit quaternion."""
     lower: float | None
+    """The limit in the robot's description, in that unit; None if it gives none."""
     upper: float | None
     effort: float | None = None
+    """For a coordinate of ``v``: the largest force or torque in the description (N or Nm), or None."""
 
     @property
     def label(self) -> str:

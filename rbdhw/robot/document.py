@@ -169,13 +169,9 @@ def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Docu
 
     Names keep their prefixes, whether these are bound or not, so ``<drake:joint>`` is not a ``<joint>``.
     Comments may contain anything, and blank lines may come before the XML declaration. A file that is not
-    UTF-8 is read as Latin-1, unless the reading is strict.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, is too large, has a DOCTYPE that declares more than a name (entities, or
-        another file), or is not well-formed XML.
+    UTF-8 is read as Latin-1, unless the reading is strict. Raises InputError if the file cannot be read, is
+    too large, has a DOCTYPE that declares more than a name (entities, or another file), or is not well-formed
+    XML.
     """
     file = os.fspath(path)
     data = read(path, "the path of a URDF file", URDF_BYTES)

@@ -23,19 +23,14 @@ Given = tuple[tuple[str, Numbers], ...]
 
 @dataclass(frozen=True)
 class Drives:
-    """The drives that a build computes.
-
-    Parameters
-    ----------
-    from_file
-        Whether joints have the damping that the URDF gives.
-    damping, armature
-        The damping and the rotor inertia of some joints, whatever the URDF says.
-    """
+    """The drives that a build computes."""
 
     from_file: bool = False
+    """Whether joints have the damping that the URDF gives."""
     damping: Given = ()
+    """The damping of some joints, whatever the URDF says."""
     armature: Given = ()
+    """The rotor inertia of some joints."""
 
     @property
     def friction(self) -> tuple[bool, Given]:
@@ -49,12 +44,8 @@ NO_DRIVES = Drives()
 def read_damping(document: Document, element: Element, joint: Joint) -> Numbers:
     """Return the damping in ``<dynamics>`` for each degree of freedom, or nothing if there is none.
 
-    As in Pinocchio the number in the file holds for every degree of freedom.
-
-    Raises
-    ------
-    InputError
-        The damping is not a number, or exceeds its bound; or it is negative, in a strict reading.
+    As in Pinocchio the number in the file holds for every degree of freedom. Raises InputError if the damping
+    is not a number, or exceeds its bound; or it is negative, in a strict reading.
     """
     owner = f"joint {joint.name!r}"
     dynamics = document.child(element, "dynamics", owner)
@@ -73,10 +64,7 @@ def read_damping(document: Document, element: Element, joint: Joint) -> Numbers:
 def with_drives(robot: Robot, drives: Drives) -> Robot:
     """Return the robot with the given damping and armature.
 
-    Raises
-    ------
-    InputError
-        A joint is unknown or floats, or its numbers do not fit it.
+    Raises InputError if a joint is unknown or floats, or its numbers do not fit it.
     """
     damping = _checked(robot, "damping", drives.damping, DAMPING)
     armature = _checked(robot, "armature", drives.armature, ARMATURE)

@@ -33,14 +33,10 @@ def read_inertia(document: Document, inertial: Element, owner: str, origin: Plac
     ``owner`` names the link in errors.
 
     A tolerant reading takes an inertia that no rigid body has as it is. It treats missing entries as
-    Pinocchio does: no inertia without a mass, and a point mass unless all six entries are given.
-
-    Raises
-    ------
-    InputError
-        The mass or an inertia entry is not a finite number or exceeds its bound, or the mass is negative. In
-        a strict reading also: an entry is missing, or the inertia is not positive semidefinite or violates
-        the triangle inequality by more than ``TOLERANCE``.
+    Pinocchio does: no inertia without a mass, and a point mass unless all six entries are given. Raises
+    InputError if the mass or an inertia entry is not a finite number or exceeds its bound, or the mass is
+    negative. In a strict reading also: an entry is missing, or the inertia is not positive semidefinite or
+    violates the triangle inequality by more than ``TOLERANCE``.
     """
     element = document.child(inertial, "mass", owner)
     if element is None or element.get("value") is None:

@@ -52,16 +52,13 @@ class JointEntry:
 def read_joints(document: Document, links: Iterable[str], damped: bool = False) -> list[JointEntry]:
     """Read every joint, in document order, and resolve the mimics.
 
+    Raises InputError if a joint breaks a rule of :func:`rbdhw.robot.urdf.load_urdf`, names an unknown link,
+    or has a child link that another joint has already; or the robot has too many moving joints.
+
     Parameters
     ----------
     damped
         Whether to read the damping, too.
-
-    Raises
-    ------
-    InputError
-        A joint breaks a rule of :func:`rbdhw.robot.urdf.load_urdf`, names an unknown link, or has a child
-        link that another joint has already; or the robot has too many moving joints.
     """
     known = set(links)
     above: dict[str, str] = {}

@@ -161,46 +161,33 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """The joint that moves a body relative to its parent.
-
-    Parameters
-    ----------
-    axis
-        Unit vector in the body's own frame; joints without an axis ignore it.
-    placement
-        Pose of the body frame in the parent body's frame when ``q + offset`` is zero, or when the joint's
-        quaternion is the identity.
-    limits
-        One entry for each degree of freedom.
-    offset
-        Constant added to the user's coordinate (rad or m). With it, frames may be rotated about or shifted
-        along the axis without changing the meaning of ``q``. Joints of one degree of freedom only.
-    pitch
-        Helical joints only: translation per rotation (m/rad).
-    second_axis
-        Universal joints only: unit vector of the second rotation, perpendicular to ``axis``, in the body's
-        own frame.
-    mimic
-        The joint that this one follows, and how. A mimic has no coordinates of its own. Joints of one degree
-        of freedom only.
-    armature
-        For each degree of freedom the inertia of its rotor, seen at the joint (kg m^2 or kg): the force that
-        accelerates the rotor is this times the acceleration. Empty if there is none.
-    damping
-        For each degree of freedom the coefficient of viscous friction (Nm s/rad or N s/m), or empty.
-    """
+    """The joint that moves a body relative to its parent."""
 
     name: str
     kind: JointKind
     axis: Vector3
+    """Unit vector in the body's own frame; joints without an axis ignore it."""
     placement: Placement
+    """Pose of the body frame in the parent body's frame when ``q + offset`` is zero, or when the joint's
+    quaternion is the identity."""
     limits: tuple[Limits, ...]
+    """One entry for each degree of freedom."""
     offset: float = 0.0
+    """Constant added to the user's coordinate (rad or m). With it, frames may be rotated about or shifted
+    along the axis without changing the meaning of ``q``. Joints of one degree of freedom only."""
     pitch: float = 0.0
+    """Helical joints only: translation per rotation (m/rad)."""
     second_axis: Vector3 = (0.0, 0.0, 0.0)
+    """Universal joints only: unit vector of the second rotation, perpendicular to ``axis``, in the body's own
+    frame."""
     mimic: Mimic | None = None
+    """The joint that this one follows, and how. A mimic has no coordinates of its own. Joints of one degree
+    of freedom only."""
     armature: tuple[float, ...] = ()
+    """For each degree of freedom the inertia of its rotor, seen at the joint (kg m^2 or kg): the force that
+    accelerates the rotor is this times the acceleration. Empty if there is none."""
     damping: tuple[float, ...] = ()
+    """For each degree of freedom the coefficient of viscous friction (Nm s/rad or N s/m), or empty."""
 
 
 @dataclass(frozen=True)
@@ -258,60 +245,42 @@ class LoadedInertias:
 
 @dataclass(frozen=True)
 class Robot:
-    """A tree of moving bodies in topological order (each parent before its children).
-
-    Parameters
-    ----------
-    base
-        The URDF's root link, fixed to the world (or freed by :meth:`with_floating_base`).
-    base_inertia
-        Inertia of the root link and of all links fixed to it, in the root link's frame.
-    gravity
-        Acceleration of free fall (m/s^2) in the world frame, or in the base link's frame if the base is fixed
-        or its motion is given.
-    fixed_links
-        For every link merged away by a fixed joint: its name and the name of the link it moves with.
-    fixed_placements
-        For each of ``fixed_links``, the pose of its frame in that of the link it moves with. Only a robot
-        from a URDF file has them.
-    gravity_given
-        Whether each task has its own gravity, which replaces ``gravity``.
-    base_given
-        Whether each task has the base's velocity and acceleration.
-    base_chosen
-        Whether each task says if the base, which floats, is held: then it has the base's acceleration.
-    frames
-        The frames of which the kinematics are wanted.
-    frame_axes
-        The axes of their twists, one of :data:`FRAME_AXES`.
-    time_step
-        The step in time (s) of all tasks, or None if each task has its own.
-    loaded
-        The inertial parameters that are given at run time, if there are any.
-    joint_order
-        The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
-        ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code.
-    remarks
-        One sentence for each problem in the robot's file and the interpretation chosen. Robots that differ
-        only in remarks are equal.
-    """
+    """A tree of moving bodies in topological order (each parent before its children)."""
 
     name: str
     base: str
+    """The URDF's root link, fixed to the world (or freed by :meth:`with_floating_base`)."""
     bodies: tuple[Body, ...]
     base_inertia: Inertia = Inertia()
+    """Inertia of the root link and of all links fixed to it, in the root link's frame."""
     gravity: Vector3 = (0.0, 0.0, -9.81)
+    """Acceleration of free fall (m/s^2) in the world frame, or in the base link's frame if the base is fixed
+    or its motion is given."""
     fixed_links: tuple[tuple[str, str], ...] = ()
+    """For every link merged away by a fixed joint: its name and the name of the link it moves with."""
     fixed_placements: tuple[Placement, ...] = field(default=(), compare=False)
+    """For each of ``fixed_links``, the pose of its frame in that of the link it moves with. Only a robot from
+    a URDF file has them."""
     gravity_given: bool = False
+    """Whether each task has its own gravity, which replaces ``gravity``."""
     base_given: bool = False
+    """Whether each task has the base's velocity and acceleration."""
     base_chosen: bool = False
+    """Whether each task says if the base, which floats, is held: then it has the base's acceleration."""
     frames: tuple[Frame, ...] = ()
+    """The frames of which the kinematics are wanted."""
     frame_axes: str = FRAME_AXES[0]
+    """The axes of their twists, one of :data:`FRAME_AXES`."""
     time_step: float | None = None
+    """The step in time (s) of all tasks, or None if each task has its own."""
     loaded: LoadedInertias | None = None
+    """The inertial parameters that are given at run time, if there are any."""
     joint_order: str = "given"
+    """The source of the order of ``bodies``: ``pinocchio`` (a link's joints by name) or ``file`` for a URDF,
+    ``rerooted`` after :func:`rbdhw.robot.reroot.reroot`, ``given`` for a robot built in code."""
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    """One sentence for each problem in the robot's file and the interpretation chosen. Robots that differ
+    only in remarks are equal."""
 
     @cached_property
     def joints(self) -> tuple[str, ...]:

@@ -41,43 +41,29 @@ def link_text(name: str) -> str:
 
 @dataclass(frozen=True)
 class Mounting:
-    """How the robot of a file is read, how it stands in the world, and what tasks and results have of it.
-
-    Parameters
-    ----------
-    base
-        ``fixed``, ``floating`` (six degrees of freedom at the root, in its frame), ``given`` (each task
-        contains the root's velocity and acceleration) or ``any`` (each task says which of these it is).
-    strict
-        Whether to refuse a file with problems that could otherwise be tolerated with a remark.
-    joint_order
-        One of :data:`JOINT_ORDERS`.
-    drives
-        The rotor inertia and the viscous friction that joints have.
-    gravity
-        Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
-        :data:`PER_TASK`. None is 9.81 m/s^2 along -z.
-    root
-        The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`.
-    time_step
-        The step in time (s) of all tasks, or None if each task has its own.
-    parameters
-        The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the
-        link that carries no other), :data:`INERTIAS` (all that move and have mass), or their names.
-    frames
-        The links of whose frames the kinematics are wanted, in their order.
-    frame_axes
-        One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists.
-    """
+    """How the robot of a file is read, how it stands in the world, and what tasks and results have of it."""
 
     base: str = "fixed"
+    """``fixed``, ``floating`` (six degrees of freedom at the root, in its frame), ``given`` (each task
+    contains the root's velocity and acceleration) or ``any`` (each task says which of these it is)."""
     _: KW_ONLY
     strict: bool = False
+    """Whether to refuse a file with problems that could otherwise be tolerated with a remark."""
     joint_order: str = JOINT_ORDERS[0]
+    """One of :data:`JOINT_ORDERS`."""
     drives: Drives = NO_DRIVES
+    """The rotor inertia and the viscous friction that joints have."""
     gravity: tuple[float, float, float] | str | None = None
+    """Acceleration of free fall (m/s^2) in the world frame, or in the root's frame for a given base; or
+    :data:`PER_TASK`. None is 9.81 m/s^2 along -z."""
     root: str | None = None
+    """The link that floats instead of the file's root, or :data:`CHEAPEST_ROOT`."""
     time_step: float | None = None
+    """The step in time (s) of all tasks, or None if each task has its own."""
     parameters: Links = NO_LINKS
+    """The links whose inertial parameters are given at run time: :data:`NO_LINKS`, :data:`PAYLOAD` (the link
+    that carries no other), :data:`INERTIAS` (all that move and have mass), or their names."""
     frames: tuple[str, ...] = ()
+    """The links of whose frames the kinematics are wanted, in their order."""
     frame_axes: str = FRAME_AXES[0]
+    """One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists."""

@@ -33,10 +33,7 @@ _NO_SHIFT: Vector3 = (0.0, 0.0, 0.0)
 def urdf_version(document: Document) -> Version:
     """Return the version of URDF that the file follows; without one it is 1.0.
 
-    Raises
-    ------
-    InputError
-        The version is not one from 1.0 to 1.2.
+    Raises InputError if the version is not one from 1.0 to 1.2.
     """
     text = document.root.get("version")
     if text is None:
@@ -52,10 +49,7 @@ def urdf_version(document: Document) -> Version:
 def read_origin(document: Document, element: Element, owner: str) -> Placement:
     """Read the pose in ``<origin>``; a missing shift or rotation is zero.
 
-    Raises
-    ------
-    InputError
-        A number is malformed or beyond its bound, or the rotation is given twice.
+    Raises InputError if a number is malformed or beyond its bound, or the rotation is given twice.
     """
     origin = document.child(element, "origin", owner)
     if origin is None:

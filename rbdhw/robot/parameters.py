@@ -41,17 +41,13 @@ Held = tuple[int, int]
 def load_inertias(robot: Robot, links: Sequence[str], payload: bool = False) -> Robot:
     """Return the robot with the inertial parameters of these moving links given at run time.
 
-    Their bounds are :data:`SHARE` around those of the URDF; what is zero there stays zero.
+    Their bounds are :data:`SHARE` around those of the URDF; what is zero there stays zero. Raises InputError
+    if a link is unknown, does not move, or has no mass or an inertia that no body has.
 
     Parameters
     ----------
     payload
         Whether the links carry loads.
-
-    Raises
-    ------
-    InputError
-        A link is unknown, does not move, or has no mass or an inertia that no body has.
     """
     known = [robot.bodies[i].name for i in robot.links]
     for link in links:
@@ -83,10 +79,7 @@ def _check_link(robot: Robot, link: str, known: Sequence[str]) -> None:
 def check_loaded(robot: Robot, link: str) -> None:
     """Check that the inertial parameters of a link are given at run time.
 
-    Raises
-    ------
-    InputError
-        They are constant, or the link is fixed to another one.
+    Raises InputError if they are constant, or the link is fixed to another one.
     """
     links = robot.loaded.links if robot.loaded else ()
     if link in links:
@@ -117,10 +110,7 @@ def bounds_by_link(robot: Robot) -> Array:
 def leaf_link(robot: Robot) -> str:
     """Return the link that carries a payload: the only one that carries no other.
 
-    Raises
-    ------
-    InputError
-        There are several.
+    Raises InputError if there are several.
     """
     leaves = [robot.bodies[i].name for i in robot.links if not robot.children[i]]
     if len(leaves) != 1:

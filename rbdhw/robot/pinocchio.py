@@ -40,25 +40,16 @@ FOLLOWING = 1e-6
 class PinocchioLayout:
     """The layout of the arrays of Pinocchio's model of a robot. The leading axes of arrays are batches.
 
-    Parameters
-    ----------
-    robot
-        The robot in rbdhw, from :func:`rbdhw.robot.urdf.load_urdf` or a design folder.
-    mimic
-        Whether Pinocchio's model was built with ``mimic=True``, which gives followers no coordinates.
-    names
-        The model's joints in its order, without the universe: ``list(model.names)[1:]``. By default the order
-        is the robot's, which is Pinocchio's unless the robot was read with ``joint_order="file"``.
-
-    Raises
-    ------
-    InputError
-        ``names`` are not the robot's joints.
+    Raises InputError if ``names`` are not the robot's joints.
     """
 
     robot: Robot
+    """The robot in rbdhw, from :func:`rbdhw.robot.urdf.load_urdf` or a design folder."""
     mimic: bool = False
+    """Whether Pinocchio's model was built with ``mimic=True``, which gives followers no coordinates."""
     names: tuple[str, ...] | None = None
+    """The model's joints in its order, without the universe: ``list(model.names)[1:]``. By default the order
+    is the robot's, which is Pinocchio's unless the robot was read with ``joint_order="file"``."""
 
     def __post_init__(self) -> None:
         joints = sorted(body.joint.name for body in self.robot.bodies)
@@ -106,16 +97,13 @@ class PinocchioLayout:
     def configuration(self, q: npt.ArrayLike, slack: float = UNIT_SLACK) -> Array:
         """Convert Pinocchio's ``q`` (..., nq) to the robot's (..., robot.nq).
 
+        Raises InputError if a follower is not at the position that its leader gives, or a cosine and a sine
+        are no point of the unit circle.
+
         Parameters
         ----------
         slack
             How far the length of a cosine and a sine may be from one.
-
-        Raises
-        ------
-        InputError
-            A follower is not at the position that its leader gives, or a cosine and a sine are no point of
-            the unit circle.
         """
         theirs = np.asarray(q, np.float64)
         ours = np.zeros((*theirs.shape[:-1], self.robot.nq))
@@ -140,10 +128,7 @@ class PinocchioLayout:
     def velocity(self, v: npt.ArrayLike) -> Array:
         """Convert Pinocchio's ``v`` or ``a`` (..., nv) to the robot's (..., robot.nv).
 
-        Raises
-        ------
-        InputError
-            A follower does not have the velocity that its leader gives.
+        Raises InputError if a follower does not have the velocity that its leader gives.
         """
         theirs = np.asarray(v, np.float64)
         free = [i for i in self._bodies if self.robot.bodies[i].joint.mimic is None]

@@ -29,12 +29,8 @@ Pose = tuple[Array, Array]
 class Rebase:
     """The conversion of arrays of ``source`` to arrays of ``target``, the same robot with another root.
 
-    Either robot may be the result of :func:`rbdhw.robot.reroot.reroot`.
-
-    Raises
-    ------
-    InputError
-        The root of ``target`` cannot be the root of ``source``, or the two robots have different joints.
+    Either robot may be the result of :func:`rbdhw.robot.reroot.reroot`. Raises InputError if the root of
+    ``target`` cannot be the root of ``source``, or the two robots have different joints.
     """
 
     source: Robot

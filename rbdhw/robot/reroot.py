@@ -44,21 +44,14 @@ class RootTrial:
 
 
 class Rooting(NamedTuple):
-    """The result of a search for the cheapest root.
-
-    Parameters
-    ----------
-    robot
-        The robot with that root.
-    trials
-        The links that were compared.
-    skipped
-        The links that were not compared because the robot is large.
-    """
+    """The result of a search for the cheapest root."""
 
     robot: Robot
+    """The robot with that root."""
     trials: list[RootTrial]
+    """The links that were compared."""
     skipped: tuple[str, ...] = ()
+    """The links that were not compared because the robot is large."""
 
 
 def reroot(robot: Robot, link: str) -> Robot:
@@ -69,17 +62,13 @@ def reroot(robot: Robot, link: str) -> Robot:
     body of a reversed joint has its frame at the joint; its ``link_frame`` is the pose of the link's own
     frame. The body frame of the new root is its link's frame, and the base's coordinates refer to it. The
     root joint keeps its name. Bodies are ordered depth first, siblings in their old order, and the user's
-    arrays follow the new order of ``joints``.
+    arrays follow the new order of ``joints``. Raises InputError if the robot does not float, the link is
+    unknown, or a joint on the path to it is not in ``REVERSIBLE``.
 
     Parameters
     ----------
     link
         A moving link, or a link on a fixed joint; the latter stands for the link that carries it.
-
-    Raises
-    ------
-    InputError
-        The robot does not float, the link is unknown, or a joint on the path to it is not in ``REVERSIBLE``.
     """
     root = _body_of(robot, link)
     way = robot.path(root)[::-1]
@@ -118,17 +107,13 @@ def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
 
     The first trial is the present root. Then come the :func:`candidate_roots` that lower the depth, up to
     ``evaluations`` trials or :data:`MOST_WORK`. The present root is kept unless another one lowers the cost.
+    Raises InputError if the robot does not float.
 
     Parameters
     ----------
     cost
         The cost of a robot, such as an operation count. The work of evaluating it is assumed to be
         proportional to it.
-
-    Raises
-    ------
-    InputError
-        The robot does not float.
     """
     nearer = [(link, depth) for link, depth in candidate_roots(robot) if depth < robot.depth]
     best, tried = robot, [RootTrial(robot.bodies[0].name, robot.depth, cost(robot))]

@@ -43,21 +43,14 @@ the whole robot.
 
 
 class Rewriting(NamedTuple):
-    """The cheapest rewrite that was found.
-
-    Parameters
-    ----------
-    robot
-        The rewritten robot.
-    names
-        The rewrites that lead to it.
-    skipped
-        What was not tried because the robot is large; empty if nothing was left out.
-    """
+    """The cheapest rewrite that was found."""
 
     robot: Robot
+    """The rewritten robot."""
     names: list[str]
+    """The rewrites that lead to it."""
     skipped: str = ""
+    """What was not tried because the robot is large; empty if nothing was left out."""
 
 
 def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:

@@ -39,10 +39,8 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
 def robot_from_json(data: dict[str, Any]) -> Robot:
     """Return the robot that :func:`robot_to_json` converted to ``data``.
 
-    Raises
-    ------
-    InputError
-        A field is missing or of the wrong type, or the robot breaks a rule of :func:`check_robot`.
+    Raises InputError if a field is missing or of the wrong type, or the robot breaks a rule of
+    :func:`check_robot`.
     """
     try:
         robot = _ADAPTER.validate_python(data)

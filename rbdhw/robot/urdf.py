@@ -75,7 +75,8 @@ def load_urdf(
     A missing limit is infinite, without a remark; :func:`rbdhw.domain.bounds.input_domain` adds a remark if
     it has to assume another bound. The velocity and effort limits of a joint apply to each of its degrees of
     freedom; lower and upper have no meaning for a continuous joint. ``Robot.remarks`` also lists properties
-    in the file that are not modelled (see :mod:`rbdhw.robot.ignored`).
+    in the file that are not modelled (see :mod:`rbdhw.robot.ignored`). Raises InputError if the file cannot
+    be read or breaks a rule. The message names the file, the element, the reason and the expectation.
 
     Parameters
     ----------
@@ -85,12 +86,6 @@ def load_urdf(
         One of :data:`rbdhw.robot.mounting.JOINT_ORDERS`.
     drives
         The rotor inertia and the viscous friction that joints have; none by default.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or breaks a rule. The message names the file, the element, the reason and the
-        expectation.
     """
     document = read_document(path, strict=strict)
     name = _check_root(document)

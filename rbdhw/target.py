@@ -2,8 +2,9 @@
 
 Delays are those of operators in the fabric between two registers, including routing. For ECP5 (speed grade 6)
 they are fitted to placed and routed designs of this project. For UltraScale+ and 7 series (speed grade -2)
-they are estimates in the range of the data sheets (AMD DS923, DS181), which no tool here checks. ``overhead``
-is the part of a cycle lost to clock-to-output, setup and uncertainty.
+they are estimates in the range of the data sheets (AMD DS923, DS181), which no tool here checks; slower speed
+grades scale them by the clocks of DSP blocks. ``overhead`` is the part of a cycle lost to clock-to-output,
+setup and uncertainty.
 
 A multiplier is combinational if the clock allows it. Otherwise it has up to three pipeline registers: of its
 operands; of its operands and its result; or of its operands, the product, and the result.
@@ -12,8 +13,8 @@ operands; of its operands and its result; or of its operands, the product, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from rbdhw.errors import InputError, told_apart, unknown
@@ -97,6 +98,10 @@ class Pipeline:
             return product.before + self.before + product.after
         return max(product.before + self.before, self.between, self.after + product.after)
 
+    def slower(self, factor: float) -> Pipeline:
+        """Return the pipeline with all delays longer by a factor."""
+        return Pipeline(self.registers, self.before * factor, self.between * factor, self.after * factor)
+
 
 @dataclass(frozen=True)
 class Primitive:
@@ -119,6 +124,11 @@ class Primitive:
     adds: bool
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
     least_bits: int
+
+    def slower(self, factor: float) -> Primitive:
+        """Return the multiplier with all delays longer by a factor."""
+        one, two, three = (way.slower(factor) for way in self.pipelines)
+        return replace(self, pipelines=(one, two, three))
 
     def swaps_operands(self, widths: tuple[int, int]) -> bool:
         """Return whether operands of these widths need fewer blocks with the second on the first port."""
@@ -299,36 +309,119 @@ MULT18X18D = Primitive(
     least_bits=0,
 )
 
+SLOWER_GRADE = 1.2
+"""The delays of the next slower speed grade, relative to -2.
+
+It is the ratio of the fastest clocks of fully pipelined DSP blocks: 551 and 464 MHz in Artix-7 -2 and -1
+(DS181), 775 and 644 MHz in UltraScale+ -2 at 0.85 V and -2L at 0.72 V (DS925).
+"""
+
+
+def _series_7(name: str, description: str, slower: float = 1.0, **resources: int) -> Target:
+    """Return a device with the fabric of Artix-7; that of Kintex-7 is no slower."""
+    delays = Delays(multiply=5.6, add=1.7, select=0.9, table=2.2, check=0.8, overhead=1.0)
+    return _amd(name, description, "xc7", 100.0, delays, DSP48E1, slower, resources)
+
+
+def _ultrascale_plus(name: str, description: str, slower: float = 1.0, **resources: int) -> Target:
+    delays = Delays(multiply=3.8, add=1.1, select=0.5, table=1.2, check=0.5, overhead=0.8)
+    return _amd(name, description, "xcup", 125.0, delays, DSP48E2, slower, resources)
+
+
+def _amd(
+    name: str,
+    description: str,
+    family: str,
+    clock_mhz: float,
+    delays: Delays,
+    primitive: Primitive,
+    slower: float,
+    resources: Mapping[str, int],
+) -> Target:
+    """Return a device of AMD whose delays are those of the family's -2, times ``slower``."""
+    return Target(
+        name=name,
+        description=f"AMD {description}",
+        family=family,
+        clock_mhz=float(math.floor(clock_mhz / slower)),
+        margin=0.0,
+        delays=Delays(**{key: delay * slower for key, delay in vars(delays).items()}),
+        primitive=primitive.slower(slower),
+        memory_stages=64,
+        **resources,
+    )
+
+
+# Resources: DS180 (7 series), DS190 (Zynq-7000), DS890 (UltraScale+), DS891 (Zynq UltraScale+), DS987 (K26).
 TARGETS = {
     target.name: target
     for target in (
-        Target(
-            name="xcvu9p",
-            description="AMD Virtex UltraScale+ VU9P, speed grade -2 (VCU118)",
-            family="xcup",
-            clock_mhz=125.0,
-            margin=0.0,
-            delays=Delays(multiply=3.8, add=1.1, select=0.5, table=1.2, check=0.5, overhead=0.8),
-            primitive=DSP48E2,
-            memory_stages=64,
+        _ultrascale_plus(
+            "xcvu9p",
+            "Virtex UltraScale+ VU9P, speed grade -2 (VCU118)",
             dsp_blocks=6840,
             luts=1_182_240,
             flip_flops=2_364_480,
             block_rams=2160,
         ),
-        Target(
-            name="xc7a200t",
-            description="AMD Artix-7 A200T, speed grade -2",
-            family="xc7",
-            clock_mhz=100.0,
-            margin=0.0,
-            delays=Delays(multiply=5.6, add=1.7, select=0.9, table=2.2, check=0.8, overhead=1.0),
-            primitive=DSP48E1,
-            memory_stages=64,
+        _ultrascale_plus(
+            "xck26",
+            "Zynq UltraScale+ of the Kria K26, speed grade -2LV (KV260, KR260)",
+            slower=SLOWER_GRADE,
+            dsp_blocks=1248,
+            luts=117_120,
+            flip_flops=234_240,
+            block_rams=144,
+        ),
+        _ultrascale_plus(
+            "xczu7ev",
+            "Zynq UltraScale+ ZU7EV, speed grade -2 (ZCU104)",
+            dsp_blocks=1728,
+            luts=230_400,
+            flip_flops=460_800,
+            block_rams=312,
+        ),
+        _ultrascale_plus(
+            "xczu9eg",
+            "Zynq UltraScale+ ZU9EG, speed grade -2 (ZCU102)",
+            dsp_blocks=2520,
+            luts=274_080,
+            flip_flops=548_160,
+            block_rams=912,
+        ),
+        _series_7(
+            "xc7a100t",
+            "Artix-7 A100T, speed grade -1 (Arty A7-100T)",
+            slower=SLOWER_GRADE,
+            dsp_blocks=240,
+            luts=63_400,
+            flip_flops=126_800,
+            block_rams=135,
+        ),
+        _series_7(
+            "xc7a200t",
+            "Artix-7 A200T, speed grade -2",
             dsp_blocks=740,
             luts=134_600,
             flip_flops=269_200,
             block_rams=365,
+        ),
+        _series_7(
+            "xc7z020",
+            "Zynq-7000 Z-7020, speed grade -1 (PYNQ-Z2, Zybo Z7-20)",
+            slower=SLOWER_GRADE,
+            dsp_blocks=220,
+            luts=53_200,
+            flip_flops=106_400,
+            block_rams=140,
+        ),
+        _series_7(
+            "xc7z045",
+            "Zynq-7000 Z-7045, speed grade -2 (ZC706)",
+            dsp_blocks=900,
+            luts=218_600,
+            flip_flops=437_200,
+            block_rams=545,
         ),
         Target(
             name="ecp5-85",

@@ -35,9 +35,10 @@ MAY_IMPORT = {
     "runtime": "errors",
     "registers": "",
     "options.build": "errors protocol verilog_names robot.mounting",
-    "options": "errors runtime protocol verilog_names robot.mounting robot.model robot.drives",
-    "options.arguments": "errors protocol domain.overrides options",
+    "options": "errors runtime protocol verilog_names target board robot.mounting robot.model robot.drives",
+    "options.arguments": "errors protocol board domain.overrides options",
     "target": "errors",
+    "board": "errors",
     "robot": "errors remarks runtime",
     "robots": "errors",
     # A second derivation: what it shared with the first, one bug could break twice.
@@ -91,7 +92,7 @@ MAY_IMPORT = {
         "golden graph passes frontend fixed domain model"
     ),
     "boards": (
-        "errors verilog_names progress runtime options.build target rtl estimate.fit "
+        "errors verilog_names progress runtime options.build target board rtl estimate.fit "
         "estimate.resources design.digests design.manifest design.replacement"
     ),
     "explore": (

@@ -1,22 +1,25 @@
 """Targets: names, clocks and DSP blocks."""
 
+import math
+
 import pytest
 
 from rbdhw.boards.nextpnr import DEVICES
 from rbdhw.errors import InputError
-from rbdhw.target import TARGETS, Clock, Pipeline, Product, limbs, target
+from rbdhw.target import SLOWER_GRADE, TARGETS, Clock, Pipeline, Product, limbs, target
 
 
 def test_an_unknown_target_is_refused():
     with pytest.raises(InputError) as error:
-        target("xc7z020")
-    assert str(error.value) == "target: 'xc7z020' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p"
+        target("xc7z007")
+    known = "ecp5-85, xc7a100t, xc7a200t, xc7z020, xc7z045, xck26, xcvu9p, xczu7ev, xczu9eg"
+    assert str(error.value) == f"target: 'xc7z007' is unknown; expected one of {known}"
 
 
 def test_the_targets():
     assert {name: device.primitive.name for name, device in TARGETS.items()} == {
-        "xcvu9p": "DSP48E2",
-        "xc7a200t": "DSP48E1",
+        **dict.fromkeys(("xcvu9p", "xck26", "xczu7ev", "xczu9eg"), "DSP48E2"),
+        **dict.fromkeys(("xc7a100t", "xc7a200t", "xc7z020", "xc7z045"), "DSP48E1"),
         "ecp5-85": "MULT18X18D",
     }
     assert all(target(name).name == name for name in TARGETS)
@@ -45,6 +48,16 @@ def test_each_target_keeps_up_with_its_own_clock_when_multipliers_are_shared(nam
 def test_default_clocks_are_slower_than_their_schedules_where_designs_are_placed(name, least, clock):
     assert target(name).clock(None, least) == clock
     assert (target(name).margin > 0.0) is (name in DEVICES)
+
+
+@pytest.mark.parametrize(("name", "like"), [("xck26", "xcvu9p"), ("xc7z020", "xc7a200t")])
+def test_a_slower_grade_has_longer_delays(name, like):
+    slow, fast = target(name), target(like)
+    assert slow.clock_mhz == math.floor(fast.clock_mhz / SLOWER_GRADE)
+    for key, delay in vars(fast.delays).items():
+        assert getattr(slow.delays, key) == pytest.approx(1.2 * delay)
+    for way, faster in zip(slow.pipelines((18, 18)), fast.pipelines((18, 18)), strict=True):
+        assert way.period(Product((18, 18))) == pytest.approx(1.2 * faster.period(Product((18, 18))))
 
 
 @pytest.mark.parametrize("name", list(TARGETS))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rbdhw.board import board as find_board
 from rbdhw.boards.build import Implementation
 from rbdhw.boards.design import DesignFiles, read_design
 from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
-from rbdhw.boards.shell import TDATA
 from rbdhw.boards.tools import ToolError, tool_version
 from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
@@ -31,27 +30,6 @@ class TimingError(ToolError):
     def __init__(self, text: str, report: dict[str, Any]) -> None:
         super().__init__(text)
         self.report = report
-
-
-@dataclass(frozen=True)
-class Board:
-    """A board: its target, the module that builds its bitstream, and whether placement takes a seed."""
-
-    target: str
-    module: str
-    seeded: bool
-
-    def builder(self) -> Callable[..., Implementation]:
-        """Return the function that builds the bitstream; InputError if a package is not installed."""
-        check_installed("amaranth_boards")
-        build: Callable[..., Implementation] = import_module(self.module).build_bitstream
-        return build
-
-
-BOARDS = {
-    "ulx3s-85f": Board("ecp5-85", "rbdhw.boards.ulx3s", seeded=True),
-    "vcu118": Board("xcvu9p", "rbdhw.boards.vcu118", seeded=False),
-}
 
 
 def synthesize(
@@ -187,8 +165,7 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
 
 
 def _check_board(board: str, target: str | None, count: bool) -> None:
-    if board not in BOARDS:
-        raise InputError("board", f"'{board}' is unknown", f"one of {', '.join(sorted(BOARDS))}")
+    find_board(board)
     if target is not None:
         raise InputError("target", f"board {board} has its own", "--target or --board, not both")
     if count:
@@ -196,15 +173,15 @@ def _check_board(board: str, target: str | None, count: bool) -> None:
 
 
 def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
-    design = run.design()
-    device = find_target(BOARDS[board].target)
+    design, described = run.design(), find_board(board)
+    device = find_target(described.target)
     design.check_target(device.name, f"board {board}")
-    design.check_data_width(TDATA, f"board {board}")
+    design.check_data_width(described.data_width, f"board {board}")
     design.check_pairs(f"board {board}", "generate without --streams")
     design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
-    seeds = run.seeds(board, BOARDS[board].seeded)
-    build = BOARDS[board].builder()
-    built = build(
+    seeds = run.seeds(board, described.seeded)
+    check_installed("amaranth_boards")
+    built = import_module(f"rbdhw.boards.{described.module}").build_bitstream(
         design.verilog,
         run.folder(board),
         clock_mhz=design.clock_mhz,

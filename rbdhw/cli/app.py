@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from rbdhw.board import BOARDS
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.design.replacement import check_output
 from rbdhw.engines.engine import ACCELERATOR
@@ -33,6 +34,7 @@ from rbdhw.front.tables import print_causes, print_synthesis
 from rbdhw.options.build import LINK_PACE, PROCESSORS
 from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
+from rbdhw.target import TARGETS
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 UNREAD = 128 + signal.SIGPIPE
@@ -290,9 +292,9 @@ def synthesize(
     directory: Directory,
     target: Annotated[
         str | None,
-        typer.Option(help="The device: xcvu9p or xc7a200t (synthesis only), or ecp5-85 (with placement)."),
+        typer.Option(help=f"The device: {', '.join(TARGETS)}; only ecp5-85 with placement."),
     ] = None,
-    board: Annotated[str | None, typer.Option(help="The board: ulx3s-85f or vcu118.")] = None,
+    board: Annotated[str | None, typer.Option(help=f"The board: {', '.join(BOARDS)}.")] = None,
     clock: Annotated[
         float | None, typer.Option(help="The clock to reach, in MHz; the design's own by default.")
     ] = None,

@@ -31,7 +31,7 @@ from rbdhw.emit.accuracy import error_entries, formats_entry
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.calibration import calibration
-from rbdhw.estimate.model import shares
+from rbdhw.estimate.model import shares, synthesised_for
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.frontend.algorithms import AlgorithmChoice
@@ -196,10 +196,10 @@ def estimate_entry(resources: Resources, device: Target, core: str) -> EstimateE
     """Return the entry on an estimate: counts, shares of the device, and expected errors.
 
     ``error`` holds the errors of designs with this core in the table, each estimated with weights fitted
-    without its robot; it is None if the table has none on the device.
+    without its robot; it is None if the table has none on a device of the family.
     """
     rounded = {resource: round(share, 4) for resource, share in shares(resources, device).items()}
-    error = calibration().errors.get(device.name, {}).get(core)
+    error = calibration().errors.get(synthesised_for(device), {}).get(core)
     return EstimateEntry(**resources.json(), shares=rounded, error=error)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rbdhw.estimate.calibration import PARTS, WEIGHED, calibration
 from rbdhw.estimate.resources import RESOURCES, Resources
-from rbdhw.target import Target
+from rbdhw.target import TARGETS, Target
 
 NAMES = {
     "luts": "LUTs",
@@ -46,7 +46,13 @@ class Short:
 
 def weights_of(device: Target, core: str) -> Mapping[str, Mapping[str, float]]:
     """Return the weights of a core's parts on a device; they are 1 without results for them."""
-    return calibration().weights.get(device.name, {}).get(core, UNWEIGHED)
+    return calibration().weights.get(synthesised_for(device), {}).get(core, UNWEIGHED)
+
+
+def synthesised_for(device: Target) -> str:
+    """Return the device to whose results the estimates for ``device`` are fitted: of the same family."""
+    names = [name for name in calibration().weights if TARGETS[name].family == device.family]
+    return names[0] if names else device.name
 
 
 def shares(found: Resources, device: Target) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from rbdhw.board import board
 from rbdhw.domain.overrides import Overrides, read_overrides
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
@@ -49,6 +50,9 @@ def checked_build(values: Mapping[str, Any], named: Collection[str]) -> tuple[Bu
     InputError as :func:`asked_build` does.
     """
     complete = {option.key: values.get(option.key, option.default) for option in OPTIONS}
+    if complete["board"] is not None:
+        of_board = board(complete["board"]).options
+        complete |= {key: value for key, value in of_board.items() if key not in named}
     options = _build(complete)
     overrides = read_overrides(complete["domain"]) if complete["domain"] else Overrides()
     check_options(options, named)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rbdhw.board import BOARDS
 from rbdhw.errors import InputError, told_apart
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import (
@@ -69,6 +70,7 @@ from rbdhw.runtime.number_bounds import (
     MOST_COPIES,
     TIME_STEP,
 )
+from rbdhw.target import TARGETS
 from rbdhw.verilog_names import DEFAULT_NAME, check_name
 
 ALL_FUNCTIONS = ",".join(DEFAULT_FUNCTIONS)
@@ -313,9 +315,14 @@ OPTIONS: tuple[Option, ...] = (
         "target",
         ROBOT,
         str,
-        "The device: xcvu9p, xc7a200t or ecp5-85; c or cuda for software.",
+        f"The device: {', '.join(TARGETS)}; c or cuda for software.",
         "xcvu9p",
         "target",
+    ),
+    _hardware(
+        "board",
+        str | None,
+        f"The board, which sets --target, --clock and --tdata where they are not given: {', '.join(BOARDS)}.",
     ),
     _hardware(
         "ii",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from rbdhw.robots import path
+from rbdhw.target import TARGETS
 
 LARGE = 10**20
 HELP = "expected what `rbdhw generate --help` describes"
@@ -12,6 +13,7 @@ A_CLOCK = "expected 0.001 to 10000 MHz"
 A_BUDGET = "expected 1e-12 or more, and less than 1"
 A_BANDWIDTH = "expected 1e-09 to 1e+06 GB/s"
 A_GRAVITY = "expected of each 0, or a magnitude of 1e-09 to 1e+06 m/s^2"
+A_TARGET = f"expected one of {', '.join(sorted(TARGETS))}, c, cuda"
 OPTIONS: dict[tuple[object, ...], str] = {
     ("--ii", 0): "ii: 0 is not possible; expected 1 to 4096 cycles between tasks",
     ("--ii", -1): "ii: -1 is not possible; expected 1 to 4096 cycles between tasks",
@@ -153,9 +155,11 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--functions", "id,jacobian"): "functions: 'jacobian' is unknown; expected one or more of id, fd",
     ("--functions", "ID"): "functions: 'ID' is unknown; expected one or more of id, fd",
     ("--functions", "id\n,fd,\x1b[2J"): "functions: '\\x1b[2J' is unknown; expected one or more of id, fd",
-    ("--target", "z80"): "target: 'z80' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
-    ("--target", ""): "target: '' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
-    ("--target", "a\nb"): "target: 'a\\nb' is unknown; expected one of ecp5-85, xc7a200t, xcvu9p, c, cuda",
+    ("--target", "z80"): f"target: 'z80' is unknown; {A_TARGET}",
+    ("--target", ""): f"target: '' is unknown; {A_TARGET}",
+    ("--target", "a\nb"): f"target: 'a\\nb' is unknown; {A_TARGET}",
+    ("--board", "arty"): "board: 'arty' is unknown; expected one of ulx3s-85f, vcu118",
+    ("--target", "c", "--board", "vcu118"): "board: has no effect with --target c; expected an FPGA",
     ("--functions", "kin"): "frames: none given for kin; expected names of links; use --frames LINK",
     ("--frames", "tip"): "frames: only kin has results of frames; use --functions kin",
     (

@@ -1,0 +1,68 @@
+"""Boards: the device, the clock and the streams of each, and the link to its host.
+
+``generate --board`` takes the options of a build from here, ``synthesize --board`` the module that builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rbdhw.errors import unknown
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between host and board, alike in both directions.
+
+    Its rate is that of its wires. The time that a host takes for a packet comes on top.
+    """
+
+    title: str
+    bytes_per_second: float
+    overhead: int = 0
+    """The bytes that a packet takes beside its own."""
+    least: int = 0
+    """The fewest bytes of a packet; shorter ones are filled up."""
+
+    def packets_per_second(self, packet_bytes: int) -> float:
+        """Return the rate of packets of this length."""
+        return self.bytes_per_second / (max(packet_bytes, self.least) + self.overhead)
+
+
+# Ten bits a byte; two ENDs and two bytes of CRC a frame. Bytes that are escaped take twice as long.
+UART = Link("UART, 921,600 bit/s", 92_160.0, overhead=4)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board, what suits it, and the module of :mod:`rbdhw.boards` that builds for it."""
+
+    description: str
+    module: str
+    target: str
+    data_width: int
+    link: Link
+    clock_mhz: float | None = None
+    """The clock of the cores; None is the default of the target."""
+    seeded: bool = False
+    """Whether placement takes a seed."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of a build that the board sets, by their names in Python."""
+        return {"target": self.target, "clock": self.clock_mhz, "tdata": self.data_width}
+
+
+BOARDS = {
+    "ulx3s-85f": Board("ULX3S with ECP5-85F", "ulx3s", "ecp5-85", 32, UART, seeded=True),
+    "vcu118": Board("VCU118", "vcu118", "xcvu9p", 32, UART),
+}
+
+
+def board(name: str) -> Board:
+    """Return the board with this name; InputError with the list if it is unknown."""
+    if name not in BOARDS:
+        raise unknown("board", name, sorted(BOARDS))
+    return BOARDS[name]

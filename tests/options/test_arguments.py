@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rbdhw.board import BOARDS
 from rbdhw.errors import InputError
 from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.options.table import OPTIONS
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.target import target
 
 
 @pytest.mark.parametrize(
@@ -39,9 +41,22 @@ def test_the_build_that_is_asked_for():
     assert asked_build()[0] == BuildOptions(DEFAULT_FUNCTIONS)
 
 
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_board_sets_what_is_not_given(name):
+    board, explicit = BOARDS[name], {"target": "xczu7ev", "clock": 77.0, "tdata": 64}
+    options, _ = asked_build(board=name)
+    clock = board.clock_mhz
+    assert (options.target, options.clock_mhz, options.data_width) == (board.target, clock, board.data_width)
+    assert target(board.target).dsp_blocks > 0
+    options, _ = asked_build(board=name, **explicit)
+    assert [options.target, options.clock_mhz, options.data_width] == list(explicit.values())
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
+        ({"board": "arty"}, f"board: 'arty' is unknown; expected one of {', '.join(sorted(BOARDS))}"),
+        ({"board": "ulx3s-85f", "target": "cuda"}, "board: has no effect with --target cuda"),
         ({"function": "id"}, "option 'function': is unknown; expected one of functions"),
         ({"widht": 18}, "option 'widht': is unknown; expected one of width"),
         ({"width": "wide"}, "width: 'wide': input should be a valid integer"),

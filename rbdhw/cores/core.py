@@ -66,33 +66,20 @@ class Core(ABC):
         The device.
     schedule
         The cycle and the unit in which each operation is computed.
-
-    Members
-    -------
-    name
-        The name that ``--core`` takes.
-    estimated_as
-        The kind of core whose weights the estimate takes.
-    fuses_sums
-        Whether the program's sums of products are rounded once, by an accumulator.
-    least_ii
-        The shortest initiation interval at which it can be built, if no interval is given.
-    is_smaller
-        Whether messages suggest it for builds that do not fit a device.
-    stands_alone
-        Whether it can only stand beside copies of itself.
     """
 
     program: Program
     device: Target
     schedule: CoreSchedule
 
-    name: ClassVar[CoreName]
-    estimated_as: ClassVar[str]
+    name: ClassVar[CoreName]  # the name that `--core` takes
+    estimated_as: ClassVar[str]  # the kind of core whose weights the estimate takes
+    # Whether the program's sums of products are rounded once, by an accumulator.
     fuses_sums: ClassVar[bool] = False
+    # The shortest initiation interval at which it can be built, if no interval is given.
     least_ii: ClassVar[int] = 1
-    is_smaller: ClassVar[bool] = False
-    stands_alone: ClassVar[bool] = False
+    is_smaller: ClassVar[bool] = False  # whether messages suggest it for builds that do not fit a device
+    stands_alone: ClassVar[bool] = False  # whether it can only stand beside copies of itself
 
     # Before a build: what it asks for
 

@@ -26,27 +26,8 @@ class Admission(wiring.Component):
     A malformed task of a known function is admitted as well, so that its response keeps its place in that
     function's order. A task of an unknown function does not wait for a core.
 
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout.
-
     Members
     -------
-    i : In(stream.Signature(task_layout(interface)))
-        Tasks.
-    accepts : In(functions)
-        Whether the core of each function accepts a task in this cycle.
-    available : In(functions + 1)
-        One bit per function, the last for unknown functions: whether there is room for a result.
-    leaves : Out(1)
-        Whether a task of any function would leave the input in this cycle.
-    admit : Out(functions + 1)
-        One-hot: the task at the input is admitted in this cycle.
-    recorded : Out(functions + 1)
-        ``admit``, delayed by :data:`~rbdhw.rtl.domain_check.CHECKED` cycles.
-    record : Out(ADMITTED)
-        The record of that task.
     words, odd : In
         If parameters are loaded: the fields of the task at the input, completed by them, and whether an odd
         number of loads of its set came before.
@@ -59,13 +40,14 @@ class Admission(wiring.Component):
         super().__init__(
             loads
             | {
-                "i": In(stream.Signature(task_layout(interface))),
-                "accepts": In(size - 1),
+                "i": In(stream.Signature(task_layout(interface))),  # tasks
+                "accepts": In(size - 1),  # whether the core of each function accepts a task in this cycle
+                # One bit per function, the last for unknown functions: whether there is room for a result.
                 "available": In(size),
-                "leaves": Out(1),
-                "admit": Out(size),
-                "recorded": Out(size),
-                "record": Out(ADMITTED),
+                "leaves": Out(1),  # whether a task of any function would leave the input in this cycle
+                "admit": Out(size),  # one-hot: the task at the input is admitted in this cycle
+                "recorded": Out(size),  # `admit`, delayed by `CHECKED` cycles
+                "record": Out(ADMITTED),  # the record of that task
             }
         )
 

@@ -49,21 +49,7 @@ class Arbiter(wiring.Component):
     functions : int
         The number of the core's functions.
 
-    Members
-    -------
-    each : In(entrance(bits, functions)).array(edges)
-        The way of each edge's tasks.
-    accepts, start : In
-        The lane's members of these names.
-    edge : In
-        The number of the edge whose task starts.
-    select, words, options, admit : Out
-        The task of the chosen edge; ``words`` are followed by the edge's number.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two edges.
+    Raises ValueError for fewer than two edges.
     """
 
     def __init__(self, *, edges: int, bits: int, functions: int) -> None:
@@ -73,10 +59,12 @@ class Arbiter(wiring.Component):
         number = (edges - 1).bit_length()
         super().__init__(
             {
-                "each": In(entrance(bits, functions)).array(edges),
+                "each": In(entrance(bits, functions)).array(edges),  # the way of each edge's tasks
+                # The lane's members of these names.
                 "accepts": In(1),
                 "start": In(functions),
-                "edge": In(number),
+                "edge": In(number),  # the number of the edge whose task starts
+                # The task of the chosen edge; `words` are followed by the edge's number.
                 "select": Out(functions),
                 "words": Out(bits + number),
                 "options": Out(HEADER["options"][1]),

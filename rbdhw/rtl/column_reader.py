@@ -41,23 +41,6 @@ class ColumnReader(wiring.Component):
         The array.
     beats : int
         The beats of a packet.
-
-    Members
-    -------
-    write, index, beat, written : In
-        A beat of a packet is kept, its number in the packet, and the place of the packet.
-    read, slot : In
-        The number of the next link is read, in the packet at this place.
-    following : In
-        The link whose number is read next.
-    link : In
-        The link whose number was read two cycles before, until the next one was.
-    active : In(1)
-        Whether a number was read three cycles before, until the next one was.
-    numbers : Out(numbers_layout(column.readers))
-        The number for each input of the step, :data:`NUMBER_LATENCY` cycles after ``read``.
-    outside : Out(1)
-        Whether that number is outside its bounds.
     """
 
     def __init__(self, *, column: Column, beats: int) -> None:
@@ -65,17 +48,21 @@ class ColumnReader(wiring.Component):
         links = len(column.words)
         super().__init__(
             {
+                # A beat of a packet is kept, its number in the packet, and the place of the packet.
                 "write": In(1),
                 "index": In(range(beats + 1)),
                 "beat": In(column.beat),
                 "written": In(range(WAITING)),
+                # The number of the next link is read, in the packet at this place.
                 "read": In(1),
                 "slot": In(range(WAITING)),
-                "following": In(range(links)),
+                "following": In(range(links)),  # the link whose number is read next
+                # The link whose number was read two cycles before, until the next one was.
                 "link": In(range(links)),
-                "active": In(1),
+                "active": In(1),  # whether a number was read three cycles before, until the next one was
+                # The number for each input of the step, `NUMBER_LATENCY` cycles after `read`.
                 "numbers": Out(numbers_layout(column.readers)),
-                "outside": Out(1),
+                "outside": Out(1),  # whether that number is outside its bounds
             }
         )
 

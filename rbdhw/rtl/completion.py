@@ -87,10 +87,7 @@ class Credits(wiring.Component):
     available : Out(1)
         Whether a place is free; a register.
 
-    Raises
-    ------
-    ValueError
-        For a depth below 1.
+    Raises ValueError for a depth below 1.
     """
 
     def __init__(self, *, depth: int) -> None:
@@ -120,8 +117,6 @@ class Completion(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     function : Function or None
         The function; None for tasks of unknown functions, whose response is only a header.
     latency : int
@@ -132,27 +127,7 @@ class Completion(wiring.Component):
         Whether beats are queued instead of results. A result must then stay at the port until its last beat
         is taken.
 
-    Members
-    -------
-    admit : In(1)
-        A task is admitted.
-    start : In(1)
-        An admitted task starts in the core.
-    recorded, record : In(1), In(ADMITTED)
-        The record of each task, once and in order, after its admission.
-    result, overflow : In
-        The packed result, and whether a value overflowed.
-    available : Out(1)
-        Whether a task may be admitted in this cycle.
-    o : Out(stream.Signature(beat_layout(interface.response_beat)))
-        The beats of the responses.
-    more : Out(1)
-        Whether another response follows without a gap, in the cycle after the last beat of the current one.
-
-    Raises
-    ------
-    ValueError
-        For a negative latency or a depth that is not a power of two.
+    Raises ValueError for a negative latency or a depth that is not a power of two.
     """
 
     def __init__(
@@ -175,14 +150,19 @@ class Completion(wiring.Component):
         self.streams = streams
         super().__init__(
             {
-                "admit": In(1),
-                "start": In(1),
+                "admit": In(1),  # a task is admitted
+                "start": In(1),  # an admitted task starts in the core
+                # The record of each task, once and in order, after its admission.
                 "recorded": In(1),
                 "record": In(ADMITTED),
+                # The packed result, and whether a value overflowed.
                 "result": In(function.result_bits if function else 0),
                 "overflow": In(1),
-                "available": Out(1),
+                "available": Out(1),  # whether a task may be admitted in this cycle
+                # The beats of the responses.
                 "o": Out(stream.Signature(beat_layout(interface.response_beat))),
+                # Whether another response follows without a gap, in the cycle after the last beat of the
+                # current one.
                 "more": Out(1),
             }
         )

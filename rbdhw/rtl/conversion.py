@@ -37,24 +37,17 @@ class Follower(wiring.Component):
         Bits of a beat.
     beats : int
         The largest index; further beats keep it.
-
-    Members
-    -------
-    i, valid : In(beat_layout(data_width)), In(1)
-        A beat, and whether it is valid.
-    o : Out(beat_layout(data_width))
-        The beat of the previous cycle.
-    index, header : Out
-        The index of that beat in its packet, and the header of that packet.
     """
 
     def __init__(self, *, data_width: int, beats: int) -> None:
         self.beats = beats
         super().__init__(
             {
+                # A beat, and whether it is valid.
                 "i": In(beat_layout(data_width)),
                 "valid": In(1),
-                "o": Out(beat_layout(data_width)),
+                "o": Out(beat_layout(data_width)),  # the beat of the previous cycle
+                # The index of that beat in its packet, and the header of that packet.
                 "index": Out(range(beats + 1)),
                 "header": Out(REQUEST_HEADER),
             }
@@ -76,18 +69,6 @@ class RequestConverter(wiring.Component):
 
     Only the slots that the task's function and options require are checked. The pipeline never stalls;
     :class:`Elastic` adds flow control.
-
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout.
-
-    Members
-    -------
-    i, valid : In(beat_layout(interface.data_width)), In(1)
-        A beat, and whether it is valid.
-    o : Out(request_layout(interface.request_beat))
-        The converted beat, :attr:`latency` cycles later.
     """
 
     latency = 1 + SingleToFixed.latency
@@ -103,8 +84,10 @@ class RequestConverter(wiring.Component):
         self.lanes = [self._lane(lane) for lane in range(interface.lanes)]
         super().__init__(
             {
+                # A beat, and whether it is valid.
                 "i": In(beat_layout(interface.data_width)),
                 "valid": In(1),
+                # The converted beat, `latency` cycles later.
                 "o": Out(request_layout(interface.request_beat)),
             }
         )
@@ -171,18 +154,6 @@ class ResponseConverter(wiring.Component):
     """Converts the integers of responses to singles.
 
     The pipeline never stalls; :class:`Elastic` adds flow control.
-
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout.
-
-    Members
-    -------
-    i, valid : In(beat_layout(interface.response_beat)), In(1)
-        A beat, and whether it is valid.
-    o : Out(beat_layout(interface.data_width))
-        The converted beat, :attr:`latency` cycles later.
     """
 
     latency = 1 + FixedToSingle.latency
@@ -198,9 +169,10 @@ class ResponseConverter(wiring.Component):
                 self.exponents[lane][beat, function.code] = self.lanes[lane].exponent_of(word.format)
         super().__init__(
             {
+                # A beat, and whether it is valid.
                 "i": In(beat_layout(interface.response_beat)),
                 "valid": In(1),
-                "o": Out(beat_layout(interface.data_width)),
+                "o": Out(beat_layout(interface.data_width)),  # the converted beat, `latency` cycles later
             }
         )
 
@@ -232,17 +204,13 @@ class Elastic(wiring.Component):
     ----------
     pipeline
         The pipeline; it accepts ``i`` and ``valid`` in every cycle and gives ``o`` after its ``latency``.
-
-    Members
-    -------
-    i, o
-        Streams of the pipeline's inputs and outputs.
     """
 
     def __init__(self, *, pipeline: RequestConverter | ResponseConverter) -> None:
         self.pipeline = pipeline
         super().__init__(
             {
+                # Streams of the pipeline's inputs and outputs.
                 "i": In(stream.Signature(pipeline.i.shape())),
                 "o": Out(stream.Signature(pipeline.o.shape())),
             }

@@ -27,14 +27,6 @@ class CorePorts(wiring.Component):
 
     Members
     -------
-    phase_zero : Out
-        Whether a task may start in this cycle.
-    payload : In
-        The words of the task that starts in this cycle, slot by slot.
-    functions : In
-        One-hot: the function of that task, in the program's order.
-    options : In
-        The options of that task's header.
     result_F, overflow_F : Out
         For each function F the packed output words, those of optional arrays last, of the task that started
         ``latency(F)`` cycles ago, until the earliest cycle in which the next results can follow; and, in the
@@ -46,10 +38,12 @@ class CorePorts(wiring.Component):
         self._ii = ii
         self._latency = latency
         members: dict[str, Any] = {
-            "phase_zero": Out(1),
+            "phase_zero": Out(1),  # whether a task may start in this cycle
+            # The words of the task that starts in this cycle, slot by slot.
             "payload": In(sum(program.slots)),
+            # One-hot: the function of that task, in the program's order.
             "functions": In(len(program.outputs)),
-            "options": In(HEADER["options"][1]),
+            "options": In(HEADER["options"][1]),  # the options of that task's header
         }
         for function in program.outputs:
             members[f"result_{function}"] = Out(self.result_bits(function))

@@ -36,15 +36,6 @@ class StageCost(wiring.Component):
         The terms.
     words : tuple of Word
         The words of a row of references and weights, in the order in which they are stored.
-
-    Members
-    -------
-    values : In
-        The words of the terms, packed in their order.
-    row : In
-        The row, packed, one cycle later.
-    cost : Out
-        The cost, :func:`cost_latency` cycles after ``values``.
     """
 
     def __init__(self, *, terms: tuple[CostTerm, ...], words: tuple[Word, ...]) -> None:
@@ -53,8 +44,10 @@ class StageCost(wiring.Component):
         self.latency = cost_latency(len(terms))
         super().__init__(
             {
+                # The words of the terms, packed in their order.
                 "values": In(sum(term.word.format.width for term in terms)),
-                "row": In(sum(word.format.width for word in words)),
+                "row": In(sum(word.format.width for word in words)),  # the row, packed, one cycle later
+                # The cost, `cost_latency` cycles after `values`.
                 "cost": Out(COST_POINT + len(terms).bit_length()),
             }
         )

@@ -26,31 +26,16 @@ class DomainCheck(wiring.Component):
 
     The comparison covers the whole field, which may be wider than the word. Functions with the same word in
     the same place share a comparison. A bound that the field cannot exceed needs no logic.
-
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout.
-
-    Members
-    -------
-    select : In(functions)
-        One-hot: the task's function.
-    extended : In(1)
-        Whether the task carries its optional words.
-    words : In(bits)
-        The fields of the task's slots.
-    outside : Out(1)
-        Whether a word of that task lies outside its domain, :data:`CHECKED` cycles later.
     """
 
     def __init__(self, *, interface: Interface) -> None:
         self.interface = interface
         super().__init__(
             {
-                "select": In(len(interface.functions)),
-                "extended": In(1),
-                "words": In(interface.places[-1]),
+                "select": In(len(interface.functions)),  # one-hot: the task's function
+                "extended": In(1),  # whether the task carries its optional words
+                "words": In(interface.places[-1]),  # the fields of the task's slots
+                # Whether a word of that task lies outside its domain, `CHECKED` cycles later.
                 "outside": Out(1),
             }
         )

@@ -34,17 +34,6 @@ class FeedbackSum(wiring.Component):
         That of each force. All have the same terms.
     words : sequence of Word
         The words of a row with the references, in the order in which they are stored.
-
-    Members
-    -------
-    values : In
-        The words of the state, packed in the order of the terms.
-    row : In
-        The row, packed, one cycle later.
-    gains : In
-        The gains of each force, packed in the order of the forces and then of the terms, one cycle later.
-    added : Out
-        What is added to each force, in its steps, in :attr:`widths`, :attr:`latency` cycles after ``values``.
     """
 
     def __init__(self, *, feedback: Sequence[Feedback], words: Sequence[Word]) -> None:
@@ -55,9 +44,13 @@ class FeedbackSum(wiring.Component):
         self.widths = [own.sum_bits - own.drop for own in self.feedback]
         super().__init__(
             {
+                # The words of the state, packed in the order of the terms.
                 "values": In(sum(term.word.format.width for term in self.terms)),
-                "row": In(sum(word.format.width for word in self.words)),
+                "row": In(sum(word.format.width for word in self.words)),  # the row, packed, one cycle later
+                # The gains of each force, packed in the order of the forces and then of the terms, one cycle
+                # later.
                 "gains": In(len(self.feedback) * len(self.terms) * GAIN.width),
+                # What is added to each force, in its steps, in `widths`, `latency` cycles after `values`.
                 "added": Out(sum(self.widths)),
             }
         )

@@ -65,27 +65,12 @@ class Lane(wiring.Component):
 
     Members
     -------
-    accepts : Out(1)
-        Whether a task may be admitted in this cycle.
-    select, words, options : In
-        A task: its function (one-hot), words and options.
-    admit : In(functions)
-        One-hot: that task is admitted.
-    phase_zero : In(1)
-        Whether the core accepts a task in this cycle.
-    core_functions, core_words, core_options : Out
-        The task at the core's input.
-    start : Out(functions)
-        One-hot: that task starts in this cycle.
     offered : In(1)
         Whether a task at the input could be admitted if the core accepted it.
     waits : Out(1)
         Whether a task waits for the core.
 
-    Raises
-    ------
-    ValueError
-        For a negative number of places.
+    Raises ValueError for a negative number of places.
     """
 
     def __init__(self, *, bits: int, functions: int, places: int, reports: bool = False) -> None:
@@ -96,16 +81,18 @@ class Lane(wiring.Component):
         options = HEADER["options"][1]
         super().__init__(
             {
-                "accepts": Out(1),
+                "accepts": Out(1),  # whether a task may be admitted in this cycle
+                # A task: its function (one-hot), words and options.
                 "select": In(functions),
                 "words": In(bits),
                 "options": In(options),
-                "admit": In(functions),
-                "phase_zero": In(1),
+                "admit": In(functions),  # one-hot: that task is admitted
+                "phase_zero": In(1),  # whether the core accepts a task in this cycle
+                # The task at the core's input.
                 "core_functions": Out(functions),
                 "core_words": Out(bits),
                 "core_options": Out(options),
-                "start": Out(functions),
+                "start": Out(functions),  # one-hot: that task starts in this cycle
                 **({"offered": In(1), "waits": Out(1)} if reports else {}),
             }
         )

@@ -61,19 +61,7 @@ class Merger(wiring.Component):
     bits : int
         Bits of a beat.
 
-    Members
-    -------
-    i : In(stream.Signature(beat_layout(bits))).array(len(quotas))
-        The inputs in the order of precedence.
-    more : In(len(quotas))
-        Whether an input offers another packet in the cycle after the last beat of the current one.
-    o : Out(stream.Signature(beat_layout(bits)))
-        The merged stream.
-
-    Raises
-    ------
-    ValueError
-        For an empty list of quotas, or a quota below 1.
+    Raises ValueError for an empty list of quotas, or a quota below 1.
     """
 
     latency = 1
@@ -88,9 +76,11 @@ class Merger(wiring.Component):
         self.bits = bits
         super().__init__(
             {
+                # The inputs in the order of precedence.
                 "i": In(stream.Signature(beat_layout(bits))).array(len(quotas)),
+                # Whether an input offers another packet in the cycle after the last beat of the current one.
                 "more": In(len(quotas)),
-                "o": Out(stream.Signature(beat_layout(bits))),
+                "o": Out(stream.Signature(beat_layout(bits))),  # the merged stream
             }
         )
 

@@ -78,10 +78,7 @@ class Multiplier(wiring.Component):
     o : Out
         The sum, ``registers`` cycles after the operands.
 
-    Raises
-    ------
-    ValueError
-        For another number of registers.
+    Raises ValueError for another number of registers.
     """
 
     def __init__(

@@ -45,13 +45,6 @@ class NormalSource(wiring.Component):
         The number of samples.
     seed_bits, step_bits : int
         The widths of a seed and of a step's number.
-
-    Members
-    -------
-    seed, step : In
-        What determines the samples.
-    samples : Out
-        The samples, packed, :attr:`latency` cycles later.
     """
 
     latency = BLOCK_CYCLES + SAMPLE_CYCLES
@@ -60,9 +53,10 @@ class NormalSource(wiring.Component):
         self.coordinates = coordinates
         super().__init__(
             {
+                # What determines the samples.
                 "seed": In(seed_bits),
                 "step": In(step_bits),
-                "samples": Out(coordinates * SAMPLE.width),
+                "samples": Out(coordinates * SAMPLE.width),  # the samples, packed, `latency` cycles later
             }
         )
 

@@ -20,15 +20,6 @@ class Packer(wiring.Component):
     ----------
     shape : Packing
         How results fill lines.
-
-    Members
-    -------
-    valid, result, overflow : In
-        A result, and with the last one of a task whether a value of the task overflowed.
-    full, line : Out
-        A line is complete.
-    done, overflowed : Out(1)
-        It is the last one of a task; whether a value of the task overflowed.
     """
 
     latency = 1
@@ -38,11 +29,14 @@ class Packer(wiring.Component):
         self.shape = shape
         super().__init__(
             {
+                # A result, and with the last one of a task whether a value of the task overflowed.
                 "valid": In(1),
                 "result": In(shape.width),
                 "overflow": In(1),
+                # A line is complete.
                 "full": Out(1),
                 "line": Out(shape.line),
+                # It is the last one of a task; whether a value of the task overflowed.
                 "done": Out(1),
                 "overflowed": Out(1),
             }

@@ -54,13 +54,6 @@ class Collector(wiring.Component):
         Bits of a beat.
     copies : int
         The number of inputs.
-
-    Members
-    -------
-    i : In(stream.Signature(beat_layout(bits))).array(copies)
-        The packets of each input.
-    o : Out(stream.Signature(beat_layout(bits)))
-        The packets.
     """
 
     latency = 1
@@ -71,8 +64,8 @@ class Collector(wiring.Component):
         self.copies = copies
         super().__init__(
             {
-                "i": In(stream.Signature(beat_layout(bits))).array(copies),
-                "o": Out(stream.Signature(beat_layout(bits))),
+                "i": In(stream.Signature(beat_layout(bits))).array(copies),  # the packets of each input
+                "o": Out(stream.Signature(beat_layout(bits))),  # the packets
             }
         )
 

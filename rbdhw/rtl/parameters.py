@@ -24,23 +24,7 @@ class Parameters(wiring.Component):
     interface : Interface
         The packet layout, with words that are held.
 
-    Members
-    -------
-    words : In(bits)
-        The fields of the slots of the task at the input.
-    load : In(1)
-        That task is a load, and is admitted.
-    number : In
-        The number of that task's set.
-    completed : Out(bits)
-        These fields, with the parameters of the set in their slots.
-    odd : Out(1)
-        Whether the number of loads of the set so far is odd.
-
-    Raises
-    ------
-    ValueError
-        If no words are held.
+    Raises ValueError if no words are held.
     """
 
     def __init__(self, *, interface: Interface) -> None:
@@ -52,11 +36,11 @@ class Parameters(wiring.Component):
         bits = interface.places[-1]
         super().__init__(
             {
-                "words": In(bits),
-                "load": In(1),
-                "number": In((self.sets - 1).bit_length()),
-                "completed": Out(bits),
-                "odd": Out(1),
+                "words": In(bits),  # the fields of the slots of the task at the input
+                "load": In(1),  # that task is a load, and is admitted
+                "number": In((self.sets - 1).bit_length()),  # the number of that task's set
+                "completed": Out(bits),  # these fields, with the parameters of the set in their slots
+                "odd": Out(1),  # whether the number of loads of the set so far is odd
             }
         )
 

@@ -61,8 +61,6 @@ class Preparation(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     layout : StructLayout
         That of a rollout between two steps.
 

@@ -38,19 +38,7 @@ class ReciprocalUnit(wiring.Component):
     registers, primitive
         Pipeline registers of each product, and the device's multiplier: see :mod:`rbdhw.rtl.multiplier`.
 
-    Members
-    -------
-    x : In
-        The operand.
-    shift : In
-        The right shift of the result for an operand whose leading one is bit 0.
-    y : Out
-        The result, ``latency`` cycles later; unless registered, it comes from a shifter.
-
-    Raises
-    ------
-    ValueError
-        For a latency outside this range.
+    Raises ValueError for a latency outside this range.
     """
 
     def __init__(
@@ -66,8 +54,10 @@ class ReciprocalUnit(wiring.Component):
         self._extra = latency - least
         super().__init__(
             {
-                "x": In(signed(spec.width)),
+                "x": In(signed(spec.width)),  # the operand
+                # The right shift of the result for an operand whose leading one is bit 0.
                 "shift": In(signed(SHIFT_BITS)),
+                # The result, `latency` cycles later; unless registered, it comes from a shifter.
                 "y": Out(signed(spec.result_bits + 3)),
             }
         )

@@ -57,8 +57,6 @@ class Rollout(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     slots : tuple of int
         The widths of the core's slots.
     latency, ii : int
@@ -93,10 +91,7 @@ class Rollout(wiring.Component):
     answers, record, answer, answer_overflow : Out
         An answer for that place: its record, its packed words, and whether a value overflowed.
 
-    Raises
-    ------
-    ValueError
-        If the interface has no rollouts, or the latency is below that of the queues.
+    Raises ValueError if the interface has no rollouts, or the latency is below that of the queues.
     """
 
     def __init__(self, *, interface: Interface, slots: tuple[int, ...], latency: int, ii: int) -> None:

@@ -21,8 +21,6 @@ class Between:
 
     Parameters
     ----------
-    interface
-        The packet layout.
     entry
         A rollout, with the state and the forces of the last step.
     addresses, rows
@@ -50,17 +48,10 @@ class Between:
 
 
 class PartHardware(ABC):
-    """The hardware of a part. What is not overridden adds nothing.
+    """The hardware of a part. What is not overridden adds nothing."""
 
-    Members
-    -------
-    name
-        One of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
-    early
-        The arrays of a row that it reads a cycle after the state comes; forces are read later.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # one of `ROLLOUT_PARTS`
+    # The arrays of a row that it reads a cycle after the state comes; forces are read later.
     early: ClassVar[tuple[str, ...]] = ()
 
     def fields(self, _step: FunctionWords, _shape: RolloutShape) -> dict[str, int]:

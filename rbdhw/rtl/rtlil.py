@@ -153,10 +153,7 @@ RESULTS = ("Y", "Q")
 def read(text: str) -> list[Module]:
     """Return the modules of a text, without operators and registers of zero bits.
 
-    Raises
-    ------
-    ValueError
-        For an unknown statement.
+    Raises ValueError for an unknown statement.
     """
     return _Reader(text).modules()
 

@@ -32,23 +32,6 @@ class SerialCore(wiring.Component):
         The cycles of a window.
     cycles : int
         The cycles from a task's start to its last result.
-
-    Members
-    -------
-    phase_zero : Out(1)
-        Whether a task may start in this cycle.
-    first : Out(1)
-        Whether this is the first cycle of a window.
-    numbers : In(numbers_layout(readers))
-        The numbers of a link, in the first cycle of the window that begins
-        :data:`~rbdhw.rtl.column_reader.NUMBER_LATENCY` cycles or more after the first one of the window in
-        which it is read.
-    begins : Out(1)
-        Whether this is the first cycle of the window in which the first result of a task arrives. The other
-        results follow, one in each window.
-    result, overflow : Out
-        In the first cycle of a window the result of a link, and with the last one whether a value of the task
-        overflowed.
     """
 
     def __init__(
@@ -70,10 +53,16 @@ class SerialCore(wiring.Component):
         self.cycles = cycles
         super().__init__(
             {
-                "phase_zero": Out(1),
-                "first": Out(1),
+                "phase_zero": Out(1),  # whether a task may start in this cycle
+                "first": Out(1),  # whether this is the first cycle of a window
+                # The numbers of a link, in the first cycle of the window that begins `NUMBER_LATENCY` cycles
+                # or more after the first one of the window in which it is read.
                 "numbers": In(numbers_layout(self.readers)),
+                # Whether this is the first cycle of the window in which the first result of a task arrives.
+                # The other results follow, one in each window.
                 "begins": Out(1),
+                # In the first cycle of a window the result of a link, and with the last one whether a value
+                # of the task overflowed.
                 "result": Out(width),
                 "overflow": Out(1),
             }

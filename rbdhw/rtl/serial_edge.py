@@ -48,8 +48,6 @@ class SerialEdge:
     ----------
     m
         The module to which all parts are added.
-    interface
-        The layout of packets.
     cores
         The cores, which are all the same.
     """

@@ -217,10 +217,7 @@ class Packing:
 def packing(interface: Interface, function: FunctionWords) -> Packing:
     """Return how the results of a function fill lines.
 
-    Raises
-    ------
-    ValueError
-        If the results have different widths.
+    Raises ValueError if the results have different widths.
     """
     widths = sorted({word.format.width for word in function.outputs})
     fields = set(interface.response_fields(function, extended=False))

@@ -32,33 +32,12 @@ class SerialRequest(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     function : FunctionWords
         The only function.
     columns : tuple of Column
         The arrays of a request.
     readers : tuple of Reader
         The inputs of a link's step, in the order of ``numbers``.
-
-    Members
-    -------
-    i : In(stream.Signature(request_layout(interface.request_beat)))
-        Beats of requests.
-    record : Out(stream.Signature(RECORD))
-        What remains of each request, in the cycle of its last beat. It is offered only if it is taken.
-    waits : Out(1)
-        Whether a request waits for the core.
-    first : In(1)
-        Whether this is the first cycle of a window.
-    start : In(1)
-        The request that waits is read from this window on. This is the first cycle of the window, and no
-        other request is read in it.
-    numbers : Out(numbers_layout(readers))
-        The numbers of a link, from :data:`NUMBER_LATENCY` cycles after the first one of its window until
-        those of the next window follow; zeros if no request was read.
-    checked, outside : Out(1)
-        A request was read to its end; whether one of its numbers was outside its bounds.
     """
 
     latency = 1
@@ -78,12 +57,19 @@ class SerialRequest(wiring.Component):
         self.readers = readers
         super().__init__(
             {
-                "i": In(stream.Signature(request_layout(interface.request_beat))),
+                "i": In(stream.Signature(request_layout(interface.request_beat))),  # beats of requests
+                # What remains of each request, in the cycle of its last beat. It is offered only if it is
+                # taken.
                 "record": Out(stream.Signature(RECORD)),
-                "waits": Out(1),
-                "first": In(1),
+                "waits": Out(1),  # whether a request waits for the core
+                "first": In(1),  # whether this is the first cycle of a window
+                # The request that waits is read from this window on. This is the first cycle of the window,
+                # and no other request is read in it.
                 "start": In(1),
+                # The numbers of a link, from `NUMBER_LATENCY` cycles after the first one of its window until
+                # those of the next window follow; zeros if no request was read.
                 "numbers": Out(numbers_layout(readers)),
+                # A request was read to its end; whether one of its numbers was outside its bounds.
                 "checked": Out(1),
                 "outside": Out(1),
             }

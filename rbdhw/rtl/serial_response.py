@@ -51,31 +51,12 @@ class SerialResponse(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     function : FunctionWords
         The only function.
     depth : int
         The responses for which there is room (:func:`places`).
     rounds : int
         The times at which a task could start, from that of a task's start until its first result arrives.
-
-    Members
-    -------
-    record : In(stream.Signature(RECORD))
-        What remains of each request, in order.
-    checked, outside : In(1)
-        A task was read to its end; whether one of its numbers was outside its bounds.
-    room : Out(1)
-        Whether there is room for the response of a task.
-    phase_zero, start : In(1)
-        A task could start in this cycle; one does.
-    first, begins : In(1)
-        This is the first cycle of a window; that in which a task's first result arrives.
-    result, overflow : In
-        The result of a link, and in the window of the last link whether a value of the task overflowed.
-    o : Out(stream.Signature(beat_layout(interface.response_beat)))
-        The beats of the responses, not from registers.
     """
 
     def __init__(self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int) -> None:
@@ -86,16 +67,22 @@ class SerialResponse(wiring.Component):
         self.packing = packing(interface, function)
         super().__init__(
             {
-                "record": In(stream.Signature(RECORD)),
+                "record": In(stream.Signature(RECORD)),  # what remains of each request, in order
+                # A task was read to its end; whether one of its numbers was outside its bounds.
                 "checked": In(1),
                 "outside": In(1),
-                "room": Out(1),
+                "room": Out(1),  # whether there is room for the response of a task
+                # A task could start in this cycle; one does.
                 "phase_zero": In(1),
                 "start": In(1),
+                # This is the first cycle of a window; that in which a task's first result arrives.
                 "first": In(1),
                 "begins": In(1),
+                # The result of a link, and in the window of the last link whether a value of the task
+                # overflowed.
                 "result": In(self.packing.width),
                 "overflow": In(1),
+                # The beats of the responses, not from registers.
                 "o": Out(stream.Signature(beat_layout(interface.response_beat))),
             }
         )

@@ -35,25 +35,7 @@ class SingleToFixed(wiring.Component):
     wraps : bool
         Whether any number may wrap.
 
-    Members
-    -------
-    single : In(SINGLE)
-        The single.
-    used : In(1)
-        Whether the input is a number; if not, the result is zero.
-    scale : In
-        :meth:`scale_of` the requested format.
-    wrap : In(1)
-        Whether the number wraps.
-    number : Out(signed(width))
-        The integer, :attr:`latency` cycles later; registered.
-    refused : Out(1)
-        Whether the single was refused; valid together with ``number``.
-
-    Raises
-    ------
-    ValueError
-        For a width below 32.
+    Raises ValueError for a width below 32.
     """
 
     latency = 4
@@ -68,12 +50,12 @@ class SingleToFixed(wiring.Component):
         self._scale = range(min(-1, *scales, -1), max(0, *scales, 0) + 1)
         super().__init__(
             {
-                "single": In(SINGLE),
-                "used": In(1),
-                "scale": In(self._scale),
-                "wrap": In(1),
-                "number": Out(signed(self.width)),
-                "refused": Out(1),
+                "single": In(SINGLE),  # the single
+                "used": In(1),  # whether the input is a number; if not, the result is zero
+                "scale": In(self._scale),  # `scale_of` the requested format
+                "wrap": In(1),  # whether the number wraps
+                "number": Out(signed(self.width)),  # the integer, `latency` cycles later; registered
+                "refused": Out(1),  # whether the single was refused; valid together with `number`
             }
         )
 
@@ -152,10 +134,7 @@ class FixedToSingle(wiring.Component):
     single : Out(SINGLE)
         The single, :attr:`latency` cycles later; registered.
 
-    Raises
-    ------
-    ValueError
-        For a width below 32.
+    Raises ValueError for a width below 32.
     """
 
     latency = 4

@@ -39,21 +39,6 @@ class Assembler(wiring.Component):
     except for the last, which is accepted once the task has left, or in the cycle in which it leaves provided
     that a task of any function would (``leaves``). Packets of one beat therefore pass at one per cycle. A
     packet that is too long is accepted to its end.
-
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout.
-
-    Members
-    -------
-    i : In(stream.Signature(request_layout(interface.request_beat)))
-        Beats of requests.
-    o : Out(stream.Signature(task_layout(interface)))
-        Tasks.
-    leaves : In(1)
-        Whether a task of any function at the output would be accepted in this cycle. It is valid earlier than
-        ``o.ready``, which may be 1 while ``leaves`` is 0.
     """
 
     latency = 1
@@ -68,8 +53,10 @@ class Assembler(wiring.Component):
         self.layout = task_layout(interface)
         super().__init__(
             {
-                "i": In(stream.Signature(request_layout(interface.request_beat))),
-                "o": Out(stream.Signature(self.layout)),
+                "i": In(stream.Signature(request_layout(interface.request_beat))),  # beats of requests
+                "o": Out(stream.Signature(self.layout)),  # tasks
+                # Whether a task of any function at the output would be accepted in this cycle. It is valid
+                # earlier than `o.ready`, which may be 1 while `leaves` is 0.
                 "leaves": In(1),
             }
         )
@@ -145,17 +132,8 @@ class Serialiser(wiring.Component):
 
     Parameters
     ----------
-    interface : Interface
-        The packet layout.
     function : Function or None
         The function of the responses; None for responses without words.
-
-    Members
-    -------
-    i : In(stream.Signature(response_layout(function.result_bits)))
-        Responses.
-    o : Out(stream.Signature(beat_layout(interface.response_beat)))
-        Beats.
     """
 
     latency = 1
@@ -167,8 +145,8 @@ class Serialiser(wiring.Component):
         self.bits = function.result_bits if function else 0
         super().__init__(
             {
-                "i": In(stream.Signature(response_layout(self.bits))),
-                "o": Out(stream.Signature(beat_layout(interface.response_beat))),
+                "i": In(stream.Signature(response_layout(self.bits))),  # responses
+                "o": Out(stream.Signature(beat_layout(interface.response_beat))),  # beats
             }
         )
 

@@ -23,26 +23,7 @@ class Turns(wiring.Component):
     bits : int
         Bits of a beat.
 
-    Members
-    -------
-    admit, recorded : In(1)
-        A task is admitted; the record of an earlier one is ready.
-    available, accepts, more : Out(1)
-        Of the completion whose turn it is: whether there is room for a result, whether its core accepts a
-        task, and whether another response follows without a gap.
-    o : Out(stream.Signature(beat_layout(bits)))
-        The beats of the responses.
-    each_admit, each_recorded : Out(copies)
-        One-hot: ``admit`` and ``recorded`` for the completion whose turn it is.
-    each_available, each_accepts : In(copies)
-        The state of every completion and of its core.
-    i : In(stream.Signature(beat_layout(bits))).array(copies)
-        The responses of every completion.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two copies.
+    Raises ValueError for fewer than two copies.
     """
 
     def __init__(self, *, copies: int, bits: int) -> None:
@@ -52,16 +33,22 @@ class Turns(wiring.Component):
         self.admitted = Signal(copies, name="admitted", init=1)
         super().__init__(
             {
+                # A task is admitted; the record of an earlier one is ready.
                 "admit": In(1),
                 "recorded": In(1),
+                # Of the completion whose turn it is: whether there is room for a result, whether its core
+                # accepts a task, and whether another response follows without a gap.
                 "available": Out(1),
                 "accepts": Out(1),
                 "more": Out(1),
-                "o": Out(stream.Signature(beat_layout(bits))),
+                "o": Out(stream.Signature(beat_layout(bits))),  # the beats of the responses
+                # One-hot: `admit` and `recorded` for the completion whose turn it is.
                 "each_admit": Out(copies),
                 "each_recorded": Out(copies),
+                # The state of every completion and of its core.
                 "each_available": In(copies),
                 "each_accepts": In(copies),
+                # The responses of every completion.
                 "i": In(stream.Signature(beat_layout(bits))).array(copies),
             }
         )

@@ -53,10 +53,7 @@ def to_verilog(component: Any, name: str = DEFAULT_NAME, header: Sequence[str] =
     The names of all its modules begin with ``name``, so that several designs can stand in one. The lines of
     ``header`` precede it as comments.
 
-    Raises
-    ------
-    ValueError
-        For logic that the writer does not support, such as a division.
+    Raises ValueError for logic that the writer does not support, such as a division.
     """
     with seldom_collect():
         modules = read_modules(component, name)

@@ -38,20 +38,11 @@ def suggest_core(source: Robot, options: BuildOptions) -> tuple[Robot, BuildOpti
 
 @dataclass(frozen=True)
 class CoreChoice:
-    """The core that is chosen for a build.
+    """The core that is chosen for a build."""
 
-    Parameters
-    ----------
-    core
-        One of :data:`rbdhw.cores.KINDS`.
-    why
-        The reason for the choice.
-    estimates
-        The resources of the whole accelerator with each core that was compared.
-    """
-
-    core: str
-    why: str
+    core: str  # one of `KINDS`
+    why: str  # the reason for the choice
+    # The resources of the whole accelerator with each core that was compared.
     estimates: Mapping[str, Resources]
 
     def entry(self, asked: str) -> CoresEntry:

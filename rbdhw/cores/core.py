@@ -56,21 +56,11 @@ class CoreSchedule(Protocol):
 
 @dataclass(frozen=True)
 class Core(ABC):
-    """A program scheduled on a device.
+    """A program scheduled on a device."""
 
-    Parameters
-    ----------
-    program
-        The bit-exact program.
-    device
-        The device.
-    schedule
-        The cycle and the unit in which each operation is computed.
-    """
-
-    program: Program
-    device: Target
-    schedule: CoreSchedule
+    program: Program  # the bit-exact program
+    device: Target  # the device
+    schedule: CoreSchedule  # the cycle and the unit in which each operation is computed
 
     name: ClassVar[CoreName]  # the name that `--core` takes
     estimated_as: ClassVar[str]  # the kind of core whose weights the estimate takes

@@ -65,52 +65,28 @@ class UnitCells:
 
 @dataclass(frozen=True)
 class Fabric:
-    """The elements of a family.
+    """The elements of a family."""
 
-    Parameters
-    ----------
-    select
-        Look-up tables per bit of a multiplexer, by the number of its choices.
-    inputs
-        The number of inputs of a look-up table.
-    constant_addend, third_addend
-        Look-up tables per bit of an adder with a constant operand, and additional ones for a third operand.
-    negated_addend
-        Look-up tables per bit to negate an operand conditionally before it is added.
-    shifted_addend
-        Look-up tables per bit of the adders of a product by a constant.
-    compare
-        Look-up tables per bit of a comparison with a constant.
-    shift_register
-        The number of delay-line stages in one look-up table, used from :data:`SHIFT_REGISTER` stages on; 0 if
-        there is no such cell.
-    line_memories, queue_memories
-        Forms of memories with one address, and with separate addresses for writing and reading.
-    tables
-        Forms of memories that are never written.
-    joined
-        Whether wide multiplexers are built from the family's own cells (:mod:`rbdhw.rtl.multiplexer`).
-    queue_control
-        The cells of a queue's pointers per bit of a pointer.
-    trigonometry, reciprocal
-        Units without their tables.
-    """
-
-    select: Mapping[int, float]
-    inputs: int
+    select: Mapping[int, float]  # look-up tables per bit of a multiplexer, by the number of its choices
+    inputs: int  # the number of inputs of a look-up table
+    # Look-up tables per bit of an adder with a constant operand, and additional ones for a third operand.
     constant_addend: float
     third_addend: float
-    negated_addend: float
-    shifted_addend: float
-    compare: float
+    negated_addend: float  # look-up tables per bit to negate an operand conditionally before it is added
+    shifted_addend: float  # look-up tables per bit of the adders of a product by a constant
+    compare: float  # look-up tables per bit of a comparison with a constant
+    # The number of delay-line stages in one look-up table, used from `SHIFT_REGISTER` stages on; 0 if there
+    # is no such cell.
     shift_register: int
+    # Forms of memories with one address, and with separate addresses for writing and reading.
     line_memories: tuple[Memory, ...]
     queue_memories: tuple[Memory, ...]
-    tables: tuple[Memory, ...]
-    queue_control: Cells
+    tables: tuple[Memory, ...]  # forms of memories that are never written
+    queue_control: Cells  # the cells of a queue's pointers per bit of a pointer
+    # Units without their tables.
     trigonometry: UnitCells
     reciprocal: UnitCells
-    joined: bool = False
+    joined: bool = False  # whether wide multiplexers are built from the family's own cells (`multiplexer`)
 
     def distributed(self, width: int, depth: int) -> Cells:
         """Return the cells of a memory in look-up tables, with one port to write and one to read."""

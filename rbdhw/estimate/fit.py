@@ -11,18 +11,11 @@ from rbdhw.target import Target
 
 @dataclass(frozen=True)
 class Sharing:
-    """The sharing of multipliers in a design.
+    """The sharing of multipliers in a design."""
 
-    Parameters
-    ----------
-    ii : int
-        Cycles between tasks.
-    products, multipliers : int
-        The number of products of a task, including those that adders compute at this interval but perhaps
-        not at another, and the number of units that compute the other products.
-    """
-
-    ii: int
+    ii: int  # cycles between tasks
+    # The number of products of a task, including those that adders compute at this interval but perhaps not
+    # at another, and the number of units that compute the other products.
     products: int
     multipliers: int
 

@@ -7,24 +7,12 @@ from dataclasses import asdict, dataclass, fields
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources that a design occupies on its device.
+    """The resources that a design occupies on its device."""
 
-    Parameters
-    ----------
-    luts : int
-        Look-up tables, including those used as memory or shift registers.
-    flip_flops : int
-        Registers and latches in the fabric.
-    dsp_blocks : int
-        DSP48E2 on UltraScale+, DSP48E1 on 7 series, MULT18X18D on ECP5.
-    block_rams : int
-        36 Kb blocks on UltraScale+ and 7 series (two halves make one), 18 Kb blocks on ECP5.
-    """
-
-    luts: int
-    flip_flops: int
-    dsp_blocks: int
-    block_rams: int
+    luts: int  # look-up tables, including those used as memory or shift registers
+    flip_flops: int  # registers and latches in the fabric
+    dsp_blocks: int  # DSP48E2 on UltraScale+, DSP48E1 on 7 series, MULT18X18D on ECP5
+    block_rams: int  # 36 Kb blocks on UltraScale+ and 7 series (two halves make one), 18 Kb blocks on ECP5
 
     def __add__(self, other: Resources) -> Resources:
         return Resources(*(getattr(self, name) + getattr(other, name) for name in RESOURCES))

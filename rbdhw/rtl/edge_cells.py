@@ -26,23 +26,13 @@ RECORD_CYCLES = 2
 
 @dataclass(frozen=True)
 class Port:
-    """A core as the edge sees it.
+    """A core as the edge sees it."""
 
-    Parameters
-    ----------
-    latency
-        For each of its functions, the cycles from a task's words to its results at the core's port.
-    ii
-        Its initiation interval.
-    bits
-        The bits of a task's words.
-    readers
-        The numbers of each link, if the core takes those of one link after the other.
-    """
-
+    # For each of its functions, the cycles from a task's words to its results at the core's port.
     latency: Mapping[str, int]
-    ii: int
-    bits: int
+    ii: int  # its initiation interval
+    bits: int  # the bits of a task's words
+    # The numbers of each link, if the core takes those of one link after the other.
     readers: tuple[Reader, ...] = ()
 
 

@@ -17,23 +17,14 @@ from rbdhw.target import Delays
 
 @dataclass(frozen=True)
 class Between:
-    """What parts read and drive between two steps.
-
-    Parameters
-    ----------
-    entry
-        A rollout, with the state and the forces of the last step.
-    addresses, rows
-        The number of a row by the command that loads it, and the row a cycle later.
-    later
-        Returns a value, which it names, after some cycles.
-    """
+    """What parts read and drive between two steps."""
 
     interface: Interface
-    entry: Any
+    entry: Any  # a rollout, with the state and the forces of the last step
+    # The number of a row by the command that loads it, and the row a cycle later.
     addresses: Mapping[str, Any]
     rows: Mapping[str, Any]
-    later: Callable[[str, Any, int], Any]
+    later: Callable[[str, Any, int], Any]  # returns a value, which it names, after some cycles
 
     @property
     def step(self) -> FunctionWords:

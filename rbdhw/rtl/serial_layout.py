@@ -17,24 +17,12 @@ from rbdhw.model.interface import FunctionWords, Interface
 
 @dataclass(frozen=True)
 class Reader:
-    """An input of a link's step that is a number of the task; zero for links that have none.
+    """An input of a link's step that is a number of the task; zero for links that have none."""
 
-    Parameters
-    ----------
-    name
-        The input's name, without its index.
-    array
-        The array of the task.
-    width
-        The bits of the input.
-    links
-        Whether each link has such a number.
-    """
-
-    name: str
-    array: str
-    width: int
-    links: tuple[bool, ...]
+    name: str  # the input's name, without its index
+    array: str  # the array of the task
+    width: int  # the bits of the input
+    links: tuple[bool, ...]  # whether each link has such a number
 
 
 def readers(steps: StepProgram) -> tuple[Reader, ...]:
@@ -51,29 +39,14 @@ class Column:
     """The numbers of one array in a request, one for each link, and what reads them.
 
     Places are counted in units of :attr:`unit` bits from the first beat with a number of the array.
-
-    Parameters
-    ----------
-    array
-        The name of the array.
-    beat
-        The bits of a beat.
-    words
-        The word of each link.
-    places
-        The lowest bit of each word's field in the packet.
-    fields
-        The bits of each field.
-    readers
-        The inputs of a link's step that read the array.
     """
 
-    array: str
-    beat: int
-    words: tuple[Word, ...]
-    places: tuple[int, ...]
-    fields: tuple[int, ...]
-    readers: tuple[Reader, ...]
+    array: str  # the name of the array
+    beat: int  # the bits of a beat
+    words: tuple[Word, ...]  # the word of each link
+    places: tuple[int, ...]  # the lowest bit of each word's field in the packet
+    fields: tuple[int, ...]  # the bits of each field
+    readers: tuple[Reader, ...]  # the inputs of a link's step that read the array
 
     @cached_property
     def unit(self) -> int:
@@ -162,25 +135,14 @@ def columns(inputs: Sequence[Reader], interface: Interface, function: FunctionWo
 
 @dataclass(frozen=True)
 class Packing:
-    """How results of one width fill the lines of a memory, from which the beats of responses are read.
+    """How results of one width fill the lines of a memory, from which the beats of responses are read."""
 
-    Parameters
-    ----------
-    beat
-        The bits of a beat.
-    header
-        The bits of the header's field.
-    width, field
-        The bits of a result, and of its field.
-    links
-        The number of results.
-    """
-
-    beat: int
-    header: int
+    beat: int  # the bits of a beat
+    header: int  # the bits of the header's field
+    # The bits of a result, and of its field.
     width: int
     field: int
-    links: int
+    links: int  # the number of results
 
     @property
     def unit(self) -> int:

@@ -23,24 +23,14 @@ UNIT_NAMES = {
 
 @dataclass(frozen=True)
 class Signature:
-    """What a region contains, and its ports.
-
-    Parameters
-    ----------
-    values
-        The values that it computes or delays; twins, which share an operator, are represented by the first.
-    units
-        Its shared units.
-    steps
-        The steps that it executes, by their start.
-    inputs, outputs
-        The stages of delay lines that it reads from elsewhere, and those of its own that are read elsewhere.
-    """
+    """What a region contains, and its ports."""
 
     region: Region
+    # The values that it computes or delays; twins, which share an operator, are represented by the first.
     values: tuple[int, ...]
-    units: tuple[Unit, ...]
-    steps: tuple[int, ...]
+    units: tuple[Unit, ...]  # its shared units
+    steps: tuple[int, ...]  # the steps that it executes, by their start
+    # The stages of delay lines that it reads from elsewhere, and those of its own that are read elsewhere.
     inputs: tuple[Tap, ...]
     outputs: tuple[Tap, ...]
 

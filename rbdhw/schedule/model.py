@@ -41,32 +41,20 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation to schedule.
+    """One operation to schedule."""
 
-    Parameters
-    ----------
-    results, operands
-        Indices of the program's values (without constants).
-    setup
-        The time (ns) that must remain in the starting cycle.
-    latency, delay
-        The result is ready ``delay`` ns into the cycle ``latency`` cycles later; without latency, ``delay``
-        ns after the start.
-    registered
-        Whether the step starts with its cycle, on operands from registers.
-    limbs
-        The number of limbs that take turns with each result; 1 without twins.
-    """
-
+    # Indices of the program's values (without constants).
     results: tuple[int, ...]
     operands: tuple[int, ...]
     region: Region
     resource: Resource | None
-    setup: float
+    setup: float  # the time (ns) that must remain in the starting cycle
+    # The result is ready `delay` ns into the cycle `latency` cycles later; without latency, `delay` ns after
+    # the start.
     latency: int
     delay: float
-    registered: bool = False
-    limbs: int = 1
+    registered: bool = False  # whether the step starts with its cycle, on operands from registers
+    limbs: int = 1  # the number of limbs that take turns with each result; 1 without twins
 
 
 @dataclass(frozen=True)
@@ -134,37 +122,22 @@ class Tap:
 
 @dataclass(frozen=True)
 class Bound:
-    """A schedule bound to hardware.
-
-    Parameters
-    ----------
-    ready
-        For each scheduled value, the cycle in which it is computed.
-    hosts
-        For each value, the region whose submodule computes and delays it.
-    units
-        Multipliers, trigonometry and reciprocal units; at ``ii = 1`` one for each step.
-    stages
-        For each value (of twins the first), the stages of its delay line that are read, ascending.
-    latency
-        For each function, the cycles from a task's start to the cycle in which the last output is computed.
-    twins
-        Values that share hardware and a delay line, in the order of their limbs.
-    registers
-        The number of pipeline registers of each product in units of a resource.
-    """
+    """A schedule bound to hardware."""
 
     ii: int
     clock_mhz: float
     steps: tuple[Step, ...]
     starts: tuple[int, ...]
-    ready: dict[int, int]
-    hosts: dict[int, Region]
-    units: tuple[Unit, ...]
+    ready: dict[int, int]  # for each scheduled value, the cycle in which it is computed
+    hosts: dict[int, Region]  # for each value, the region whose submodule computes and delays it
+    units: tuple[Unit, ...]  # multipliers, trigonometry and reciprocal units; at `ii = 1` one for each step
+    # For each value (of twins the first), the stages of its delay line that are read, ascending.
     stages: dict[int, tuple[int, ...]]
+    # For each function, the cycles from a task's start to the cycle in which the last output is computed.
     latency: dict[str, int]
     memory_stages: int
-    twins: tuple[Group, ...] = ()
+    twins: tuple[Group, ...] = ()  # values that share hardware and a delay line, in the order of their limbs
+    # The number of pipeline registers of each product in units of a resource.
     registers: dict[Resource, int] = field(default_factory=dict)
 
     @cached_property

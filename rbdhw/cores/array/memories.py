@@ -22,24 +22,12 @@ class StoredWord:
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a memory and their timing.
+    """The contents of a memory and their timing."""
 
-    Parameters
-    ----------
-    turns
-        The number of tasks whose words are kept, a power of two.
-    choices
-        By slot, the index of the input that is written.
-    reads
-        By slot, the word that is read, or the index of a constant.
-    constants
-        Words that the memory holds from the beginning.
-    """
-
-    turns: int
-    choices: Mapping[int, int]
-    reads: Mapping[int, StoredWord | int]
-    constants: Sequence[int]
+    turns: int  # the number of tasks whose words are kept, a power of two
+    choices: Mapping[int, int]  # by slot, the index of the input that is written
+    reads: Mapping[int, StoredWord | int]  # by slot, the word that is read, or the index of a constant
+    constants: Sequence[int]  # words that the memory holds from the beginning
 
     def slot_bits(self, ii: int) -> int:
         """Return the address bits of the slot, or of the constant after all slots."""

@@ -186,33 +186,19 @@ class Write:
 
 @dataclass(frozen=True)
 class ArraySchedule:
-    """A scheduled array.
-
-    Parameters
-    ----------
-    units
-        The kind of each unit.
-    steps
-        All jobs with their places.
-    writes
-        Writes by memory and slot.
-    latency
-        For each function, the cycles from a task's start to the cycle in which the last output is computed.
-    registers
-        Pipeline registers of each product in accumulators and in the units for sines and reciprocals.
-    block_rams
-        The number of operand memories that may be block RAMs; the deepest are chosen.
-    """
+    """A scheduled array."""
 
     ii: int
     clock_mhz: float
     timing: Timing
-    units: tuple[ArrayResource, ...]
-    steps: tuple[ArrayStep, ...]
-    writes: dict[Port, dict[int, Write]]
+    units: tuple[ArrayResource, ...]  # the kind of each unit
+    steps: tuple[ArrayStep, ...]  # all jobs with their places
+    writes: dict[Port, dict[int, Write]]  # writes by memory and slot
+    # For each function, the cycles from a task's start to the cycle in which the last output is computed.
     latency: dict[str, int]
+    # Pipeline registers of each product in accumulators and in the units for sines and reciprocals.
     registers: int
-    block_rams: int = 0
+    block_rams: int = 0  # the number of operand memories that may be block RAMs; the deepest are chosen
 
     @cached_property
     def producer(self) -> dict[int, ArrayStep]:

@@ -21,46 +21,27 @@ slot; a slot with a signal of its own has weight 1."""
 
 @dataclass(frozen=True)
 class Counts:
-    """The hardware of a core, counted.
+    """The hardware of a core, counted."""
 
-    Parameters
-    ----------
-    multipliers, adders
-        The number of units. An adder of several twins counts once; a product by a constant in adders counts
-        all of them.
-    multiplexed_bits
-        For each bit of an operand, the number of signals to select from beyond the first, summed up.
-    adder_bits, delay_bits
-        The bits of adders, and of the registers and memories of delay lines.
-    """
-
+    # The number of units. An adder of several twins counts once; a product by a constant in adders counts all
+    # of them.
     multipliers: int
     adders: int
+    # For each bit of an operand, the number of signals to select from beyond the first, summed up.
     multiplexed_bits: int
+    # The bits of adders, and of the registers and memories of delay lines.
     adder_bits: int
     delay_bits: int
 
 
 @dataclass(frozen=True)
 class Multiplexer:
-    """The signals and constants from which a multiplexer selects an operand.
+    """The signals and constants from which a multiplexer selects an operand."""
 
-    Parameters
-    ----------
-    signals
-        The number of different signals.
-    constants
-        The number of different constants.
-    slots
-        The number of slots in which the operand is used.
-    width
-        The width of the widest of them.
-    """
-
-    signals: int
-    constants: int
-    slots: int
-    width: int
+    signals: int  # the number of different signals
+    constants: int  # the number of different constants
+    slots: int  # the number of slots in which the operand is used
+    width: int  # the width of the widest of them
 
     def luts(self, fabric: Fabric) -> float:
         """Return the look-up tables of the multiplexer, or of the table of constants."""

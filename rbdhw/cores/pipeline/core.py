@@ -53,16 +53,10 @@ class CoreCost:
 
 @dataclass(frozen=True)
 class PipelineCore(Core):
-    """A program on a pipeline.
-
-    Parameters
-    ----------
-    costs
-        If limbs can share hardware, the cost of the core with sharing (``on``) and without
-        (``off``).
-    """
+    """A program on a pipeline."""
 
     schedule: Bound
+    # If limbs can share hardware, the cost of the core with sharing (`on`) and without (`off`).
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
 
     name: ClassVar[CoreName] = "pipeline"

@@ -16,22 +16,14 @@ TASK, OUTPUT = "task", "output"
 
 @dataclass(frozen=True)
 class Store:
-    """A memory that is written in every window, at the window's number.
+    """A memory that is written in every window, at the window's number."""
 
-    Parameters
-    ----------
-    writer, reader
-        The names of the sweeps that write and read, or :data:`TASK` and :data:`OUTPUT`.
-    words
-        The words of the step that are read, or the one that is put out.
-    first, last
-        The windows from the write to the read, for the first and for the last link that the reader reads.
-        Between them they change evenly.
-    """
-
+    # The names of the sweeps that write and read, or `TASK` and `OUTPUT`.
     writer: str
     reader: str
-    words: tuple[Word, ...]
+    words: tuple[Word, ...]  # the words of the step that are read, or the one that is put out
+    # The windows from the write to the read, for the first and for the last link that the reader reads.
+    # Between them they change evenly.
     first: int
     last: int
 
@@ -79,21 +71,12 @@ def stores(program: UnrolledProgram, schedule: SweepSchedule) -> Iterator[Store]
 
 @dataclass(frozen=True)
 class Lookup:
-    """A memory of what links hand on to others in a sweep, written in every window at the window's number.
+    """A memory of what links hand on to others in a sweep, written in every window at the window's number."""
 
-    Parameters
-    ----------
-    sweep
-        The name of the sweep.
-    words
-        The words of the step that are read.
-    ages
-        The windows from the write to the read, for each link in the order of the sweep; 0 if none hands on to
-        it.
-    """
-
-    sweep: str
-    words: tuple[Word, ...]
+    sweep: str  # the name of the sweep
+    words: tuple[Word, ...]  # the words of the step that are read
+    # The windows from the write to the read, for each link in the order of the sweep; 0 if none hands on to
+    # it.
     ages: tuple[int, ...]
 
     @property
@@ -136,17 +119,10 @@ class SharedWords:
 
     It is written when a task starts, at the task's number. A step reads at the number of the task that starts
     now less the number of tasks that started since its own. That depends on the step alone.
-
-    Parameters
-    ----------
-    words
-        The words that it holds for each task.
-    ages
-        For each step, the tasks that start after its own until it reads.
     """
 
-    words: tuple[Word, ...]
-    ages: tuple[int, ...]
+    words: tuple[Word, ...]  # the words that it holds for each task
+    ages: tuple[int, ...]  # for each step, the tasks that start after its own until it reads
 
     @property
     def width(self) -> int:

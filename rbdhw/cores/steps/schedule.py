@@ -27,24 +27,12 @@ FIRST_WORDS = 1
 
 @dataclass(frozen=True)
 class SweepTime:
-    """When links enter a sweep.
+    """When links enter a sweep."""
 
-    Parameters
-    ----------
-    start
-        The window in which the first link of the sweep enters, counted from the task's start.
-    step
-        The windows from one link to the next.
-    delay
-        The windows from a link's entry until its results are ready.
-    inward
-        Whether the last link comes first.
-    """
-
-    start: int
-    step: int
-    delay: int
-    inward: bool
+    start: int  # the window in which the first link of the sweep enters, counted from the task's start
+    step: int  # the windows from one link to the next
+    delay: int  # the windows from a link's entry until its results are ready
+    inward: bool  # whether the last link comes first
 
     def enters(self, link: int, links: int) -> int:
         """Return the window in which a link enters."""
@@ -61,28 +49,15 @@ class SweepTime:
 
 @dataclass(frozen=True)
 class SweepSchedule:
-    """When the links of a task enter each sweep.
+    """When the links of a task enter each sweep."""
 
-    Parameters
-    ----------
-    step
-        The schedule of a link's step, at the interval of a window.
-    links
-        The number of links, or of stages.
-    sweeps
-        The times of each sweep, in order.
-    output
-        The window in which the result of the first link is put out; the others follow, one in each window.
-        Results that the last step has leave together, where that of a last link would follow.
-    function
-        The function that the core computes.
-    """
-
-    step: Bound
-    links: int
-    sweeps: tuple[SweepTime, ...]
+    step: Bound  # the schedule of a link's step, at the interval of a window
+    links: int  # the number of links, or of stages
+    sweeps: tuple[SweepTime, ...]  # the times of each sweep, in order
+    # The window in which the result of the first link is put out; the others follow, one in each window.
+    # Results that the last step has leave together, where that of a last link would follow.
     output: int
-    function: str
+    function: str  # the function that the core computes
 
     @property
     def window(self) -> int:

@@ -11,10 +11,8 @@ from rbdhw.options.checks import check_options
 def check_build(options: BuildOptions) -> None:
     """Refuse options that no build can satisfy, those without effect, and cores that cannot be built.
 
-    Raises
-    ------
-    InputError
-        An option cannot be satisfied; the message describes the first one and the expectation.
+    Raises InputError if an option cannot be satisfied; the message describes the first one and the
+    expectation.
     """
     check_options(options)
     for core in options.each_core():

@@ -52,24 +52,16 @@ class CoreChoice:
 
 
 def choose_core(
-    estimates: Mapping[str, Resources], refused: Mapping[str, InputError], device: Target
+    estimates: Mapping[str, Resources],  # the resources of the whole accelerator, by core
+    refused: Mapping[str, InputError],  # the refusals of other cores, by core
+    device: Target,
 ) -> CoreChoice:
     """Choose the core whose largest share of the device's resources is smallest; the first one at a tie.
 
     A core that fits the device, or any share of it, is therefore preferred to one that does not. Whether
     stages loop is decided before, as for limbs that share hardware: by the sum of all shares.
 
-    Parameters
-    ----------
-    estimates
-        The resources of the whole accelerator, by core.
-    refused
-        The refusals of other cores, by core.
-
-    Raises
-    ------
-    InputError
-        If none can be built: the refusal of the first.
+    Raises InputError if none can be built: the refusal of the first.
     """
     if not estimates:
         raise next(refused[core] for core in KINDS if core in refused)

@@ -58,8 +58,8 @@ class CoreSchedule(Protocol):
 class Core(ABC):
     """A program scheduled on a device."""
 
-    program: Program  # the bit-exact program
-    device: Target  # the device
+    program: Program
+    device: Target
     schedule: CoreSchedule  # the cycle and the unit in which each operation is computed
 
     name: ClassVar[CoreName]  # the name that `--core` takes
@@ -111,10 +111,7 @@ class Core(ABC):
     ) -> Prepared:
         """Run the stages that do not depend on number formats or the schedule.
 
-        Raises
-        ------
-        InputError
-            If the robot, an option or an override is not supported.
+        Raises InputError if the robot, an option or an override is not supported.
         """
         return prepare_graph(source, domain, options, overrides, progress)
 
@@ -122,10 +119,7 @@ class Core(ABC):
     def first_interval(cls, _prepared: Prepared, options: BuildOptions) -> int:
         """Return the interval of the options; if it is to be chosen, the first of those among which it is.
 
-        Raises
-        ------
-        InputError
-            If a prepared build is impossible at this interval, or at any.
+        Raises InputError if a prepared build is impossible at this interval, or at any.
         """
         return options.least_ii
 
@@ -143,10 +137,7 @@ class Core(ABC):
     def sharing(cls, prepared: Prepared, _options: BuildOptions, _ii: int) -> Sharing:
         """Return the limbs that may share hardware at an interval.
 
-        Raises
-        ------
-        InputError
-            If sharing is required but impossible.
+        Raises InputError if sharing is required but impossible.
         """
         return Sharing(no_twins(prepared.graph))
 
@@ -154,10 +145,7 @@ class Core(ABC):
     def formats(cls, build: PreparedBuild, options: BuildOptions, twins: Twins) -> Formats:
         """Return the number formats of a build, in which twins share hardware.
 
-        Raises
-        ------
-        InputError
-            If the error budget is not met.
+        Raises InputError if the error budget is not met.
         """
         observed = build.observed()
         return choose_formats(observed, options, twins, cls.fuses_sums, build.choosing_formats(cls.name))
@@ -167,10 +155,7 @@ class Core(ABC):
     def build(cls, program: Program, device: Target, options: BuildOptions, twins: Sequence[Group]) -> Self:
         """Schedule a program at the interval and clock of the options, and verify the schedule.
 
-        Raises
-        ------
-        InputError
-            If the clock is too fast, or the interval too short.
+        Raises InputError if the clock is too fast, or the interval too short.
         """
 
     @staticmethod

@@ -64,10 +64,7 @@ def prepare_graph(
 ) -> Prepared:
     """Return a build prepared as one graph of all functions.
 
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported.
+    Raises InputError if the robot, an option or an override is not supported.
     """
     functions, delays = options.functions, target(options.target).delays
     model = prepare(source, functions, options.fext, delays, options.algorithms, progress)

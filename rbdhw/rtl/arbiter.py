@@ -40,19 +40,16 @@ class Arbiter(wiring.Component):
 
     The number of a task's edge travels through the lane behind its words, and says where it starts.
 
-    Parameters
-    ----------
-    edges : int
-        The number of edges.
-    bits : int
-        Bits of a task's words.
-    functions : int
-        The number of the core's functions.
-
     Raises ValueError for fewer than two edges.
     """
 
-    def __init__(self, *, edges: int, bits: int, functions: int) -> None:
+    def __init__(
+        self,
+        *,
+        edges: int,  # the number of edges
+        bits: int,  # bits of a task's words
+        functions: int,  # the number of the core's functions
+    ) -> None:
         if edges < 2:
             raise ValueError(f"edges: is {edges}; expected at least 2")
         self.edges = edges

@@ -33,17 +33,14 @@ def numbers_layout(readers: Sequence[Reader]) -> data.StructLayout:
 
 
 class ColumnReader(wiring.Component):
-    """Keeps the beats of an array, and reads, in each window, the number of one link.
+    """Keeps the beats of an array, and reads, in each window, the number of one link."""
 
-    Parameters
-    ----------
-    column : Column
-        The array.
-    beats : int
-        The beats of a packet.
-    """
-
-    def __init__(self, *, column: Column, beats: int) -> None:
+    def __init__(
+        self,
+        *,
+        column: Column,  # the array
+        beats: int,  # the beats of a packet
+    ) -> None:
         self.column = column
         links = len(column.words)
         super().__init__(

@@ -75,11 +75,6 @@ def buffer_depth(latency: int, pace: int) -> int:
 class Credits(wiring.Component):
     """Counts free places.
 
-    Parameters
-    ----------
-    depth : int
-        The total number of places.
-
     Members
     -------
     take, give : In(1)
@@ -90,7 +85,11 @@ class Credits(wiring.Component):
     Raises ValueError for a depth below 1.
     """
 
-    def __init__(self, *, depth: int) -> None:
+    def __init__(
+        self,
+        *,
+        depth: int,  # the total number of places
+    ) -> None:
         if depth < 1:
             raise ValueError(f"depth: is {depth}; expected at least 1")
         self.depth = depth
@@ -115,18 +114,6 @@ class Completion(wiring.Component):
     the first beat is offered after :func:`first_beat` cycles. Either whole results wait in a queue, or beats
     do.
 
-    Parameters
-    ----------
-    function : Function or None
-        The function; None for tasks of unknown functions, whose response is only a header.
-    latency : int
-        Cycles from ``start`` until the result is valid at ``result``.
-    depth : int
-        The most admitted tasks without an answer, a power of two (:func:`buffer_depth`).
-    streams : bool
-        Whether beats are queued instead of results. A result must then stay at the port until its last beat
-        is taken.
-
     Raises ValueError for a negative latency or a depth that is not a power of two.
     """
 
@@ -134,9 +121,12 @@ class Completion(wiring.Component):
         self,
         *,
         interface: Interface,
+        # The function; None for tasks of unknown functions, whose response is only a header.
         function: FunctionWords | None,
-        latency: int,
-        depth: int,
+        latency: int,  # cycles from `start` until the result is valid at `result`
+        depth: int,  # the most admitted tasks without an answer, a power of two (`buffer_depth`)
+        # Whether beats are queued instead of results. A result must then stay at the port until its last beat
+        # is taken.
         streams: bool = False,
     ) -> None:
         if latency < 0:
@@ -259,19 +249,14 @@ class Completion(wiring.Component):
 
 
 def completion_cells(
-    interface: Interface, function: FunctionWords, latency: int, ii: int, waiting: int, fabric: Fabric
+    interface: Interface,
+    function: FunctionWords,
+    latency: int,  # cycles from a task's words at the core to its results
+    ii: int,  # cycles between tasks of the core
+    waiting: int,  # the tasks that may wait before the core
+    fabric: Fabric,
 ) -> tuple[Cells, Cells]:
-    """Return the cells that answer a function's tasks in one core, and those of their queues.
-
-    Parameters
-    ----------
-    latency
-        Cycles from a task's words at the core to its results.
-    ii
-        Cycles between tasks of the core.
-    waiting
-        The tasks that may wait before the core.
-    """
+    """Return the cells that answer a function's tasks in one core, and those of their queues."""
     depth = places(interface, function, latency + waiting * ii, ii)
     cells = serialiser_cells(interface, function, fabric) + Cells(
         flip_flops=2 * latency + function.result_bits

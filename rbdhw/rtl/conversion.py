@@ -29,17 +29,14 @@ TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
 
 
 class Follower(wiring.Component):
-    """Adds to each beat its index in its packet and the packet's header; one cycle of latency.
+    """Adds to each beat its index in its packet and the packet's header; one cycle of latency."""
 
-    Parameters
-    ----------
-    data_width : int
-        Bits of a beat.
-    beats : int
-        The largest index; further beats keep it.
-    """
-
-    def __init__(self, *, data_width: int, beats: int) -> None:
+    def __init__(
+        self,
+        *,
+        data_width: int,  # bits of a beat
+        beats: int,  # the largest index; further beats keep it
+    ) -> None:
         self.beats = beats
         super().__init__(
             {

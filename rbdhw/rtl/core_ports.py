@@ -16,15 +16,6 @@ from rbdhw.protocol import EXTENDED, HEADER
 class CorePorts(wiring.Component):
     """Accepts a task's words and gives its results after a fixed number of cycles; never stalls.
 
-    Parameters
-    ----------
-    program
-        The computation.
-    ii
-        Cycles between tasks.
-    latency
-        By function, cycles from a task's start to the cycle in which its last result is computed.
-
     Members
     -------
     result_F, overflow_F : Out
@@ -33,7 +24,13 @@ class CorePorts(wiring.Component):
         first of these cycles, whether a value overflowed. Both are registers.
     """
 
-    def __init__(self, program: Program, ii: int, latency: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        program: Program,  # the computation
+        ii: int,  # cycles between tasks
+        # By function, cycles from a task's start to the cycle in which its last result is computed.
+        latency: Mapping[str, int],
+    ) -> None:
         self.program = program
         self._ii = ii
         self._latency = latency

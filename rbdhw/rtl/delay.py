@@ -36,13 +36,6 @@ def after(m: Module, cycles: int, **values: Any) -> tuple[Any, ...]:
 class BypassFifo(wiring.Component):
     """A delay by a fixed number of enabled cycles, in a memory.
 
-    Parameters
-    ----------
-    shape
-        Shape of the value.
-    stages
-        Enabled cycles from ``i`` to ``o``, at least two: ``stages - 1`` words and an output register.
-
     Members
     -------
     enable : In
@@ -53,7 +46,13 @@ class BypassFifo(wiring.Component):
         The input ``stages`` enabled cycles ago.
     """
 
-    def __init__(self, *, shape: Any, stages: int) -> None:
+    def __init__(
+        self,
+        *,
+        shape: Any,  # shape of the value
+        # Enabled cycles from `i` to `o`, at least two: `stages - 1` words and an output register.
+        stages: int,
+    ) -> None:
         if stages < 2:
             raise ValueError(f"a bypass FIFO has at least 2 stages, not {stages}")
         self.stages = stages

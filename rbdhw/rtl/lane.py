@@ -22,19 +22,14 @@ Such a queue ends the path through the arbiter in registers; with these places i
 """
 
 
-def waiting_places(cores: int, initiation_interval: int, streams: int = 1) -> int:
+def waiting_places(
+    cores: int,  # the number of cores
+    initiation_interval: int,  # cycles between tasks of this core
+    streams: int = 1,  # the pairs of streams, whose edges take turns at the core
+) -> int:
     """Return the most tasks that wait for one core of an accelerator; 0 if they enter it at once.
 
     Tasks of a single core wait at the input of the accelerator, since nothing else could leave it.
-
-    Parameters
-    ----------
-    cores
-        The number of cores.
-    initiation_interval
-        Cycles between tasks of this core.
-    streams
-        The pairs of streams, whose edges take turns at the core.
     """
     if cores > 1 and initiation_interval > 1:
         return WAITING
@@ -52,17 +47,6 @@ class Lane(wiring.Component):
     There is room for the results of every admitted task. A task that waits therefore only waits for the next
     ``phase_zero`` and for the tasks before it.
 
-    Parameters
-    ----------
-    bits : int
-        Bits of a task's words.
-    functions : int
-        The number of the core's functions.
-    places : int
-        The most tasks that wait (:func:`waiting_places`).
-    reports : bool
-        Whether the lane has the members ``offered`` and ``waits``.
-
     Members
     -------
     offered : In(1)
@@ -73,7 +57,14 @@ class Lane(wiring.Component):
     Raises ValueError for a negative number of places.
     """
 
-    def __init__(self, *, bits: int, functions: int, places: int, reports: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        bits: int,  # bits of a task's words
+        functions: int,  # the number of the core's functions
+        places: int,  # the most tasks that wait (`waiting_places`)
+        reports: bool = False,  # whether the lane has the members `offered` and `waits`
+    ) -> None:
         if places < 0:
             raise ValueError(f"places: is {places}; expected at least 0")
         self.places = places
@@ -127,19 +118,16 @@ class Lane(wiring.Component):
 
 
 def lane_cells(
-    bits: int, functions: int, ii: int, cores: int, streams: int, fabric: Fabric
+    # The bits of a task's words in the core, and the number of its functions.
+    bits: int,
+    functions: int,
+    ii: int,  # cycles between tasks of the core
+    # The number of cores of the accelerator, and of its pairs of streams, which take turns.
+    cores: int,
+    streams: int,
+    fabric: Fabric,
 ) -> tuple[Cells, Cells]:
-    """Return the cells through which tasks enter a core, and those of the queue in which they wait.
-
-    Parameters
-    ----------
-    bits, functions
-        The bits of a task's words in the core, and the number of its functions.
-    ii
-        Cycles between tasks of the core.
-    cores, streams
-        The number of cores of the accelerator, and of its pairs of streams, which take turns.
-    """
+    """Return the cells through which tasks enter a core, and those of the queue in which they wait."""
     task, waiting = bits + functions + HEADER["options"][1], waiting_places(cores, ii, streams)
     turns = Cells(luts=fabric.multiplexer(streams, task)) if streams > 1 else Cells()
     return turns, fabric.queue(task, waiting) if waiting else Cells()

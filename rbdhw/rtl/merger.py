@@ -54,20 +54,18 @@ class Merger(wiring.Component):
     A beat leaves one cycle after it is accepted; the outputs are registers. The turn is a register as well:
     while no input waits, it stays where it is, and an input without the turn waits one cycle.
 
-    Parameters
-    ----------
-    quotas : tuple of int
-        The most packets of each input in a round.
-    bits : int
-        Bits of a beat.
-
     Raises ValueError for an empty list of quotas, or a quota below 1.
     """
 
     latency = 1
     """Cycles from a beat to the same beat at the output, for the input with the turn."""
 
-    def __init__(self, *, quotas: tuple[int, ...], bits: int) -> None:
+    def __init__(
+        self,
+        *,
+        quotas: tuple[int, ...],  # the most packets of each input in a round
+        bits: int,  # bits of a beat
+    ) -> None:
         if not quotas:
             raise ValueError("quotas: none; expected one for each of one or more inputs")
         if min(quotas) < 1:

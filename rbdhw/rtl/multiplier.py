@@ -60,15 +60,6 @@ def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive |
 class Multiplier(wiring.Component):
     """A product and an addition, one per cycle.
 
-    Parameters
-    ----------
-    widths, addend_width
-        Bits of the operands and of the addend.
-    registers
-        Pipeline registers, 1 to 3; also the latency.
-    primitive
-        The device's multiplier block; None for portable RTL. Operands too wide for one block use several.
-
     Members
     -------
     a, b : In
@@ -82,7 +73,13 @@ class Multiplier(wiring.Component):
     """
 
     def __init__(
-        self, widths: tuple[int, int], addend_width: int, registers: int, primitive: Primitive | None = None
+        self,
+        # Bits of the operands and of the addend.
+        widths: tuple[int, int],
+        addend_width: int,
+        registers: int,  # pipeline registers, 1 to 3; also the latency
+        # The device's multiplier block; None for portable RTL. Operands too wide for one block use several.
+        primitive: Primitive | None = None,
     ) -> None:
         if not 1 <= registers <= MOST_REGISTERS:
             raise ValueError(f"a multiplier has 1 to {MOST_REGISTERS} registers, not {registers}")
@@ -167,13 +164,6 @@ def _register(m: Module, name: str, value: Any) -> Any:
 class DspBlock(wiring.Component):
     """One multiplier block of the device, without reset and enable.
 
-    Parameters
-    ----------
-    primitive
-        The block.
-    registers
-        Pipeline registers, 1 to 3; also the latency.
-
     Members
     -------
     a, b : In
@@ -184,7 +174,11 @@ class DspBlock(wiring.Component):
         The product, or the sum.
     """
 
-    def __init__(self, primitive: Primitive, registers: int) -> None:
+    def __init__(
+        self,
+        primitive: Primitive,  # the block
+        registers: int,  # pipeline registers, 1 to 3; also the latency
+    ) -> None:
         self.primitive = primitive
         self.registers = registers
         a, b = primitive.ports

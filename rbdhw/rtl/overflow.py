@@ -8,16 +8,13 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal
 
 
-def gather_overflows(m: Module, function: str, flags: Mapping[int, Sequence[Any]], last: int) -> Any:
-    """Return whether any flag of a task was raised, in the cycle in which its last result is computed.
-
-    Parameters
-    ----------
-    flags
-        The flags by the cycle of the task in which they are valid.
-    last
-        The cycle of the task in which its last result, and its last flag, is computed.
-    """
+def gather_overflows(
+    m: Module,
+    function: str,
+    flags: Mapping[int, Sequence[Any]],  # the flags by the cycle of the task in which they are valid
+    last: int,  # the cycle of the task in which its last result, and its last flag, is computed
+) -> Any:
+    """Return whether any flag of a task was raised, in the cycle in which its last result is computed."""
     if not flags:
         return Const(0)
     first = min(flags)

@@ -15,17 +15,16 @@ class Packer(wiring.Component):
     """Places the results of a task side by side, behind room for a header, and gives line after line.
 
     Bits of the header, and those after the last result, are zero.
-
-    Parameters
-    ----------
-    shape : Packing
-        How results fill lines.
     """
 
     latency = 1
     """Cycles from a result to the line that it completes, unless the result goes on in the next line."""
 
-    def __init__(self, *, shape: Packing) -> None:
+    def __init__(
+        self,
+        *,
+        shape: Packing,  # how results fill lines
+    ) -> None:
         self.shape = shape
         super().__init__(
             {

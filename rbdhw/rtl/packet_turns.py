@@ -14,13 +14,6 @@ from rbdhw.rtl.layouts import beat_layout
 class Distributor(wiring.Component):
     """Gives packet k to output k modulo ``copies``.
 
-    Parameters
-    ----------
-    layout
-        The layout of a beat, with a field ``last``.
-    copies : int
-        The number of outputs.
-
     Members
     -------
     i : In(stream.Signature(layout))
@@ -29,7 +22,12 @@ class Distributor(wiring.Component):
         The packets of each output.
     """
 
-    def __init__(self, *, layout: Any, copies: int) -> None:
+    def __init__(
+        self,
+        *,
+        layout: Any,  # the layout of a beat, with a field `last`
+        copies: int,  # the number of outputs
+    ) -> None:
         self.copies = copies
         super().__init__(
             {"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout)).array(copies)}
@@ -46,20 +44,17 @@ class Distributor(wiring.Component):
 
 
 class Collector(wiring.Component):
-    """Takes packet k from input k modulo ``copies``; its output is registered.
-
-    Parameters
-    ----------
-    bits : int
-        Bits of a beat.
-    copies : int
-        The number of inputs.
-    """
+    """Takes packet k from input k modulo ``copies``; its output is registered."""
 
     latency = 1
     """Cycles from a beat to the same beat at the output."""
 
-    def __init__(self, *, bits: int, copies: int) -> None:
+    def __init__(
+        self,
+        *,
+        bits: int,  # bits of a beat
+        copies: int,  # the number of inputs
+    ) -> None:
         self.bits = bits
         self.copies = copies
         super().__init__(

@@ -19,15 +19,14 @@ class Parameters(wiring.Component):
     A load replaces all of its set in the cycle in which it is admitted. A task takes its set along when it is
     admitted, so it is computed wholly with the old or with the new parameters.
 
-    Parameters
-    ----------
-    interface : Interface
-        The packet layout, with words that are held.
-
     Raises ValueError if no words are held.
     """
 
-    def __init__(self, *, interface: Interface) -> None:
+    def __init__(
+        self,
+        *,
+        interface: Interface,  # the packet layout, with words that are held
+    ) -> None:
         if interface.parameters is None:
             raise ValueError("interface: holds no words; expected parameters")
         self.interface = interface

@@ -27,22 +27,19 @@ MOST_EXTRA = 3
 class ReciprocalUnit(wiring.Component):
     """Computes :func:`rbdhw.fixed.reciprocal.reciprocal`, one operand per cycle.
 
-    Parameters
-    ----------
-    spec
-        Widths, tables and order of the polynomial.
-    latency
-        Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
-        plus ``registers``. Up to three more cycles register the count of leading zeros, then the magnitude
-        before it, then the result.
-    registers, primitive
-        Pipeline registers of each product, and the device's multiplier: see :mod:`rbdhw.rtl.multiplier`.
-
     Raises ValueError for a latency outside this range.
     """
 
     def __init__(
-        self, spec: ReciprocalSpec, latency: int, registers: int = 0, primitive: Primitive | None = None
+        self,
+        spec: ReciprocalSpec,  # widths, tables and order of the polynomial
+        # Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
+        # plus `registers`. Up to three more cycles register the count of leading zeros, then the magnitude
+        # before it, then the result.
+        latency: int,
+        # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
+        registers: int = 0,
+        primitive: Primitive | None = None,
     ) -> None:
         least = 1 + spec.order * (1 + registers)
         if not least <= latency <= least + MOST_EXTRA:

@@ -44,15 +44,6 @@ class Place:
 class RegionModule(wiring.Component):
     """One step of the dynamics at one joint.
 
-    Parameters
-    ----------
-    signature
-        What the region contains, takes and gives.
-    source
-        The program with its binding.
-    primitive
-        The device's multiplier block, or None for portable RTL.
-
     Members
     -------
     slots : In(ii)
@@ -65,7 +56,10 @@ class RegionModule(wiring.Component):
     """
 
     def __init__(
-        self, signature: Signature, source: BoundProgram, primitive: Primitive | None = None
+        self,
+        signature: Signature,  # what the region contains, takes and gives
+        source: BoundProgram,  # the program with its binding
+        primitive: Primitive | None = None,  # the device's multiplier block, or None for portable RTL
     ) -> None:
         self.region = signature.region
         self._content = signature

@@ -372,19 +372,18 @@ def _extend(value: Any, width: int) -> Any:
 
 
 def rollout_cells(
-    interface: Interface, shape: RolloutShape, latency: int, ii: int, bits: int, fabric: Fabric
+    interface: Interface,
+    shape: RolloutShape,
+    # Cycles from the words of a step in the core to its results, and between tasks of the core.
+    latency: int,
+    ii: int,
+    bits: int,  # the bits of a task's words in the core
+    fabric: Fabric,
 ) -> tuple[Cells, Cells]:
     """Return the cells that give steps back to the core, and those of their queues and rows.
 
     The cells choose between a step and a task of the link, convert a state, limit forces, and check the
     domain.
-
-    Parameters
-    ----------
-    latency, ii
-        Cycles from the words of a step in the core to its results, and between tasks of the core.
-    bits
-        The bits of a task's words in the core.
     """
     step = interface.words("step")
     size = entry_layout(step, shape).size

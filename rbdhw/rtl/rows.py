@@ -42,27 +42,17 @@ def row_bits(interface: Interface, command: str) -> int:
 def add_rows(
     m: Module,
     name: str,
-    words: Sequence[Word],
+    words: Sequence[Word],  # the words of a row, in the order in which they are stored
+    # The fields of the task at the input by the names of its words; `row` is the number of its row.
     numbers: Mapping[str, Any],
     depth: int,
     *,
-    loads: Any,
+    loads: Any,  # whether that task is a usable row of this memory, and is admitted
+    # The row to read.
     address: Any,
     enable: Any,
 ) -> Rows:
-    """Add a memory of rows; those beyond bounds are limited when they are loaded.
-
-    Parameters
-    ----------
-    words
-        The words of a row, in the order in which they are stored.
-    numbers
-        The fields of the task at the input by the names of its words; ``row`` is the number of its row.
-    loads
-        Whether that task is a usable row of this memory, and is admitted.
-    address, enable
-        The row to read.
-    """
+    """Add a memory of rows; those beyond bounds are limited when they are loaded."""
     width = sum(word.format.width for word in words)
     m.submodules[name] = rows = Memory(shape=width, depth=depth, init=[])
     write, read = rows.write_port(), rows.read_port()

@@ -17,32 +17,17 @@ class SerialCore(wiring.Component):
 
     From that cycle on the edge reads the numbers of one link in each window, and the core takes them when
     they are there. Tasks may follow each other without a gap.
-
-    Parameters
-    ----------
-    function : str
-        The function of the core.
-    readers : tuple of Reader
-        The numbers of each link.
-    slots : tuple of int
-        The width of each slot of a task.
-    width : int
-        The bits of a result, of which each link has one.
-    window : int
-        The cycles of a window.
-    cycles : int
-        The cycles from a task's start to its last result.
     """
 
     def __init__(
         self,
         *,
-        function: str,
-        readers: Sequence[Reader],
-        slots: Sequence[int],
-        width: int,
-        window: int,
-        cycles: int,
+        function: str,  # the function of the core
+        readers: Sequence[Reader],  # the numbers of each link
+        slots: Sequence[int],  # the width of each slot of a task
+        width: int,  # the bits of a result, of which each link has one
+        window: int,  # the cycles of a window
+        cycles: int,  # the cycles from a task's start to its last result
     ) -> None:
         self.readers = tuple(readers)
         self.names = (function,)

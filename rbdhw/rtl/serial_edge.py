@@ -43,16 +43,14 @@ class SerialEdge:
 
     Requests go to the cores in turn. Each core has a memory of its own for the requests of this pair of
     streams, and one for the responses.
-
-    Parameters
-    ----------
-    m
-        The module to which all parts are added.
-    cores
-        The cores, which are all the same.
     """
 
-    def __init__(self, m: Module, interface: Interface, cores: Sequence[SerialCore]) -> None:
+    def __init__(
+        self,
+        m: Module,  # the module to which all parts are added
+        interface: Interface,
+        cores: Sequence[SerialCore],  # the cores, which are all the same
+    ) -> None:
         self._m = m
         self._interface = interface
         self._cores = cores
@@ -155,21 +153,14 @@ def _start_one(
 
 
 def serial_cells(
-    interface: Interface, readers: Sequence[Reader], latency: int, ii: int, copies: int, fabric: Fabric
+    interface: Interface,
+    readers: Sequence[Reader],  # the numbers of each link
+    latency: int,  # cycles from a task's start to its last result
+    ii: int,  # its initiation interval
+    copies: int,  # the cores whose packets take turns
+    fabric: Fabric,
 ) -> tuple[Cells, Cells]:
-    """Return the cells between one pair of streams and one core, and those of the memories among them.
-
-    Parameters
-    ----------
-    readers
-        The numbers of each link.
-    latency
-        Cycles from a task's start to its last result.
-    ii
-        Its initiation interval.
-    copies
-        The cores whose packets take turns.
-    """
+    """Return the cells between one pair of streams and one core, and those of the memories among them."""
     (function,) = interface.functions
     counter = interface.request_beats(function, extended=False).bit_length()
     cells = Cells(COUNTERS * counter + RECORD.size, COUNTERS * counter + HEADER_BITS + RECORD.size)

@@ -29,15 +29,6 @@ class SerialRequest(wiring.Component):
     Each array of a request has a memory for its beats. A request that is refused leaves a record and nothing
     else. A beat is accepted if there is room for the request, and the last one if there is room for its
     record.
-
-    Parameters
-    ----------
-    function : FunctionWords
-        The only function.
-    columns : tuple of Column
-        The arrays of a request.
-    readers : tuple of Reader
-        The inputs of a link's step, in the order of ``numbers``.
     """
 
     latency = 1
@@ -47,9 +38,9 @@ class SerialRequest(wiring.Component):
         self,
         *,
         interface: Interface,
-        function: FunctionWords,
-        columns: Sequence[Column],
-        readers: Sequence[Reader],
+        function: FunctionWords,  # the only function
+        columns: Sequence[Column],  # the arrays of a request
+        readers: Sequence[Reader],  # the inputs of a link's step, in the order of `numbers`
     ) -> None:
         self.interface = interface
         self.function = function

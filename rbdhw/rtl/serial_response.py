@@ -26,18 +26,14 @@ def answered(shape: Packing) -> int:
     return Packer.latency + shape.splits_last + QUEUE
 
 
-def places(interface: Interface, function: FunctionWords, latency: int, ii: int, copies: int) -> int:
-    """Return the responses for which there is room: as many as tasks are unanswered at the full rate.
-
-    Parameters
-    ----------
-    latency
-        Cycles from a task's start to its last result.
-    ii
-        Cycles between tasks of the core.
-    copies
-        The cores whose responses take turns.
-    """
+def places(
+    interface: Interface,
+    function: FunctionWords,
+    latency: int,  # cycles from a task's start to its last result
+    ii: int,  # cycles between tasks of the core
+    copies: int,  # the cores whose responses take turns
+) -> int:
+    """Return the responses for which there is room: as many as tasks are unanswered at the full rate."""
     beats = interface.response_beats(function, extended=False)
     unanswered = latency + answered(packing(interface, function)) + copies * beats
     return -(-unanswered // max(ii, copies * beats)) + SPARE
@@ -48,18 +44,17 @@ class SerialResponse(wiring.Component):
 
     A response is offered when all its results are there, since its header says whether one of them
     overflowed. There is room for the response of every task that starts.
-
-    Parameters
-    ----------
-    function : FunctionWords
-        The only function.
-    depth : int
-        The responses for which there is room (:func:`places`).
-    rounds : int
-        The times at which a task could start, from that of a task's start until its first result arrives.
     """
 
-    def __init__(self, *, interface: Interface, function: FunctionWords, depth: int, rounds: int) -> None:
+    def __init__(
+        self,
+        *,
+        interface: Interface,
+        function: FunctionWords,  # the only function
+        depth: int,  # the responses for which there is room (`places`)
+        # The times at which a task could start, from that of a task's start until its first result arrives.
+        rounds: int,
+    ) -> None:
         self.interface = interface
         self.function = function
         self.depth = depth

@@ -26,22 +26,19 @@ class SingleToFixed(wiring.Component):
     A number out of range saturates, or wraps on request. Infinities, not-a-numbers and subnormals are refused
     and give zero.
 
-    Parameters
-    ----------
-    formats : tuple of Format
-        The formats that may be requested, all of ``width`` bits.
-    width : int
-        Bits of the integers, at least 32.
-    wraps : bool
-        Whether any number may wrap.
-
     Raises ValueError for a width below 32.
     """
 
     latency = 4
     """Cycles from a single to its integer."""
 
-    def __init__(self, *, formats: tuple[Format, ...], width: int, wraps: bool) -> None:
+    def __init__(
+        self,
+        *,
+        formats: tuple[Format, ...],  # the formats that may be requested, all of `width` bits
+        width: int,  # bits of the integers, at least 32
+        wraps: bool,  # whether any number may wrap
+    ) -> None:
         if width < SINGLE_BITS:
             raise ValueError(f"width: is {width}; expected at least {SINGLE_BITS}")
         self.width = width
@@ -120,11 +117,6 @@ class FixedToSingle(wiring.Component):
     Zero becomes plus zero. The formats are such that every result is zero or a normal number
     (:func:`rbdhw.fixed.single_precision.check_singles`).
 
-    Parameters
-    ----------
-    width : int
-        Bits of the integer, at least 32.
-
     Members
     -------
     number : In(signed(width))
@@ -140,7 +132,11 @@ class FixedToSingle(wiring.Component):
     latency = 4
     """Cycles from an integer to its single."""
 
-    def __init__(self, *, width: int) -> None:
+    def __init__(
+        self,
+        *,
+        width: int,  # bits of the integer, at least 32
+    ) -> None:
         if width < SINGLE_BITS:
             raise ValueError(f"width: is {width}; expected at least {SINGLE_BITS}")
         self.width = width

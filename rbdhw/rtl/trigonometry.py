@@ -20,13 +20,6 @@ from rbdhw.target import Primitive
 class TrigonometryUnit(wiring.Component):
     """Computes :func:`rbdhw.fixed.trigonometry.sin_cos`, one angle per cycle.
 
-    Parameters
-    ----------
-    spec
-        Widths, tables and order of the polynomial.
-    registers, primitive
-        Pipeline registers of each product, and the device's multiplier: see :mod:`rbdhw.rtl.multiplier`.
-
     Members
     -------
     angle : In
@@ -36,7 +29,11 @@ class TrigonometryUnit(wiring.Component):
     """
 
     def __init__(
-        self, spec: TrigonometrySpec, registers: int = 0, primitive: Primitive | None = None
+        self,
+        spec: TrigonometrySpec,  # widths, tables and order of the polynomial
+        # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
+        registers: int = 0,
+        primitive: Primitive | None = None,
     ) -> None:
         self.spec = spec
         self.registers = registers

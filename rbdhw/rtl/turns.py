@@ -16,17 +16,15 @@ class Turns(wiring.Component):
     from there in the same order, so that the responses of the function keep the order of its tasks. The
     register ``admitted`` states, one-hot, to which completion the next task goes.
 
-    Parameters
-    ----------
-    copies : int
-        The number of cores that have the function.
-    bits : int
-        Bits of a beat.
-
     Raises ValueError for fewer than two copies.
     """
 
-    def __init__(self, *, copies: int, bits: int) -> None:
+    def __init__(
+        self,
+        *,
+        copies: int,  # the number of cores that have the function
+        bits: int,  # bits of a beat
+    ) -> None:
         if copies < 2:
             raise ValueError(f"copies: is {copies}; expected at least 2")
         self.copies = copies

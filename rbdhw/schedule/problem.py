@@ -28,11 +28,8 @@ def problem(
     they take over ``ii``, rounded up. ``twins`` are values that can share hardware
     (:func:`rbdhw.schedule.twins.shareable`).
 
-    Raises
-    ------
-    InputError
-        The clock is too fast for the target's operators, for multipliers shared among ``ii`` operations, or
-        for operators that choose among twins.
+    Raises InputError if the clock is too fast for the target's operators, for multipliers shared among
+    ``ii`` operations, or for operators that choose among twins.
     """
     products = products_of(program, target, ii)
     clock = clock_of(program, target, clock_mhz, ii)

@@ -162,17 +162,14 @@ class Network:
 
 
 class StartSearch:
-    """One search for a schedule that meets deadlines.
+    """One search for a schedule that meets deadlines."""
 
-    Parameters
-    ----------
-    network : Network
-        The groups to schedule.
-    ends : sequence of int
-        For each group the cycle by which its last result must be ready; feasible with unlimited units.
-    """
-
-    def __init__(self, network: Network, ends: Sequence[int]) -> None:
+    def __init__(
+        self,
+        network: Network,  # the groups to schedule
+        # For each group the cycle by which its last result must be ready; feasible with unlimited units.
+        ends: Sequence[int],
+    ) -> None:
         self._network = network
         count = len(network.groups)
         self._late = [0] * count

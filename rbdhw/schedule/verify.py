@@ -24,10 +24,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     - No slot has more steps on a resource than the resource has units.
     - The steps of twins are in slots that are as many parts of the interval apart as their limbs.
 
-    Raises
-    ------
-    ScheduleError
-        A rule is violated; the first violation is reported.
+    Raises ScheduleError if a rule is violated; the first violation is reported.
     """
     if len(schedule.starts) != len(problem.steps):
         raise ScheduleError(f"{len(problem.steps)} steps, but {len(schedule.starts)} starts")

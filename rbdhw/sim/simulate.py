@@ -109,27 +109,17 @@ def simulate(
     tasks: int,
     seed: int,
     *,
+    # As in `Disturbance`.
     bubbles: float = 0.25,
     back_pressure: float = 0.25,
-    bulk: bool = False,
-    cache: Path | None = None,
-    progress: Progress = silent,
+    bulk: bool = False,  # use the C++ bench instead of cocotb, for hundreds of thousands of tasks
+    cache: Path | None = None,  # the folder of the simulator; by default a folder in the design's
+    progress: Progress = silent,  # receives each stage and its progress
 ) -> Report:
     """Simulate the design in a folder on random tasks of all strata, with its functions mixed.
 
     All pairs of streams are busy at once. Half of the tasks that can be extended are: they send or request
     the optional arrays.
-
-    Parameters
-    ----------
-    bubbles, back_pressure
-        As in :class:`~rbdhw.verilator.simulator.Disturbance`.
-    bulk
-        Use the C++ bench instead of cocotb, for hundreds of thousands of tasks.
-    cache
-        The folder of the simulator; by default a folder in the design's.
-    progress
-        Receives each stage and its progress.
 
     Raises
     ------

@@ -56,10 +56,7 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
 
     Pairs for which there are no requests stand idle.
 
-    Raises
-    ------
-    SimulationError
-        If the simulation does not finish.
+    Raises SimulationError if the simulation does not finish.
     """
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
         work = Path(name)

@@ -45,10 +45,7 @@ def find_library(tools: Tools, options: tuple[str, ...], folder: Path) -> Path:
     If the user's cache is not writable, it is kept in ``folder``, which is. The logs of failed tools are
     written there as well.
 
-    Raises
-    ------
-    SimulationError
-        If Verilator or the compiler fails.
+    Raises SimulationError if Verilator or the compiler fails.
     """
     name = f"verilated-{_digest(tools, options)}.a"
     return find_or_make(name, lambda work: _compile(tools, options, work, folder), folder)

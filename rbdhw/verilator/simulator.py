@@ -191,10 +191,7 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
 
     Pairs for which there are no requests stand idle.
 
-    Raises
-    ------
-    SimulationError
-        If the simulation does not finish.
+    Raises SimulationError if the simulation does not finish.
     """
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         folder = Path(work)
@@ -254,10 +251,7 @@ def _bench_environment(top: str, folder: Path) -> dict[str, str]:
 
     Its lists of paths know no quotation. So they have links in ``folder``, where the simulator runs.
 
-    Raises
-    ------
-    InputError
-        This Python has no shared library.
+    Raises InputError if this Python has no shared library.
     """
     from cocotb_tools import config
     from find_libpython import find_libpython

@@ -105,10 +105,7 @@ class Tools:
     def run_verilator(self, folder: Path, options: list[str], log: Path) -> None:
         """Translate Verilog into C++ in ``folder``.
 
-        Raises
-        ------
-        SimulationError
-            If Verilator fails; ``log`` then has its output.
+        Raises SimulationError if Verilator fails; ``log`` then has its output.
         """
         (folder / ROOT).symlink_to(self.root.absolute())
         _run("verilator", [str(self.verilator.absolute()), *options], folder, log)
@@ -116,10 +113,7 @@ class Tools:
     def run_make(self, folder: Path, arguments: list[str], log: Path) -> None:
         """Build what :meth:`run_verilator` made in ``folder``, with this system's compiler.
 
-        Raises
-        ------
-        SimulationError
-            As :meth:`run_verilator`.
+        Raises SimulationError: as :meth:`run_verilator`.
         """
         compiler = shlex.join(self.compiler)
         programs = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": shlex.quote(sys.executable)}
@@ -133,10 +127,7 @@ class Tools:
 def find_tools() -> Tools:
     """Return the programs of this system.
 
-    Raises
-    ------
-    InputError
-        If one is missing.
+    Raises InputError if one is missing.
     """
     verilator = find_verilator()
     compiler = command_in("CXX", "the path of a C++ compiler") or (_find("g++"),)

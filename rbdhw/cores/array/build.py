@@ -32,10 +32,7 @@ def build_array(
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
     block RAMs may be used.
 
-    Raises
-    ------
-    InputError
-        The clock is too fast, or there is no place for a job.
+    Raises InputError if the clock is too fast, or there is no place for a job.
     """
     pipelines = [device.pipelines(program.port_widths)[registers] for registers in REGISTERS]
     clock = device.clock(clock_mhz)

@@ -27,24 +27,16 @@ from rbdhw.target import Primitive
 
 
 class ArrayComponent(CorePorts):
-    """A core of units that the jobs of a task share.
-
-    Parameters
-    ----------
-    program, array
-        The computation, and its schedule on the units.
-    memory_stages
-        The shortest delay line of a result that uses a memory.
-    primitive
-        The device's multiplier block; without it the RTL is portable, with the same results.
-    """
+    """A core of units that the jobs of a task share."""
 
     def __init__(
         self,
         *,
+        # The computation, and its schedule on the units.
         program: Program,
         array: ArraySchedule,
-        memory_stages: int,
+        memory_stages: int,  # the shortest delay line of a result that uses a memory
+        # The device's multiplier block; without it the RTL is portable, with the same results.
         primitive: Primitive | None = None,
     ) -> None:
         self.array = array

@@ -63,10 +63,7 @@ class ArrayCore(Core):
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
         """Place and schedule a program with fused sums; an array does not use twins.
 
-        Raises
-        ------
-        InputError
-            If the clock is too fast, or a job cannot be placed.
+        Raises InputError if the clock is too fast, or a job cannot be placed.
         """
         share = options.fit or 1.0
         return cls(program, device, build_array(program, device, options.clock_mhz, options.least_ii, share))

@@ -18,23 +18,6 @@ from rbdhw.target import Primitive
 class OperandMemory(wiring.Component):
     """A memory with one write and one read per cycle; a memory of constants alone becomes a table by slot.
 
-    Parameters
-    ----------
-    width
-        Bits of a word.
-    ii
-        Cycles between tasks.
-    contents
-        The words that are written and read.
-    inputs
-        The number of unit outputs that it stores words from.
-    style
-        The implementation requested from synthesis: ``block`` or ``distributed``.
-    sequencer
-        The counter of slots and tasks, with at least as many turns as ``contents`` keeps.
-    primitive
-        The device's multiplier block, which identifies the family for the multiplexers.
-
     Members
     -------
     i0, i1, ... : In
@@ -46,12 +29,14 @@ class OperandMemory(wiring.Component):
     def __init__(
         self,
         *,
-        width: int,
-        ii: int,
-        contents: Contents,
-        inputs: int,
-        style: str,
+        width: int,  # bits of a word
+        ii: int,  # cycles between tasks
+        contents: Contents,  # the words that are written and read
+        inputs: int,  # the number of unit outputs that it stores words from
+        style: str,  # the implementation requested from synthesis: `block` or `distributed`
+        # The counter of slots and tasks, with at least as many turns as `contents` keeps.
         sequencer: Sequencer,
+        # The device's multiplier block, which identifies the family for the multiplexers.
         primitive: Primitive | None = None,
     ) -> None:
         self.ii = ii

@@ -63,28 +63,16 @@ LONG_GAP = 7
 
 def place_jobs(
     jobs: Sequence[Job],
-    outputs: dict[str, tuple[int, ...]],
+    outputs: dict[str, tuple[int, ...]],  # the values that leave the array, by function
     ii: int,
     clock_mhz: float,
     timing: Timing,
-    registers: int,
-    width: int,
+    registers: int,  # the number of pipeline registers of each product
+    width: int,  # the width of an accumulator's operands
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
 
-    Parameters
-    ----------
-    outputs
-        The values that leave the array, by function.
-    registers
-        The number of pipeline registers of each product.
-    width
-        The width of an accumulator's operands.
-
-    Raises
-    ------
-    InputError
-        There is no place for a job.
+    Raises InputError if there is no place for a job.
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:

@@ -31,18 +31,14 @@ class ArrayError(Exception):
     """An array does not compute its program, which is a defect of this package."""
 
 
-def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
+def verify(
+    array: ArraySchedule,
+    jobs: Sequence[Job],
+    results: Mapping[str, Sequence[int]],  # the values that leave the array, by function
+) -> None:
     """Check an array against the jobs that it has to do.
 
-    Parameters
-    ----------
-    results
-        The values that leave the array, by function.
-
-    Raises
-    ------
-    ArrayError
-        The array does not do the jobs, or a result is too late.
+    Raises ArrayError if the array does not do the jobs, or a result is too late.
     """
     _check_jobs(array, jobs)
     _check_units(array)

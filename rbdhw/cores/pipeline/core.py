@@ -76,10 +76,7 @@ class PipelineCore(Core):
     def first_interval(cls, prepared: Prepared, options: BuildOptions) -> int:
         """Return the interval of the options, or the first of those among which it is chosen.
 
-        Raises
-        ------
-        InputError
-            If limbs must share hardware and can at none of these intervals.
+        Raises InputError if limbs must share hardware and can at none of these intervals.
         """
         if options.pacing is not None and options.share_limbs == "on":
             find_shared_limbs(prepared.robot, "on", least_interval(limb_groups(prepared.robot)))
@@ -103,10 +100,7 @@ class PipelineCore(Core):
         If the clock is too fast for the multiplexers that select among twins, twins share hardware only if
         that is required.
 
-        Raises
-        ------
-        InputError
-            If the clock is too fast.
+        Raises InputError if the clock is too fast.
         """
         required = options.share_limbs == "on"
         alone = schedule_pipeline(program, device, options)

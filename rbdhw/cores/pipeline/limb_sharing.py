@@ -22,27 +22,21 @@ Meaning = tuple[str, tuple[int, ...]]
 def choose_sharing(robot: Robot, graph: Graph, share: str, ii: int) -> Sharing:
     """Return the limbs that share hardware (:func:`find_shared_limbs`), and their twins.
 
-    Raises
-    ------
-    InputError
-        If sharing is required but impossible.
+    Raises InputError if sharing is required but impossible.
     """
     limbs = find_shared_limbs(robot, share, ii)
     return Sharing(find_twins(graph, limb_inputs(robot, limbs)) if limbs else no_twins(graph), limbs)
 
 
-def find_shared_limbs(robot: Robot, share: str, ii: int) -> tuple[LimbGroup, ...]:
+def find_shared_limbs(
+    robot: Robot,
+    share: str,  # `off` for none; `auto` for the groups that the interval allows; `on` for all, or an error
+    ii: int,
+) -> tuple[LimbGroup, ...]:
     """Return the groups of limbs that share one limb's hardware; their sizes divide ``ii``.
 
-    Parameters
-    ----------
-    share
-        ``off`` for none; ``auto`` for the groups that the interval allows; ``on`` for all, or an error.
-
-    Raises
-    ------
-    InputError
-        With ``on``, if no limbs are alike or the interval does not allow a group to share.
+    Raises InputError with ``on`` if no limbs are alike, or the interval does not allow a group to
+    share.
     """
     if share == "off":
         return ()

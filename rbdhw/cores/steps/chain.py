@@ -81,10 +81,7 @@ class ChainCore(StepsCore):
     ) -> Prepared:
         """Record the steps of the links, of which the graph consists.
 
-        Raises
-        ------
-        InputError
-            If a chain core does not support the robot.
+        Raises InputError if a chain core does not support the robot.
         """
         model = prepare_chain(source)
         progress("recording the steps of the links")
@@ -95,10 +92,8 @@ class ChainCore(StepsCore):
     def first_interval(cls, prepared: Prepared, options: BuildOptions) -> int:
         """Return the interval of the options, or the first at which each link has a cycle.
 
-        Raises
-        ------
-        InputError
-            If not every link has the same number of cycles in the interval of the options.
+        Raises InputError if not every link has the same number of cycles in the interval of the
+        options.
         """
         links, ii = cls.unit(prepared), options.ii
         if ii is None:

@@ -23,20 +23,17 @@ class Steps(ABC):
     for the next link, or in memories for a later sweep. A memory is written in every window, at the window's
     number, so the place of a number follows from the link and nothing is allocated.
 
-    Parameters
-    ----------
-    core
-        The component, with the ``program`` of all steps, a ``schedule`` and a ``primitive``.
-    m
-        Its module.
-
     Attributes
     ----------
     windows
         The counters of windows.
     """
 
-    def __init__(self, core: Any, m: Module) -> None:
+    def __init__(
+        self,
+        core: Any,  # the component, with the `program` of all steps, a `schedule` and a `primitive`
+        m: Module,  # its module
+    ) -> None:
         m.submodules.step = step = PipelineComponent(
             program=core.program.steps.program, bound=core.schedule.step, primitive=core.primitive
         )

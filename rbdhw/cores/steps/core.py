@@ -42,10 +42,7 @@ class StepsCore(Core):
     def formats(cls, build: PreparedBuild, options: BuildOptions, _twins: Twins) -> Formats:
         """Return the number formats of a step, which are the same for all links or stages.
 
-        Raises
-        ------
-        InputError
-            If no width meets the error budget.
+        Raises InputError if no width meets the error budget.
         """
         steps = build.cache.get((cls.name,), lambda: cls.observe(build))
         return choose_step_formats(steps, options, build.choosing_formats(cls.name))
@@ -54,10 +51,7 @@ class StepsCore(Core):
     def build(cls, program: Program, device: Target, options: BuildOptions, _twins: Sequence[Group]) -> Self:
         """Schedule the step of a link at its share of the interval, and then all sweeps.
 
-        Raises
-        ------
-        InputError
-            If the clock is too fast.
+        Raises InputError if the clock is too fast.
         """
         assert isinstance(program, UnrolledProgram)
         sweeps = program.steps.sweeps

@@ -80,17 +80,13 @@ class SweepSchedule:
         return {self.function: (self.output + self.links) * self.window}
 
 
-def schedule_sweeps(step: Bound, sweeps: Sweeps) -> SweepSchedule:
-    """Return the schedule of the sweeps, each as early as the one before it allows.
-
-    Parameters
-    ----------
-    step
-        The schedule of a link's step.
-    sweeps
-        The sweeps. If each link has a result, it has a number of the task, too, which is written in a window
-        of its own. Otherwise all steps read the same numbers, and the last one has the results.
-    """
+def schedule_sweeps(
+    step: Bound,  # the schedule of a link's step
+    # The sweeps. If each link has a result, it has a number of the task, too, which is written in a window of
+    # its own. Otherwise all steps read the same numbers, and the last one has the results.
+    sweeps: Sweeps,
+) -> SweepSchedule:
+    """Return the schedule of the sweeps, each as early as the one before it allows."""
     times: list[SweepTime] = []
     links = sweeps.links
     start = FIRST_WORDS + STORE if sweeps.each_link else STORE

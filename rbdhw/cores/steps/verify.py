@@ -26,10 +26,7 @@ def verify_sweeps(program: UnrolledProgram, schedule: SweepSchedule) -> None:
     4. The results leave in the order of the links, two windows after they were written or later. Those of
        the last step leave when they are ready, or later.
 
-    Raises
-    ------
-    SweepError
-        A rule is broken.
+    Raises SweepError if a rule is broken.
     """
     sweeps, links = program.steps.sweeps, schedule.links
     entry, ready = _events(program, schedule)

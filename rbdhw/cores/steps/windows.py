@@ -77,31 +77,24 @@ class Windows:
         self._m.d.comb += [read.addr.eq(ahead), read.en.eq(self.last)]
         return read.data
 
-    def store(self, store: Store, value: Any, ahead: Any) -> list[Any]:
-        """Return the words that were written for the link that enters its reader in this window.
-
-        Parameters
-        ----------
-        value
-            What is written in the first cycle of every window.
-        ahead
-            The place of the link that enters in the next window.
-        """
+    def store(
+        self,
+        store: Store,
+        value: Any,  # what is written in the first cycle of every window
+        ahead: Any,  # the place of the link that enters in the next window
+    ) -> list[Any]:
+        """Return the words that were written for the link that enters its reader in this window."""
         slope = (store.last - store.first) // (self._schedule.links - 1)
         return self._remember(store, value, store.first + ahead * slope)
 
-    def look_up(self, lookup: Lookup, value: Any, step: int, ahead: Any) -> tuple[list[Any], Any]:
-        """Return the words that another link wrote for the link that enters, and whether there is one.
-
-        Parameters
-        ----------
-        value
-            What is written in the first cycle of every window.
-        step
-            The windows from one link of a task to the next.
-        ahead
-            The place of the link that enters in the next window.
-        """
+    def look_up(
+        self,
+        lookup: Lookup,
+        value: Any,  # what is written in the first cycle of every window
+        step: int,  # the windows from one link of a task to the next
+        ahead: Any,  # the place of the link that enters in the next window
+    ) -> tuple[list[Any], Any]:
+        """Return the words that another link wrote for the link that enters, and whether there is one."""
         links = self._schedule.links
         bits = lookup.depth.bit_length() - 1
         following = pow(step, -1, links)  # places from the link of this window to that of the next one
@@ -110,21 +103,14 @@ class Windows:
         return self._remember(lookup, value, row[1:]), row[0]
 
     def task_words(
-        self, name: str, shared: SharedWords, words: Mapping[str, Any], starts: Any, ahead: Any
+        self,
+        name: str,  # the name of the memory
+        shared: SharedWords,
+        words: Mapping[str, Any],  # the words of the task that may start in this cycle
+        starts: Any,  # whether a task may start in this cycle, which is the first one of a window
+        ahead: Any,  # the place of the step that enters in the next window
     ) -> dict[str, Any]:
-        """Return the words of the task whose step enters in this window, by name.
-
-        Parameters
-        ----------
-        name
-            The name of the memory.
-        words
-            The words of the task that may start in this cycle.
-        starts
-            Whether a task may start in this cycle, which is the first one of a window.
-        ahead
-            The place of the step that enters in the next window.
-        """
+        """Return the words of the task whose step enters in this window, by name."""
         m = self._m
         memory = Memory(shape=shared.width, depth=shared.depth, init=[])
         m.submodules[name] = memory

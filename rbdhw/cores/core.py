@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
-from rbdhw.cores.prepared import Prepared, PreparedBuild, prepare_graph
-from rbdhw.cores.sharing import Sharing
+from rbdhw.cores.prepared import Prepared, PreparedBuild, Sharing, prepare_graph
 from rbdhw.design.entries import RegionEntry
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides

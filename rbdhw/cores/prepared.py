@@ -14,12 +14,14 @@ from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
+from rbdhw.graph.twins import Twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import any_takes
 from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, draw_trials, observe
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
+from rbdhw.robot.symmetry import LimbGroup
 from rbdhw.target import Delays, Target, target
 
 T = TypeVar("T")
@@ -57,6 +59,14 @@ class Prepared:
     def traced(self, functions: Sequence[str], delays: Delays) -> Prepared:
         """Return the same with the graph of some functions, by the chosen algorithms."""
         return replace(self, graph=optimise(trace_model(self.model, functions), delays))
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """The groups of limbs that share hardware, and their twins in the graph."""
+
+    twins: Twins
+    limbs: tuple[LimbGroup, ...] = ()
 
 
 def prepare_graph(

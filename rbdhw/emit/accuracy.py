@@ -46,7 +46,6 @@ def error_entries(
 def _results(
     robot: Robot, function: str, errors: FunctionErrors, options: BuildOptions, words: Sequence[OutputWord]
 ) -> dict[str, ResultErrors]:
-    """Return the entry on each part of a function's results."""
     parts = {part.result: part for part in parts_of(robot, function)}
     return {
         result: ResultErrors(

@@ -69,7 +69,6 @@ def robot_entry(robot: Robot) -> RobotEntry:
 
 
 def _base(robot: Robot) -> Literal["fixed", "floating", "given", "any"]:
-    """Return the motion of the base, as the option names it."""
     if robot.base_chosen:
         return "any"
     return "floating" if robot.floats else "given" if robot.base_given else "fixed"
@@ -139,7 +138,6 @@ def root_entries(roots: Sequence[RootTrial]) -> list[Root]:
 
 
 def _units(parts: Sequence[PartEntry]) -> dict[str, Any]:
-    """Return the numbers of units of all cores."""
     units = ("dsp_blocks", "multipliers", "shift_add_products", "trigonometry_units", "reciprocal_units")
     counts = {name: sum(part.copies * getattr(part, name) for part in parts) for name in units}
     slots = {
@@ -168,7 +166,6 @@ def _function_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> F
 
 
 def _part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:
-    """Return the entry on a core: its pace, its units, its formats, and the reasons for them."""
     plan = part.plan
     choice = plan.prepared.model.choice
     return PartEntry(

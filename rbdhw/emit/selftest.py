@@ -78,7 +78,6 @@ def _add_rollouts(design: Design, packets: _Packets, horizon: int) -> None:
 
 
 def _add_tasks(design: Design, packets: _Packets) -> None:
-    """Add tasks of all functions in random order."""
     rng, first = np.random.default_rng(SEED), sum(map(len, packets.positions))
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)

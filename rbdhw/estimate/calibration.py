@@ -66,7 +66,6 @@ class Sample(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each part."""
         return {part: Cells(*self.parts[part]) for part in PARTS}
 
 
@@ -168,5 +167,4 @@ def fit_calibration(designs: Sequence[Sample]) -> Calibration:
 
 @cache
 def calibration() -> Calibration:
-    """Return the table of the package."""
     return Calibration.model_validate_json(TABLE.read_bytes())

@@ -18,7 +18,6 @@ class Resources:
         return Resources(*(getattr(self, name) + getattr(other, name) for name in RESOURCES))
 
     def json(self) -> dict[str, int]:
-        """Return the counts by :data:`RESOURCES`."""
         return asdict(self)
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
-from rbdhw.cores.prepared import Prepared
-from rbdhw.cores.sharing import Sharing
+from rbdhw.cores.prepared import Prepared, Sharing
 from rbdhw.design.entries import MixEntry
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval

@@ -11,8 +11,7 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core, possible_kinds
 from rbdhw.cores.core import Core
-from rbdhw.cores.prepared import Prepared, PreparedBuild
-from rbdhw.cores.sharing import Sharing
+from rbdhw.cores.prepared import Prepared, PreparedBuild, Sharing
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters

@@ -10,6 +10,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.fixed.recoding import Term, pair_summands, round_constant
+from rbdhw.rtl.delay import register
+
+ADDENDS = 4
+"""The numbers that are added in a cycle."""
 
 
 def align(value: Any, operand: Operand) -> Any:
@@ -170,3 +174,23 @@ def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> An
     )
     wires = [wire if sign is None else negate(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
     return choose(plain, wires, operation.drop)
+
+
+def sum_latency(numbers: int) -> int:
+    """Return the cycles that a sum takes; none for one number."""
+    latency = 0
+    while numbers > 1:
+        numbers = -(-numbers // ADDENDS)
+        latency += 1
+    return latency
+
+
+def add_up(m: Module, name: str, numbers: Sequence[Any]) -> Any:
+    """Return the exact sum of numbers, :func:`sum_latency` cycles later."""
+    level = 0
+    while len(numbers) > 1:
+        groups = [numbers[k : k + ADDENDS] for k in range(0, len(numbers), ADDENDS)]
+        sums = [sum(group[1:], group[0]) for group in groups]
+        numbers = [register(m, f"{name}_{level}_{k}", own, own.shape()) for k, own in enumerate(sums)]
+        level += 1
+    return numbers[0]

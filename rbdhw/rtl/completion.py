@@ -13,6 +13,7 @@ from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
+from rbdhw.rtl.delay import delayed
 from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.layouts import beat_layout
 from rbdhw.rtl.stream import Serialiser, serialiser_cells
@@ -183,7 +184,7 @@ class Completion(wiring.Component):
 
     def _connect_port(self, m: Module, response: Any) -> tuple[Any, Any]:
         """Connect the result that stays at the port; return its overflow bit and whether it is valid."""
-        done = self._done(m)
+        done = delayed(m, self.start, self.latency)
         busy = Signal()
         with m.If(response.ready):
             m.d.sync += busy.eq(0)
@@ -197,7 +198,8 @@ class Completion(wiring.Component):
         if self.function is None:
             return 0, 1
         word = Cat(self.result, self.overflow)
-        m.submodules.results = results = self._fifo(m, len(word), self.depth, self._done(m), word)
+        done = delayed(m, self.start, self.latency)
+        m.submodules.results = results = self._fifo(m, len(word), self.depth, done, word)
         m.d.comb += [response.p.words.eq(results.r_data), results.r_en.eq(response.ready)]
         return results.r_data[-1], results.r_rdy
 
@@ -217,7 +219,6 @@ class Completion(wiring.Component):
         return queue.r_rdy & self.o.ready & self.o.p.last
 
     def _response(self, response: Any, record: Any, overflow: Any) -> list[Any]:
-        """Return the assignments of a response's header and flags."""
         header, status = response.header, response.header.status
         counts = ~record.malformed & ~record.not_finite
         extensible = self.function is not None and self.function.extensible
@@ -238,14 +239,6 @@ class Completion(wiring.Component):
         fifo = SyncFIFOBuffered(width=width, depth=depth + 1)
         m.d.comb += [fifo.w_en.eq(write), fifo.w_data.eq(word)]
         return fifo
-
-    def _done(self, m: Module) -> Any:
-        """Return ``start``, delayed by ``latency`` cycles."""
-        if not self.latency:
-            return self.start
-        flow = Signal(self.latency)
-        m.d.sync += flow.eq(Cat(self.start, flow))
-        return flow[-1]
 
 
 def completion_cells(

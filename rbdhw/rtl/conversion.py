@@ -237,7 +237,6 @@ class Elastic(wiring.Component):
 
 
 def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[Any]:
-    """Return the parts of a value, delayed by ``cycles``."""
     for k in range(cycles):
         held = Signal(len(value), name=f"known_{k}", reset_less=True)
         m.d.sync += held.eq(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -49,17 +49,14 @@ class CorePorts(wiring.Component):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The functions of the core."""
         return tuple(self.program.outputs)
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """The width of each slot of ``payload``."""
         return tuple(self.program.slots)
 
     @property
     def ii(self) -> int:
-        """Cycles between tasks."""
         return self._ii
 
     def latency(self, function: str) -> int:
@@ -67,7 +64,6 @@ class CorePorts(wiring.Component):
         return self._latency[function] + 1
 
     def result_bits(self, function: str) -> int:
-        """Return the width of a function's packed output words."""
         return sum(word.format.width for word in self.program.outputs[function])
 
     def flag_raised(self, flag: Flag) -> Any:
@@ -75,3 +71,22 @@ class CorePorts(wiring.Component):
         order = list(self.program.outputs)
         raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
         return raised & self.options[EXTENDED] if flag.optional else raised
+
+
+def gather_overflows(
+    m: Module,
+    function: str,
+    flags: Mapping[int, Sequence[Any]],  # the flags by the cycle of the task in which they are valid
+    last: int,  # the cycle of the task in which its last result, and its last flag, is computed
+) -> Any:
+    """Return whether any flag of a task was raised, in the cycle in which its last result is computed."""
+    if not flags:
+        return Const(0)
+    first = min(flags)
+    seen: Any = Cat(*flags[first]).any()
+    # Constant registers before the first flag would each cost synthesis another optimisation round.
+    for cycle in range(first + 1, last + 1):
+        earlier = Signal(name=f"{function}_overflow_before_{cycle}", reset_less=True)
+        m.d.sync += earlier.eq(seen)
+        seen = Cat(earlier, *flags.get(cycle, ())).any()
+    return seen

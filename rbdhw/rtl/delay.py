@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -31,6 +31,15 @@ def after(m: Module, cycles: int, **values: Any) -> tuple[Any, ...]:
             value = register(m, name, value, value.shape())
         delayed.append(value)
     return tuple(delayed)
+
+
+def delayed(m: Module, bit: Any, cycles: int) -> Any:
+    """Return a bit after some cycles, in registers that are reset."""
+    if not cycles:
+        return bit
+    flow = Signal(cycles)
+    m.d.sync += flow.eq(Cat(bit, flow))
+    return flow[-1]
 
 
 class BypassFifo(wiring.Component):

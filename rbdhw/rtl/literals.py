@@ -17,7 +17,6 @@ def bit_range(width: int) -> str:
 
 
 def literal(bits: str, sign: str = "") -> str:
-    """Return constant bits as one literal."""
     if len(bits) <= SHORT_LITERAL:
         return f"{len(bits)}'{sign}b{bits}"
     return f"{len(bits)}'{sign}h{int(bits, 2):0{-(-len(bits) // 4)}x}"
@@ -35,6 +34,5 @@ def literals(bits: str) -> list[str]:
 
 
 def constant(bits: str) -> str:
-    """Return constant bits, the most significant first."""
     texts = literals(bits)
     return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"

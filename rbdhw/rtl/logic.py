@@ -163,7 +163,6 @@ class Logic:
             self._define_operator(driver, only_part(driver.ports["Y"]))
 
     def word(self, cell: Cell) -> str:
-        """Return the word of a memory that a port addresses."""
         address = cell.ports["ADDR"]
         memory = self._names.memories[str(cell.parameters["MEMID"])]
         return f"{memory}[{self.text(address, bare=True) if address else '0'}]"
@@ -202,12 +201,10 @@ class Logic:
             self._declare(result, self._operator(cell))
 
     def _declare(self, part: Part, text: str) -> None:
-        """Declare a wire with its expression."""
         declared = "assign " if self._module.wires[part.wire].port else f"wire {bit_range(part.width)}"
         self.lines.append(f"{declared}{self._names.plain(part)} = {text};")
 
     def _operator(self, cell: Cell) -> str:
-        """Return the expression of an operator."""
         ports, parameters = cell.ports, cell.parameters
         wide = max(width_of(value) for port, value in ports.items() if port != "Y")
         equal = cell.kind in COMPARISONS and width_of(ports["A"]) == width_of(ports["B"])
@@ -322,7 +319,6 @@ def _if_part(part: Part | Bits) -> Part | None:
 
 
 def is_operator(cell: Cell) -> bool:
-    """Return whether a cell is a combinational operator."""
     return cell.kind in UNARY or cell.kind in BINARY or cell.kind == "$mux"
 
 
@@ -343,7 +339,6 @@ def _targets(body: Body) -> Iterator[Part]:
 
 
 def _fits(cell: Cell, asked: int) -> bool:
-    """Return whether an operator may stand at a position."""
     if asked in (NOTHING, ANYTHING) or cell.kind in COMPARISONS or cell.kind in REDUCTIONS:
         return asked != NOTHING
     operands = [cell.ports[p] for p in ("A" if cell.kind in SHIFTS else "AB") if p in cell.ports]

@@ -13,6 +13,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.rtl.delay import register
 from rbdhw.target import Primitive, limbs
 
 MOST_REGISTERS = 3
@@ -115,12 +116,13 @@ class Multiplier(wiring.Component):
         return (self.b, self.a) if turned else (self.a, self.b)
 
     def _multiply(self, m: Module) -> Any:
-        a, b = (_register(m, f"{name}_operand", getattr(self, name)) for name in "ab")
+        a = register(m, "a_operand", self.a, self.a.shape())
+        b = register(m, "b_operand", self.b, self.b.shape())
         product = a * b
         if self.registers == MOST_REGISTERS:
-            product = _register(m, "product", product)
+            product = register(m, "product", product, product.shape())
         result = product + self.addend
-        return _register(m, "result", result) if self.registers > 1 else result
+        return register(m, "result", result, result.shape()) if self.registers > 1 else result
 
     def _join_blocks(self, m: Module, primitive: Primitive) -> Any:
         """Return the sum of the partial products, each in a block with registers of its own."""
@@ -135,7 +137,7 @@ class Multiplier(wiring.Component):
                 part = block(m, f"block_{i}_{k}", primitive, x, y, Const(0, 1), registers)
                 terms.append(part << (low + position))
         total = _total([*terms, self.addend])
-        return _register(m, "result", total) if self.registers > 1 else total
+        return register(m, "result", total, total.shape()) if self.registers > 1 else total
 
 
 def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
@@ -153,12 +155,6 @@ def _total(terms: list[Any]) -> Any:
     while len(terms) > 1:
         terms = [*terms[2:], terms[0] + terms[1]]
     return terms[0]
-
-
-def _register(m: Module, name: str, value: Any) -> Any:
-    register = Signal(value.shape(), name=name, reset_less=True)
-    m.d.sync += register.eq(value)
-    return register
 
 
 class DspBlock(wiring.Component):

@@ -83,7 +83,6 @@ class WireNames:
         self.memories = {name: self.new_name(name) for name in module.memories}
 
     def new_name(self, name: str) -> str:
-        """Return a new name in the module for an element of the netlist."""
         return self._scope.new_name(stem(name))
 
     def label(self, part: Part) -> tuple[str, Part] | None:

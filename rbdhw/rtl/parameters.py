@@ -72,7 +72,6 @@ class Parameters(wiring.Component):
         return f"{name}_of_{number}" if self.sets > 1 else name
 
     def _of_set(self, each: list[Signal]) -> Any:
-        """Return the register of the task's set."""
         return Array(each)[self.number] if self.sets > 1 else each[0]
 
 

@@ -14,7 +14,7 @@ from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, force_words
 from rbdhw.model.interface import Interface
-from rbdhw.rtl.adder_tree import ADDENDS
+from rbdhw.rtl.arithmetic import ADDENDS
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.rollout_entry import entry_layout
@@ -146,7 +146,6 @@ class Preparation(wiring.Component):
         return split_words(late, self._later(m, "row", Cat(row[word.name] for word in late), waits))
 
     def _later(self, m: Module, name: str, value: Any, cycles: int) -> Any:
-        """Return a value after some cycles."""
         now = Signal(len(value), name=name)
         m.d.comb += now.eq(value)
         return delay_line(m, now, 1, (cycles,), name=name, memory_stages=MEMORY_STAGES)[cycles]

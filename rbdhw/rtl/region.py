@@ -90,7 +90,6 @@ class RegionModule(wiring.Component):
 
     @property
     def description(self) -> list[str]:
-        """The lines that explain the module."""
         return self._source.description(self._content)
 
     def port(self, tap: Tap) -> Signal:
@@ -187,7 +186,6 @@ class RegionModule(wiring.Component):
             m.d.comb += getattr(self, name).eq(raised)
 
     def _operands(self, index: int) -> list[Any]:
-        """Return the operand signals of a step, in the order of its operation's operands."""
         start = self._bound.starts[index]
         operands = self._source.operation(index).operands
         return [self._tap(self._bound.tap(operand.value, start)) for operand in operands]

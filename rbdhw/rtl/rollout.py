@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -11,12 +13,12 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, rollout_feedback, state_words
+from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, state_words
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, COST, EXTENDED, HEADER, LOAD, LOAD_GAINS, LOADED, ROLLOUT
+from rbdhw.protocol import CODES, EXTENDED, HEADER, LOAD, LOADED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
-from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.delay import delay_line, delayed
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import (
@@ -26,8 +28,8 @@ from rbdhw.rtl.preparation import (
     preparation_latency,
 )
 from rbdhw.rtl.rollout_entry import entry_layout, exceeds, go_back
-from rbdhw.rtl.rollout_samples import SEED_BITS
-from rbdhw.rtl.rows import Rows, add_rows, loaded_words, row_bits
+from rbdhw.rtl.rollout_parts import hardware_of
+from rbdhw.rtl.rows import Rows, add_rows, coordinates, loaded_words, row_bits
 from rbdhw.rtl.stream import serialiser_cells
 
 RETURN = QUEUE + 1
@@ -55,46 +57,18 @@ class Rollout(wiring.Component):
     starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
     nothing that has started ever waits for the output.
 
-    Parameters
-    ----------
-    slots : tuple of int
-        The widths of the core's slots.
-    latency, ii : int
-        The latency of ``step`` in the core, and the core's initiation interval.
-
-    Members
-    -------
-    tag, malformed, not_finite, words : In
-        The task at the input.
-    enters, loads : In
-        That task is a rollout, or a row of each kind, and is admitted.
-    extended : In(1)
-        That task asks for the state beside the cost, if there are costs.
-    loaded : In(1)
-        The option of that name in its answers, if parameters are loaded. They are in ``words``.
-    accepts_rollout, accepts_row : Out(1)
-        Whether a rollout, or a row, may be admitted.
-    refuses_row : Out
-        Whether a row of each kind at the input is beyond the end, or leaves a gap.
-    phase_zero : In(1)
-        Whether the core accepts a task in this cycle.
-    others : In(1)
-        Whether another task waits for the core.
-    starts, payload : Out
-        A step starts in this cycle, with these words.
-    result, overflow : In
-        The packed result of ``step`` at the core's port.
-    available : In(1)
-        Whether there is a place for an answer.
-    reserves : Out(1)
-        A place is taken.
-    answers, record, answer, answer_overflow : Out
-        An answer for that place: its record, its packed words, and whether a value overflowed.
-
     Raises ValueError if the interface has no rollouts, or the latency is below that of the queues.
     """
 
-    def __init__(self, *, interface: Interface, slots: tuple[int, ...], latency: int, ii: int) -> None:
+    def __init__(
+        self,
+        *,
+        interface: Interface,
+        slots: tuple[int, ...],  # the widths of the core's slots
+        # The latency of `step` in the core, and the core's initiation interval.
+        latency: int,
+        ii: int,
+    ) -> None:
         if interface.rollout is None:
             raise ValueError("interface: has no rollouts; expected their shape")
         if latency < max(QUEUE, CHECKED) + 1:
@@ -103,23 +77,43 @@ class Rollout(wiring.Component):
         self.shape = interface.rollout
         self.slots = slots
         self.latency = latency
-        self.step = interface.words("step")
+        self.step, self.words_of_rollout = interface.words("step"), interface.words(ROLLOUT)
         self.flights = flights(latency + preparation_latency(interface), ii)
         self.layout = entry_layout(self.step, self.shape)
-        flag, answer = 1, interface.words(ROLLOUT).result_bits
-        inputs = {"tag": HEADER["tag"][1], "words": interface.places[-1], "result": self.step.result_bits}
-        inputs |= dict.fromkeys(("malformed", "not_finite", "enters", "phase_zero", "others"), flag)
-        inputs |= {"extended": flag} if COST in self.shape.parts else {}
-        inputs |= {"loaded": flag} if self.step.held else {}
-        inputs |= dict.fromkeys(("overflow", "available"), flag)
-        inputs["loads"] = len(interface.row_commands)
-        outputs = dict.fromkeys(("accepts_rollout", "accepts_row", "starts"), flag)
-        outputs["refuses_row"] = len(interface.row_commands)
-        outputs |= {"payload": sum(slots), "reserves": flag, "answers": flag, "answer": answer}
+        rows = len(interface.row_commands)
         super().__init__(
-            {name: In(shape) for name, shape in inputs.items()}
-            | {name: Out(shape) for name, shape in outputs.items()}
-            | {"record": Out(ADMITTED), "answer_overflow": Out(1)}
+            {
+                # The task at the input.
+                "tag": In(HEADER["tag"][1]),
+                "words": In(interface.places[-1]),
+                "result": In(self.step.result_bits),  # the packed result of `step` at the core's port
+                # Whether the task at the input is malformed, or has a number that is not finite.
+                "malformed": In(1),
+                "not_finite": In(1),
+                "enters": In(1),  # that task is a rollout, and is admitted
+                "phase_zero": In(1),  # whether the core accepts a task in this cycle
+                "others": In(1),  # whether another task waits for the core
+                # Whether the task at the input asks for optional results, where there are some, and what its
+                # answers have as the option LOADED, where parameters are loaded. They are in `words`.
+                **({"extended": In(1)} if self.words_of_rollout.extensible else {}),
+                **({"loaded": In(1)} if self.step.held else {}),
+                "overflow": In(1),  # whether a value of `step` overflowed, valid with `result`
+                "available": In(1),  # whether there is a place for an answer
+                "loads": In(rows),  # one-hot: the task at the input is a row of this kind, and is admitted
+                # Whether a rollout, or a row, may be admitted.
+                "accepts_rollout": Out(1),
+                "accepts_row": Out(1),
+                "starts": Out(1),  # a step starts in this cycle, with the words of `payload`
+                # Whether a row of each kind at the input is beyond the end, or leaves a gap.
+                "refuses_row": Out(rows),
+                "payload": Out(sum(slots)),
+                "reserves": Out(1),  # a place for an answer is taken
+                # An answer for that place: its packed words, its record, and whether a value overflowed.
+                "answers": Out(1),
+                "answer": Out(self.words_of_rollout.result_bits),
+                "record": Out(ADMITTED),
+                "answer_overflow": Out(1),
+            }
         )
 
     def elaborate(self, _platform: object) -> Module:
@@ -131,20 +125,11 @@ class Rollout(wiring.Component):
         returned = data.View(self.layout, inside.r_data)
         passes, following = Signal(), Signal(self.layout)
         row = self._next_forces(m, following.done, ready, valid)
-        sends, ends = self._is_due(ready), returned.left == 1
-        refused = ready.malformed | ready.not_finite
-        done = self._delayed(m, self.starts, self.latency)
+        ends = returned.left == 1
+        done = delayed(m, self.starts, self.latency)
         comes_back = self._passed(m, done & self._is_due(returned))
-        release = Signal()
-        others_first = Signal()
-        with m.If(self.phase_zero):
-            m.d.sync += others_first.eq(self.starts)
+        release = self._arbitrate(m, ready, valid, comes_back)
         m.d.comb += [
-            self.starts.eq(
-                valid & ~refused & self.phase_zero & ~(self.others & others_first) & (~sends | self.available)
-            ),
-            release.eq(valid & refused & self.available & ~comes_back),
-            self.reserves.eq(self.starts & sends | release),
             waiting.r_en.eq(~valid | self.starts | release),
             inside.w_en.eq(self.starts),
             inside.w_data.eq(ready),
@@ -154,18 +139,18 @@ class Rollout(wiring.Component):
             m.d.sync += [ready.eq(following), valid.eq(waiting.r_rdy | passes)]
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
+        leaves = self._passed(m, done & ends)
         if self.shape.parts:
             goes_on, going = self._passed(m, self.enters | done & ~ends), self.preparation.o.as_value()
             m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
             result = delay_line(
                 m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
             )[self.preparation.latency]
-            straight = goes_on
-            leaves, occupied, answered = self._passed(m, done & ends), done, going
+            straight, occupied, answered = goes_on, done, going
         else:
             straight = done & ~ends
             goes_on, going = self.enters | straight, Mux(straight, after, self._entry(m))
-            leaves, occupied, answered, result = done & ends, straight, after, self.result
+            occupied, answered, result = straight, after, self.result
         m.d.comb += [
             passes.eq(straight & waiting.r_en & (waiting.level == 0)),
             following.eq(Mux(waiting.r_rdy, waiting.r_data, going)),
@@ -176,9 +161,28 @@ class Rollout(wiring.Component):
         self._answer(m, Mux(release, ready, answered), release, comes_back, result)
         return m
 
+    def _arbitrate(self, m: Module, ready: Any, valid: Any, comes_back: Any) -> Any:
+        """Start the step that is ready, or return that a refused rollout is answered instead.
+
+        A step and a task of the link that both wait for the core alternate. An answer to a rollout that comes
+        back goes first.
+        """
+        others_first, release = Signal(name="others_first"), Signal(name="release")
+        with m.If(self.phase_zero):
+            m.d.sync += others_first.eq(self.starts)
+        refused, sends = ready.malformed | ready.not_finite, self._is_due(ready)
+        core_is_free = self.phase_zero & ~(self.others & others_first)
+        has_place = ~sends | self.available
+        m.d.comb += [
+            self.starts.eq(valid & ~refused & core_is_free & has_place),
+            release.eq(valid & refused & self.available & ~comes_back),
+            self.reserves.eq(self.starts & sends | release),
+        ]
+        return release
+
     def _passed(self, m: Module, bit: Any) -> Any:
         """Return a bit of a rollout behind the preparation, if there is one."""
-        return self._delayed(m, bit, self.preparation.latency) if self.shape.parts else bit
+        return delayed(m, bit, self.preparation.latency) if self.shape.parts else bit
 
     def _is_due(self, entry: Any) -> Any:
         """Return whether the state after the next step is sent."""
@@ -186,12 +190,12 @@ class Rollout(wiring.Component):
 
     # Rows
 
-    def _next_forces(self, m: Module, place: Any, ready: Any, valid: Any) -> Any:
+    def _next_forces(self, m: Module, number: Any, ready: Any, valid: Any) -> Any:
         """Return the forces of the next step, together with ``ready``."""
         self.rows: list[Rows] = []
         if not self.shape.parts:
             unused = ~valid | self.starts | (ready.malformed | ready.not_finite)
-            return self._rows(m, LOAD, place, unused)
+            return self._rows(m, LOAD, number, unused)
         preparation = Preparation(interface=self.interface, layout=self.layout)
         m.submodules.preparation = self.preparation = preparation
         for name in self.interface.row_commands:
@@ -200,15 +204,11 @@ class Rollout(wiring.Component):
         return ready.forces
 
     def _rows(self, m: Module, command: str, address: Any, enable: Any) -> Any:
-        """Add the rows that a command loads; return the one of an address, one enabled cycle later.
-
-        The gains of each force have rows of their own.
-        """
-        place, numbers = self.interface.row_commands.index(command), self._numbers(command)
-        own = {"rows" if command == LOAD else f"rows_{command}": Const(1, 1)}
-        if command == LOAD_GAINS:
-            coordinates = [feedback.coordinate for feedback in rollout_feedback(self.step, self.shape)]
-            own = {f"rows_gains_{k}": numbers["coordinate"] == k for k in coordinates}
+        """Add the rows that a command loads; return the one of an address, one enabled cycle later."""
+        kind, numbers = self.interface.row_commands.index(command), self._numbers(command)
+        name = "rows" if command == LOAD else f"rows_{command}"
+        memories = {f"{name}_{k}": numbers["coordinate"] == k for k in coordinates(self.interface, command)}
+        memories = memories or {name: Const(1, 1)}
         usable = ~self.malformed & ~self.not_finite
         rows = [
             add_rows(
@@ -217,16 +217,20 @@ class Rollout(wiring.Component):
                 loaded_words(self.interface, command),
                 numbers,
                 self.shape.horizon,
-                loads=self.loads[place] & usable & chosen,
+                loads=self.loads[kind] & usable & chosen,
                 address=address,
                 enable=enable,
             )
-            for name, chosen in own.items()
+            for name, chosen in memories.items()
         ]
-        good = Cat(chosen & each.good for chosen, each in zip(own.values(), rows, strict=True)).any()
-        m.d.comb += self.refuses_row[place].eq(~good & ~self.not_finite)
+        good = Cat(chosen & each.good for chosen, each in zip(memories.values(), rows, strict=True)).any()
+        m.d.comb += self.refuses_row[kind].eq(~good & ~self.not_finite)
         self.rows += rows
         return Cat(each.data for each in rows)
+
+    @property
+    def _state(self) -> list[Word]:
+        return [state.word for state in state_words(self.step, self.shape.nq)]
 
     def _field(self, word: Word) -> Any:
         """Return the whole field of a word of the task at the input."""
@@ -249,14 +253,15 @@ class Rollout(wiring.Component):
         for rows in self.rows:
             bad |= steps > rows.loaded
         bad = bad | (every < 0) | (every > self.shape.horizon)
-        if "seed" in numbers:
-            bad |= numbers["seed"] < 0
-            m.d.comb += entry.seed.eq(numbers["seed"][:SEED_BITS])
-        if COST in self.shape.parts:
+        for part in hardware_of(self.shape):
+            for refused in part.refusals(numbers):
+                bad |= refused
+            m.d.comb += [entry[field].eq(value) for field, value in part.entering(numbers).items()]
+        if self.words_of_rollout.extensible:
             m.d.comb += entry.extended.eq(self.extended)
         if self.step.held:
             m.d.comb += entry.loaded.eq(self.loaded)
-        state = [own.word for own in state_words(self.step, self.shape.nq)]
+        state = self._state
         held = constant_words(self.step)
         m.d.comb += [
             entry.tag.eq(self.tag),
@@ -285,8 +290,8 @@ class Rollout(wiring.Component):
     def _payload(self, m: Module, entry: Any, row: Any) -> Any:
         """Give the core the words of a step; return them slot by slot as ``step`` alone has them."""
         values: dict[int, Any] = {}
-        parts = (
-            ([own.word for own in state_words(self.step, self.shape.nq)], entry.state),
+        parts: tuple[tuple[Sequence[Word], Any], ...] = (
+            (self._state, entry.state),
             (constant_words(self.step), entry.constant),
             (force_words(self.step), row),
         )
@@ -306,16 +311,15 @@ class Rollout(wiring.Component):
             interface=Interface((self.step,), self.interface.data_width)
         )
         m.d.comb += [check.select.eq(1), check.words.eq(words)]
-        return self._delayed(m, check.outside, self.latency - CHECKED)
+        return delayed(m, check.outside, self.latency - CHECKED)
 
     def _return(self, m: Module, before: Any, outside: Any) -> Any:
         """Return the rollout after the step that ends in this cycle."""
         after = Signal(self.layout, name="returning")
         named = split_words(self.step.outputs, self.result)
         results = [(word, named[word.name]) for word in self.step.outputs]
-        state, too_large = zip(
-            *(go_back(own, results) for own in state_words(self.step, self.shape.nq)), strict=True
-        )
+        back = (go_back(word, results) for word in state_words(self.step, self.shape.nq))
+        state, too_large = zip(*back, strict=True)
         beyond = outside | before.exceeds
         first = (beyond | self.overflow) & (before.first_flagged == 0)
         m.d.comb += [
@@ -347,28 +351,20 @@ class Rollout(wiring.Component):
         ]
         if self.step.held:
             m.d.comb += self.record.options[LOADED].eq(entry.loaded)
-        words = {word.array: word for word in self.interface.words(ROLLOUT).outputs}
-        parts = [
-            _extend(value, words[array].format.width)
-            for array, value in (("step", entry.done), ("first_flagged", entry.first_flagged))
-        ]
-        if COST in self.shape.parts:
-            parts += [_extend(entry.cost, words["cost"].format.width), result]
+        if self.words_of_rollout.extensible:
             m.d.comb += self.record.options[EXTENDED].eq(entry.extended)
-        else:
-            parts.insert(0, result)
-        m.d.comb += self.answer.eq(Cat(parts))
+        m.d.comb += self.answer.eq(Cat(self._answer_words(entry, result)))
 
-    def _delayed(self, m: Module, bit: Any, cycles: int) -> Any:
-        """Return a bit after some cycles."""
-        flow = Signal(cycles)
-        m.d.sync += flow.eq(Cat(bit, flow))
-        return flow[-1]
-
-
-def _extend(value: Any, width: int) -> Any:
-    """Return a number that is not negative with zeros above."""
-    return Cat(value, Const(0, width - len(value)))
+    def _answer_words(self, entry: Any, result: Any) -> Iterator[Any]:
+        """Yield the words of an answer: numbers of the rollout, with zeros above, and the state."""
+        fields = {"step": entry.done} | {name: entry[name] for name in self.layout.members if name != "state"}
+        words = self.words_of_rollout.returned(extended=True)
+        for is_state, group in groupby(words, key=lambda word: word.array not in fields):
+            if is_state:
+                yield result
+            else:
+                numbers = [(fields[word.array], word.format.width) for word in group]
+                yield from (Cat(number, Const(0, width - len(number))) for number, width in numbers)
 
 
 def rollout_cells(
@@ -393,13 +389,13 @@ def rollout_cells(
     luts = bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
     cells += preparation_cells(interface, shape, fabric)
-    state = sum(own.word.format.width for own in state_words(step, shape.nq))
+    state = sum(state.word.format.width for state in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
     for name in interface.row_commands:
         buffers += fabric.table(row_bits(interface, name), shape.horizon)
     for name in (ROLLOUT, *interface.row_commands):
-        own = interface.words(name)
-        depth = places(interface, own, latency, 1)
-        cells += serialiser_cells(interface, own, fabric)
-        buffers += fabric.queue(own.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
+        words = interface.words(name)
+        depth = places(interface, words, latency, 1)
+        cells += serialiser_cells(interface, words, fabric)
+        buffers += fabric.queue(words.result_bits + 1, depth) + fabric.queue(ADMITTED.size, depth)
     return cells, buffers

@@ -28,12 +28,10 @@ class Between:
 
     @property
     def step(self) -> FunctionWords:
-        """The words of ``step``."""
         return self.interface.words("step")
 
     @property
     def shape(self) -> RolloutShape:
-        """The shape of rollouts."""
         assert self.interface.rollout is not None
         return self.interface.rollout
 
@@ -47,6 +45,14 @@ class PartHardware(ABC):
 
     def fields(self, _step: FunctionWords, _shape: RolloutShape) -> dict[str, int]:
         """Return the widths of what belongs to a rollout, by name."""
+        return {}
+
+    def refusals(self, _numbers: Mapping[str, Any]) -> list[Any]:
+        """Return what makes a request for a rollout malformed, from the numbers of its words."""
+        return []
+
+    def entering(self, _numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of fields of a rollout that enters, from these numbers."""
         return {}
 
     def forces_latency(self, _step: FunctionWords, _shape: RolloutShape) -> int:

@@ -12,5 +12,4 @@ HARDWARE: tuple[PartHardware, ...] = (SamplesHardware(), GainsHardware(), CostHa
 
 
 def hardware_of(shape: RolloutShape) -> list[PartHardware]:
-    """Return the hardware of the parts of a build."""
     return [part for part in HARDWARE if part.name in shape.parts]

@@ -9,10 +9,11 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.memory import Memory
 
+from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import force_words
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import LOAD, LOAD_GAINS
+from rbdhw.protocol import LOAD
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,17 @@ def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
     return tuple(word for word in interface.words(command).inputs if word.name not in ("row", "coordinate"))
 
 
+def coordinates(interface: Interface, command: str) -> list[int]:
+    """Return the coordinates of forces for each of which a command loads rows; none if rows are of all."""
+    of_each = any(word.name == "coordinate" for word in interface.words(command).inputs)
+    forces = force_words(interface.words("step")) if of_each else ()
+    return [WordName.parse(word.name).index[0] for word in forces]
+
+
 def row_bits(interface: Interface, command: str) -> int:
-    """Return the bits of the rows of a step that a command loads; the gains of each force are one."""
+    """Return the bits of the rows of a step that a command loads."""
     bits = sum(word.format.width for word in loaded_words(interface, command))
-    return bits * (len(force_words(interface.words("step"))) if command == LOAD_GAINS else 1)
+    return bits * max(len(coordinates(interface, command)), 1)
 
 
 def add_rows(

@@ -26,7 +26,6 @@ class Bits:
 
     @property
     def width(self) -> int:
-        """The number of bits."""
         return len(self.text)
 
 
@@ -130,12 +129,10 @@ def slice_value(value: Value, low: int, width: int) -> Value:
 
 
 def width_of(value: Value) -> int:
-    """Return the number of bits."""
     return sum(part.width for part in value)
 
 
 def only_part(value: Value) -> Part:
-    """Return the only part of a value."""
     (part,) = value
     assert isinstance(part, Part)
     return part
@@ -216,7 +213,6 @@ class _Reader:
         return cell
 
     def _body(self, module: Module) -> Body:
-        """Return the statements of a process or, within it, up to the end of the block."""
         body: Body = []
         for words in self._statements():
             self._step(module, words, body)

@@ -63,7 +63,6 @@ class SerialCore(wiring.Component):
         return self.cycles // self.ii
 
     def result_bits(self, _function: str) -> int:
-        """Return the bits of all results."""
         return self.links * self.width
 
 

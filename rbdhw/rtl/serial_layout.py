@@ -55,7 +55,6 @@ class Column:
 
     @property
     def width(self) -> int:
-        """The bits of the widest field."""
         return max(self.fields)
 
     @cached_property
@@ -161,12 +160,10 @@ class Packing:
 
     @property
     def line(self) -> int:
-        """The bits of a line."""
         return self.beats_of_line * self.beat
 
     @property
     def lines(self) -> int:
-        """The lines of a response."""
         return -(-(self.header + self.links * self.field) // self.line)
 
     @property

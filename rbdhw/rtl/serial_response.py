@@ -151,7 +151,6 @@ class SerialResponse(wiring.Component):
             m.d.sync += index.eq(Mux(last, 0, index + 1))
 
     def _header(self, m: Module, record: Any, outside: Any, overflow: Any) -> Any:
-        """Return the header of a response."""
         header = Signal(RESPONSE_HEADER)
         m.d.comb += [
             header.tag.eq(record.tag),

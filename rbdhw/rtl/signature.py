@@ -36,7 +36,6 @@ class Signature:
 
     @property
     def named_units(self) -> list[tuple[str, Unit]]:
-        """The units with their names."""
         return [(f"{UNIT_NAMES[unit.resource]}_{number}", unit) for number, unit in enumerate(self.units)]
 
 
@@ -57,7 +56,6 @@ class BoundProgram:
         self.names = value_names(program, bound.ready, bound.hosts)
 
     def operation(self, index: int) -> Operation:
-        """Return the operation of a step."""
         return self.program.operations[self.bound.steps[index].results[0]]
 
     def name(self, tap: Tap) -> str:
@@ -65,7 +63,6 @@ class BoundProgram:
         return f"{self.names[tap.value]}_s{tap.stage}" if tap.stage else self.names[tap.value]
 
     def shape(self, tap: Tap) -> Shape:
-        """Return the shape of a value's signal."""
         return signed(self.program.operations[tap.value].format.width)
 
     def description(self, signature: Signature) -> list[str]:

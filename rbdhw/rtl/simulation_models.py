@@ -26,5 +26,4 @@ def models_of(verilog: str) -> str:
 
 
 def _once(name: str, text: str) -> str:
-    """Return the text of a model that a guard leaves out where it was read before."""
     return f"`ifndef RBDHW_{name}\n`define RBDHW_{name}\n{text}`endif\n"

@@ -43,7 +43,6 @@ class TrigonometryUnit(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the angle to the results."""
         return 1 + self.spec.order * (1 + self.registers)
 
     def elaborate(self, _platform: object) -> Module:

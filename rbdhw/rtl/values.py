@@ -66,7 +66,6 @@ def _product(
     names: Mapping[int, str],
     factor: float = 1.0,
 ) -> str:
-    """Return a product of operands, with the power of two between their formats and the result's."""
     exponent = -operation.drop - operation.format.binary_point
     factors = []
     for operand in operands:

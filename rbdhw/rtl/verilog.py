@@ -193,7 +193,6 @@ class _Writer:
             yield f"(* {settings} *) {declared}" if settings else declared
 
     def _storage(self) -> Iterator[str]:
-        """Yield the first words of memories, and their clocked ports."""
         for cell in self._module.cells:
             if cell.kind == "$meminit_v2":
                 yield from self._first_words(cell, self._names.memories[str(cell.parameters["MEMID"])])
@@ -327,7 +326,6 @@ def _resets(switch: Switch, register: Part) -> bool:
 
 
 def _setting(value: Constant) -> str:
-    """Return the text of a parameter or attribute."""
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

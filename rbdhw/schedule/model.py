@@ -86,7 +86,6 @@ class Problem:
 
     @cached_property
     def producer(self) -> dict[int, int]:
-        """The step that computes each value."""
         return {value: i for i, step in enumerate(self.steps) for value in step.results}
 
     @cached_property
@@ -154,7 +153,6 @@ class Bound:
 
     @cached_property
     def producer(self) -> dict[int, int]:
-        """The step that computes each value."""
         return {value: index for index, step in enumerate(self.steps) for value in step.results}
 
     @property

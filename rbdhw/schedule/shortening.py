@@ -267,7 +267,6 @@ class StartSearch:
 
 
 def _pool(problem: Problem, step: Step) -> SharedUnits:
-    """Return the units that serve steps like this one, the first of its group."""
     assert step.resource is not None
     return SharedUnits(step.resource, step.limbs, problem.ii // step.limbs, problem.limit(step))
 
@@ -278,7 +277,6 @@ def _picoseconds(nanoseconds: float) -> int:
 
 
 def _topological(problem: Problem) -> list[Group]:
-    """Return the groups of steps in topological order."""
     group_of = {i: g for g, group in enumerate(problem.groups) for i in group}
     maker = {value: group_of[i] for i, step in enumerate(problem.steps) for value in step.results}
     used = [

@@ -69,7 +69,6 @@ class ResultReport(StratumReport):
     strata: dict[str, StratumReport]
 
     def json(self) -> dict[str, Any]:
-        """Return the result's part of the report, as `simulate --json` prints it."""
         return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
 
 
@@ -94,7 +93,6 @@ class FunctionReport:
     results: dict[str, ResultReport]
 
     def json(self) -> dict[str, Any]:
-        """Return the function's part of the report, as `simulate --json` prints it."""
         return vars(self) | {
             "strata": {name: vars(own).copy() for name, own in self.strata.items()},
             "results": {name: own.json() for name, own in self.results.items()},
@@ -139,7 +137,6 @@ class Report:
 
     @property
     def flagged(self) -> int:
-        """The tasks of all functions whose status is not zero."""
         return sum(report.flagged for report in self.functions.values())
 
     @property
@@ -177,7 +174,6 @@ class Report:
         return not self.failures
 
     def json(self) -> dict[str, Any]:
-        """Return the report as `simulate --json` prints it."""
         return {
             "tasks": self.tasks,
             "mismatches": self.mismatches,

@@ -209,7 +209,6 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
 
 
 def _load_batch(design: Design, loads: Loads) -> _Batch:
-    """Return the batch of loads of parameters."""
     asked, answer = load_packets(design, loads)
     none = np.zeros(len(loads.places), np.int64)
     return _Batch(loads.places, Drawn({}, {}, none, none != 0), asked, answer, ())
@@ -311,7 +310,6 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
-    """Return the report of all pieces."""
     every = [(key[0], found) for piece in pieces for key, found in piece.found]
     functions = {
         function: _function_report([found for name, found in every if name == function], told.results)

@@ -111,7 +111,6 @@ class Pair:
         return sent or taken
 
     def _end_offer(self, cycle: int) -> bool:
-        """Return whether the offered beat was accepted."""
         if not (self._offering and self._in_ready.value == 1):
             return False
         self.record.sent.append(cycle)
@@ -120,7 +119,6 @@ class Pair:
         return True
 
     def _take(self, cycle: int) -> bool:
-        """Record a beat that was transferred; return whether one was."""
         if self._out_valid.value != 1:
             self.record.violations += self._waiting is not None
             self._waiting = None

@@ -68,7 +68,6 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
 
 
 def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exchange:
-    """Return what the bench recorded of a pair of streams."""
     beats = np.fromfile(work / f"responses_{pair}", _beat(requests.data.shape[1]))
     responses = Beats(beats["data"].copy(), beats["last"] != 0)
     taken: NDArray[np.int64] = beats["taken"].astype(np.int64)
@@ -76,7 +75,6 @@ def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exc
 
 
 def _beat(size: int) -> np.dtype[np.void]:
-    """Return the record type of a received beat."""
     return np.dtype([("data", "u1", (size,)), ("last", "u1"), ("taken", "<i8")])
 
 

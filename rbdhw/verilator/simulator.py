@@ -203,14 +203,12 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
 
 
 def _read_record(path: Path) -> Exchange:
-    """Return what the bench recorded of a pair of streams."""
     with np.load(path) as results:
         beats = Beats(results["data"], results["last"])
         return Exchange(beats, results["sent"], results["taken"], int(results["violations"]))
 
 
 def _cocotb_harness(top: str) -> Harness:
-    """Return cocotb's own main program, and the ports of the top module that the bench accesses."""
     from cocotb_tools import config
 
     main = config.share_dir / "lib" / "verilator" / "verilator.cpp"

@@ -104,7 +104,6 @@ class _State:
                 self._write(port, write)
 
     def array(self) -> ArraySchedule:
-        """Return the array in its present state."""
         steps = []
         for k, step in enumerate(self.start.steps):
             place = self.places[k]
@@ -175,7 +174,6 @@ class _State:
         return _Place(place.unit, place.start, place.terms, writes)
 
     def _list_reads(self, k: int) -> Iterator[tuple[int, Port, int]]:
-        """Yield what a job reads: value, memory and cycle."""
         job, place = self.jobs[k], self.places[k]
         if job.operand is not None:
             yield job.operand, Port(place.unit, 0), place.start
@@ -296,13 +294,11 @@ class _Annealer:
         }
 
     def run(self) -> None:
-        """Try exchanges at falling temperature."""
         trials = min(TRIALS * len(self._terms), MOST_TRIALS)
         for n in range(trials):
             self._try(self._propose(), TEMPERATURE * (1.0 - n / trials) ** 2)
 
     def _try(self, moves: Sequence[Move], temperature: float) -> None:
-        """Make moves together if they are possible and their loss is accepted at this temperature."""
         before = self.state.cost
         places = [(k, self.state.leave(k)) for k, _, _ in moves]
         made = []

@@ -15,10 +15,9 @@ from rbdhw.cores.array.operand_memory import OperandMemory
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
 from rbdhw.rtl.arithmetic import align, saturate, split_sum
-from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.core_ports import CorePorts, gather_overflows
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import multiplex
-from rbdhw.rtl.overflow import gather_overflows
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.rtl.values import value_names
@@ -86,7 +85,6 @@ class ArrayComponent(CorePorts):
         return self.program.operations[value]
 
     def _width(self, value: int) -> int:
-        """Return the width of a value; copies are as wide as an accumulator's results."""
         if value < 0:
             return self._operation(~value).format.width
         if value >= len(self.program.operations):
@@ -163,7 +161,6 @@ class ArrayComponent(CorePorts):
         return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
 
     def _select(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
-        """Return the signal of the current slot."""
         different = list({id(choice): choice for choice in choices.values()}.values())
         if len(different) == 1:
             return different[0]
@@ -237,14 +234,12 @@ class ArrayComponent(CorePorts):
         return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
 
     def _connect(self, m: Module, memories: dict[Port, OperandMemory]) -> None:
-        """Connect the operand memories to the outputs that they store."""
         held: dict[Output, Any] = {}
         for port, memory in memories.items():
             for k, output in enumerate(outputs(self.array, port)):
                 m.d.comb += getattr(memory, f"i{k}").eq(self._delay_output(m, held, output))
 
     def _delay_output(self, m: Module, held: dict[Output, Any], output: Output) -> Any:
-        """Return an output, delayed by its number of cycles."""
         if output.delay == 0:
             return self._results[output.unit, output.result]
         if output not in held:

@@ -52,7 +52,6 @@ class Sequencer:
         return {count: In(getattr(self, count).shape()) for count in COUNTS}
 
     def connect(self, m: Module, component: Any) -> None:
-        """Connect the counters to a component with these ports."""
         m.d.comb += [getattr(component, count).eq(getattr(self, count)) for count in COUNTS]
 
     def inside(self, component: Any) -> Sequencer:

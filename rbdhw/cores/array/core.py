@@ -39,18 +39,15 @@ class ArrayCore(Core):
 
     @classmethod
     def is_compared(cls, options: BuildOptions) -> bool:
-        """Return whether a build leaves the kind of core open."""
         return options.compares_cores
 
     @classmethod
     def needs(cls, options: BuildOptions) -> tuple[str, ...]:
-        """Return the options that an array needs at any interval and that a build lacks."""
         needs = [] if _is_narrow(options) else [f"--width {WIDEST}"]
         return (*needs, *(f"--{name} auto" for name in _required_sharing(options)))
 
     @classmethod
     def refusal(cls, options: BuildOptions, ii: int) -> InputError | None:
-        """Return the refusal of a width, an interval, or sharing that an array cannot have, or None."""
         if not _is_narrow(options):
             return InputError("width", f"the array core supports up to {WIDEST} bits", f"8 to {WIDEST}")
         if ii < cls.least_ii:
@@ -70,7 +67,6 @@ class ArrayCore(Core):
 
     @staticmethod
     def clock(_program: Program, device: Target, options: BuildOptions, _ii: int) -> float:
-        """Return the clock in MHz at which the core would run, before it is scheduled."""
         return device.clock(options.clock_mhz).mhz
 
     @staticmethod
@@ -85,15 +81,12 @@ class ArrayCore(Core):
 
     @property
     def dsp_blocks(self) -> int:
-        """DSP blocks of the whole core."""
         return array_blocks(self.program, self.schedule, self.device)
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each part of the core, before they are weighted."""
         return array_cells(self.program, self.schedule, self.device)
 
     def entries(self) -> dict[str, Any]:
-        """Return the manifest's entries on the core: its units, and its operand memories and their inputs."""
         array = self.schedule
         count = Counter(array.units)
         return {
@@ -115,7 +108,6 @@ class ArrayCore(Core):
         }
 
     def component(self, primitive: Primitive | None) -> ArrayComponent:
-        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return ArrayComponent(
             program=self.program,
             array=self.schedule,

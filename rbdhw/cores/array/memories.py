@@ -38,12 +38,10 @@ class Contents:
         return self.turns << self.slot_bits(ii)
 
     def blocks(self, ii: int) -> int:
-        """Return the block RAMs that the memory takes."""
         return math.ceil(self.depth(ii) / MEMORY_WORDS)
 
 
 def contents(array: ArraySchedule) -> dict[Port, Contents]:
-    """Return the contents of every operand memory."""
     return {port: _contents(array, port) for port in array.ports()}
 
 

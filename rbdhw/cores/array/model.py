@@ -84,7 +84,6 @@ class Term:
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The values that the term reads."""
         return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
 
 
@@ -118,7 +117,6 @@ class Job:
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The values that the job computes."""
         return tuple(value for value in self.results if value is not None)
 
     @property
@@ -202,12 +200,10 @@ class ArraySchedule:
 
     @cached_property
     def producer(self) -> dict[int, ArrayStep]:
-        """The step that computes each value."""
         return {value: step for step in self.steps for value in step.job.values}
 
     @cached_property
     def steps_of(self) -> dict[int, list[ArrayStep]]:
-        """The steps of each unit."""
         found: dict[int, list[ArrayStep]] = defaultdict(list)
         for step in self.steps:
             found[step.unit].append(step)
@@ -215,7 +211,6 @@ class ArraySchedule:
 
     @cached_property
     def written(self) -> dict[tuple[Port, int], Write]:
-        """The write of each value to each memory."""
         return {(port, write.value): write for port, row in self.writes.items() for write in row.values()}
 
     def remove_idle_units(self) -> ArraySchedule:
@@ -254,7 +249,6 @@ class ArraySchedule:
                 yield step.start + k, term.factors[port.index]
 
     def ports(self) -> Iterator[Port]:
-        """Yield all operand memories."""
         for unit, resource in enumerate(self.units):
             for index in range(PORTS[resource]):
                 yield Port(unit, index)

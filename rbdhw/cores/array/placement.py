@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
 from rbdhw.cores.array.model import (
     HOLD,
     ArrayResource,
@@ -33,7 +34,6 @@ from rbdhw.cores.array.model import (
     equivalent_terms,
     kept_window,
 )
-from rbdhw.cores.array.precedence import least_copies, needs_of, urgencies, users_of
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
@@ -245,7 +245,6 @@ class _Placement:
                 yield number, fit
 
     def _slots(self, start: int, cycles: int) -> int:
-        """Return the slots of successive cycles as bits."""
         bits = ((1 << cycles) - 1) << (start % self._ii)
         return (bits | bits >> self._ii) & ((1 << self._ii) - 1)
 
@@ -343,7 +342,6 @@ class _Placement:
         return True
 
     def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
-        """Assign a job to a unit."""
         unit = self.units[number]
         unit.busy |= self._slots(start, job.cycles)
         self._taken.append(_Taken(fit.writes, fit.shifts - unit.shifts))
@@ -363,7 +361,6 @@ class _Placement:
         self.steps.append(ArrayStep(job, number, start, ready))
 
     def _undo(self, count: int) -> None:
-        """Take back the jobs that were placed after the first ``count``."""
         while len(self.steps) > count:
             step, taken = self.steps.pop(), self._taken.pop()
             unit = self.units[step.unit]
@@ -418,7 +415,6 @@ class _Placement:
 
 
 def _substitute_copy(job: Job, value: int, copy: int) -> Job:
-    """Return a job that reads a copy in place of a value."""
     if job.operand is not None:
         return replace(job, operand=copy)
     terms = []

@@ -213,7 +213,6 @@ def _check_reads(array: ArraySchedule) -> None:
 
 
 def _operands(step: ArrayStep) -> Iterator[tuple[int, int, Factor]]:
-    """Yield what a step reads: the memory's index, the cycle and the factor."""
     if step.job.operand is not None:
         yield 0, step.start, step.job.operand
     for k, term in enumerate(step.job.terms):

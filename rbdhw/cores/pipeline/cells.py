@@ -53,7 +53,6 @@ class Multiplexer:
 
 
 def counts(program: Program, bound: Bound) -> Counts:
-    """Count the hardware of a bound program's core."""
     sums = list(_sums(program, bound))
     chosen = [choice for group in sums for choice in _group_choices(program, bound, group)]
     chosen += [choice for unit in bound.units for choice in _unit_choices(program, bound, unit)]
@@ -96,7 +95,6 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
 
 
 def _flags(program: Program, bound: Bound) -> int:
-    """Return the number of overflow registers; twins share one."""
     checked = (value for value in bound.producer if program.operations[value].checked)
     return len({bound.group(value)[0] for value in checked})
 
@@ -117,7 +115,6 @@ def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
 
 
 def _factor_widths(program: Program, bound: Bound, unit: Unit) -> Sequence[tuple[int, int]]:
-    """Return the operand widths of each multiplier in a unit."""
     if unit.resource is Resource.TRIGONOMETRY:
         return program.trigonometry.multipliers
     if unit.resource is Resource.RECIPROCAL:
@@ -268,5 +265,4 @@ def _unit_choices(program: Program, bound: Bound, unit: Unit) -> list[Multiplexe
 
 
 def total(cells: Mapping[str, Cells]) -> Cells:
-    """Return the sum of all parts."""
     return sum(cells.values(), Cells())

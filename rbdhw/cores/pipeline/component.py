@@ -10,8 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, signed
 
 from rbdhw.fixed.program import Kind, Program, Word
 from rbdhw.rtl.arithmetic import split_sum
-from rbdhw.rtl.core_ports import CorePorts
-from rbdhw.rtl.overflow import gather_overflows
+from rbdhw.rtl.core_ports import CorePorts, gather_overflows
 from rbdhw.rtl.region import RegionModule
 from rbdhw.rtl.signature import BoundProgram
 from rbdhw.schedule.model import Bound, Tap

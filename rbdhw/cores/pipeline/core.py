@@ -16,8 +16,7 @@ from rbdhw.cores.pipeline.limb_sharing import (
     least_interval,
     limb_names,
 )
-from rbdhw.cores.prepared import Prepared
-from rbdhw.cores.sharing import Sharing
+from rbdhw.cores.prepared import Prepared, Sharing
 from rbdhw.design.entries import RegionEntry, SharingEntry, Slots, WideProducts
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
@@ -69,7 +68,6 @@ class PipelineCore(Core):
 
     @classmethod
     def is_compared(cls, options: BuildOptions) -> bool:
-        """Return whether a build leaves the kind of core open."""
         return options.compares_cores
 
     @classmethod
@@ -90,7 +88,6 @@ class PipelineCore(Core):
 
     @classmethod
     def sharing(cls, prepared: Prepared, options: BuildOptions, ii: int) -> Sharing:
-        """Return the limbs that may share hardware at an interval."""
         return choose_sharing(prepared.robot, prepared.graph, options.share_limbs, ii)
 
     @classmethod
@@ -119,30 +116,24 @@ class PipelineCore(Core):
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
-        """Return the clock in MHz at which the core would run, before it is scheduled."""
         return clock_of(program, device, options.clock_mhz, ii).mhz
 
     @staticmethod
     def products(program: Program) -> int:
-        """Return the products of one task of all functions that take multipliers at long intervals."""
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
 
     @property
     def multipliers(self) -> int:
-        """Multipliers, without those inside the trigonometry and reciprocal units."""
         return sum(unit.resource in MULTIPLIERS for unit in self.schedule.units)
 
     @property
     def dsp_blocks(self) -> int:
-        """DSP blocks of the whole core."""
         return dsp_blocks(self.program, self.schedule, self.device)
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each part of the core, before they are weighted."""
         return core_cells(self.program, self.schedule, self.device)
 
     def entries(self) -> dict[str, Any]:
-        """Return the manifest's entries on the core: its units and its submodules."""
         bound = self.schedule
         multipliers = [unit for unit in bound.units if unit.resource in MULTIPLIERS]
         return {
@@ -158,7 +149,6 @@ class PipelineCore(Core):
         }
 
     def regions(self, part: int) -> list[RegionEntry]:
-        """Return the manifest's entries on the submodules: operations, multipliers and latency in cycles."""
         return [self._region(region, part) for region in self.schedule.regions]
 
     def _region(self, region: Region, part: int) -> RegionEntry:
@@ -175,7 +165,6 @@ class PipelineCore(Core):
         )
 
     def _wide_products(self) -> WideProducts:
-        """Return the products that the error budget made wider than an ordinary multiplier, by region."""
         program = self.program
         regions: dict[str, int] = {}
         for i in program.wide:
@@ -193,7 +182,6 @@ class PipelineCore(Core):
         return [i for i, own in operations if own.kind is Kind.SCALE and self.schedule.alone(i)]
 
     def sharing_entries(self, robot: Robot, sharing: Sharing) -> dict[str, Any]:
-        """Return the manifest's entry on limbs: their names, shared operations and costs."""
         groups = limb_names(robot, sharing.limbs)
         operations, bound = self.program.operations, self.schedule
         computed = [value for value in bound.producer if operations[value].kind is not Kind.INPUT]
@@ -213,7 +201,6 @@ class PipelineCore(Core):
         return {"limbs": entry}
 
     def component(self, primitive: Primitive | None) -> PipelineComponent:
-        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return PipelineComponent(program=self.program, bound=self.schedule, primitive=primitive)
 
 

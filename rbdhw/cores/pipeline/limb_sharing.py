@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from rbdhw.cores.sharing import Sharing
+from rbdhw.cores.prepared import Sharing
 from rbdhw.errors import InputError
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins, no_twins

@@ -56,7 +56,6 @@ class ChainCore(StepsCore):
 
     @classmethod
     def refusal(cls, options: BuildOptions, _ii: int) -> InputError | None:
-        """Return the refusal of functions, forces or algorithms that a chain core does not have, or None."""
         other = "use --core pipeline or --core array"
         if options.functions != (CHAIN_FUNCTION,):
             expected = f"--functions {CHAIN_FUNCTION}"
@@ -111,7 +110,6 @@ class ChainCore(StepsCore):
 
     @classmethod
     def observe(cls, build: PreparedBuild) -> ObservedSteps:
-        """Return the steps of the links with observations of them on random tasks."""
         prepared = build.prepared
         return observe_links(prepared.model, _links(prepared), prepared.domain, build.options)
 
@@ -121,16 +119,13 @@ class ChainCore(StepsCore):
         return {self.schedule.function: serial_latency(self.schedule)}
 
     def packet_latency(self, interface: Interface, function: FunctionWords, _cores: int = 1) -> int:
-        """Return the :func:`~rbdhw.rtl.serial_edge.serial_packet_latency` of a function."""
         return serial_packet_latency(interface, function, self.latency[function.name])
 
     @property
     def port(self) -> Port:
-        """The core as the edge sees it."""
         return replace(super().port, readers=readers(self.program.steps))
 
     def entries(self) -> dict[str, Any]:
-        """Return the manifest's entries on the core: the units of a link's step, and how links follow."""
         schedule = self.schedule
         names = [sweep.name for sweep in self.program.steps.sweeps.sweeps]
         sweeps = [
@@ -141,7 +136,6 @@ class ChainCore(StepsCore):
         return {**self.step.entries(), "links": links}
 
     def component(self, primitive: Primitive | None) -> ChainComponent:
-        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return ChainComponent(program=self.program, schedule=self.schedule, primitive=primitive)
 
 

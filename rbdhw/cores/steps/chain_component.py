@@ -87,7 +87,6 @@ class _Links(Steps):
         ]
 
     def _between(self, writer: str, reader: str) -> Iterator[Store]:
-        """Yield the memories with a writer and a reader."""
         for store in stores(self._core.program, self._schedule):
             if (store.writer, store.reader) == (writer, reader):
                 yield store

@@ -49,7 +49,6 @@ class Steps(ABC):
         self._handed = self._split_results()
 
     def build(self) -> None:
-        """Connect everything."""
         inputs: dict[str, Any] = {}
         for store in stores(self._core.program, self._schedule):
             if store.writer != TASK and store.reader != OUTPUT:

@@ -63,14 +63,12 @@ class StepsCore(Core):
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
-        """Return the clock in MHz at which the core would run, before it is scheduled."""
         assert isinstance(program, UnrolledProgram)
         steps = program.steps
         return PipelineCore.clock(steps.program, device, options, ii // steps.sweeps.links)
 
     @staticmethod
     def products(program: Program) -> int:
-        """Return the products of one task that take multipliers at long intervals."""
         return PipelineCore.products(program)
 
     @property
@@ -79,19 +77,15 @@ class StepsCore(Core):
         return PipelineCore(self.program.steps.program, self.device, self.schedule.step)
 
     def regions(self, part: int) -> list[RegionEntry]:
-        """Return the manifest's entries on the submodules of a step."""
         return self.step.regions(part)
 
     @property
     def multipliers(self) -> int:
-        """Multipliers, without those inside the trigonometry and reciprocal units."""
         return self.step.multipliers
 
     @property
     def dsp_blocks(self) -> int:
-        """DSP blocks of the whole core."""
         return self.step.dsp_blocks
 
     def cells(self) -> dict[str, Cells]:
-        """Return the cells of each part of the core, before they are weighted."""
         return step_cells(self.program, self.schedule, self.device)

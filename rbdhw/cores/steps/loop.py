@@ -30,7 +30,6 @@ class LoopCore(StepsCore):
 
     @classmethod
     def is_asked(cls, options: BuildOptions) -> bool:
-        """Return whether the stages of a build must loop."""
         return options.share_stages == LOOP
 
     @classmethod
@@ -40,7 +39,6 @@ class LoopCore(StepsCore):
 
     @classmethod
     def refusal(cls, options: BuildOptions, ii: int) -> InputError | None:
-        """Return the refusal of functions, an interval, or sharing in which stages cannot loop, or None."""
         if len(options.functions) > 1 or not staged(options.functions):
             reason = "stages loop in a core of their own"
             return InputError("share-stages", reason, "one function, in stages", "give it a core in --cores")
@@ -57,14 +55,12 @@ class LoopCore(StepsCore):
 
     @classmethod
     def observe(cls, build: PreparedBuild) -> ObservedSteps:
-        """Return the stages of the build's function as steps, with observations of them on random tasks."""
         build.progress("observing the stages of random tasks")
         prepared, (function,) = build.prepared, build.options.functions
         sweeps = record_loop(prepared.model, function, build.device.delays)
         return observe_stages(prepared.model, sweeps, prepared.domain, build.options, build.trials())
 
     def entries(self) -> dict[str, Any]:
-        """Return the manifest's entries on the core: the units of a stage, and how stages follow."""
         schedule = self.schedule
         (sweep,) = schedule.sweeps
         cycles = sweep.step * schedule.window
@@ -72,5 +68,4 @@ class LoopCore(StepsCore):
         return {**self.step.entries(), "loop": loop}
 
     def component(self, primitive: Primitive | None) -> LoopComponent:
-        """Return the hardware; without the device's multiplier ``primitive`` it is portable."""
         return LoopComponent(program=self.program, schedule=self.schedule, primitive=primitive)

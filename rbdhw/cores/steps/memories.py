@@ -29,7 +29,6 @@ class Store:
 
     @property
     def name(self) -> str:
-        """The name of the memory."""
         return f"{self.writer}_for_{self.reader}"
 
     @property
@@ -81,17 +80,14 @@ class Lookup:
 
     @property
     def name(self) -> str:
-        """The name of the memory."""
         return f"{self.sweep}_from_{self.words[0].name.partition('[')[0]}"
 
     @property
     def width(self) -> int:
-        """The bits that are written in a window."""
         return sum(word.format.width for word in self.words)
 
     @property
     def depth(self) -> int:
-        """The words of the memory, a power of two."""
         return 1 << max(self.ages).bit_length()
 
 
@@ -126,7 +122,6 @@ class SharedWords:
 
     @property
     def width(self) -> int:
-        """The bits of a task's words."""
         return sum(word.format.width for word in self.words)
 
     @property

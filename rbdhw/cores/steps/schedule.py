@@ -35,7 +35,6 @@ class SweepTime:
     inward: bool  # whether the last link comes first
 
     def enters(self, link: int, links: int) -> int:
-        """Return the window in which a link enters."""
         return self.start + self.step * (links - 1 - link if self.inward else link)
 
     def ready(self, link: int, links: int) -> int:
@@ -61,22 +60,18 @@ class SweepSchedule:
 
     @property
     def window(self) -> int:
-        """Cycles of a window."""
         return self.step.ii
 
     @property
     def ii(self) -> int:
-        """Cycles between tasks."""
         return self.links * self.window
 
     @property
     def clock_mhz(self) -> float:
-        """The clock of the schedule."""
         return self.step.clock_mhz
 
     @property
     def latency(self) -> dict[str, int]:
-        """The cycles from a task's start to the cycle of its last output."""
         return {self.function: (self.output + self.links) * self.window}
 
 

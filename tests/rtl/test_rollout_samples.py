@@ -8,7 +8,7 @@ import numpy as np
 from amaranth.sim import Simulator
 
 from rbdhw.fixed.normal import SAMPLE, normal_integers
-from rbdhw.rtl.normal import NormalSource
+from rbdhw.rtl.rollout_samples import NormalSource
 
 
 def test_samples_equal_the_models() -> None:

@@ -12,7 +12,7 @@ from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
-from rbdhw.rtl.feedback import FeedbackSum
+from rbdhw.rtl.rollout_gains import FeedbackSum
 
 TASKS = 50
 

@@ -12,9 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.rtl.polynomial import pack
 from rbdhw.rtl.serial_layout import Column, Reader, distinct
 from rbdhw.rtl.shifter import shift_down, shifter_luts
-from rbdhw.rtl.trigonometry import pack
 
 WAITING = 4
 """The requests for which the memory has room, a power of two.

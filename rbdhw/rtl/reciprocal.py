@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.rtl.delay import after, register
-from rbdhw.rtl.multiplier import addend_delay, multiply_add
-from rbdhw.rtl.trigonometry import pack
+from rbdhw.rtl.polynomial import coefficients, horner_step
 from rbdhw.target import Primitive
 
 SHIFT_BITS = 9
@@ -113,43 +111,21 @@ class ReciprocalUnit(wiring.Component):
         spec = self.spec
         rest: Any = Cat(fraction[: spec.rest_bits - 1], ~fraction[spec.rest_bits - 1]).as_signed()
         (rest,) = after(m, 1, rest=rest)
-        coefficients = self._table(m, fraction[spec.rest_bits :])
-        total = coefficients[-1]
+        by_power = coefficients(m, "table", spec.tables, fraction[spec.rest_bits :])
+        total = by_power[-1]
         for power in reversed(range(1, spec.order)):
             width, _ = spec.multipliers[power - 1]
             total = register(
-                m, f"total_{power}", self._power(m, power, total, rest, coefficients[power]), signed(width)
+                m, f"total_{power}", self._power(m, power, total, rest, by_power[power]), signed(width)
             )
             waiting = 1 + self.registers
-            others = {f"coefficient_{k}": value for k, value in enumerate(coefficients[:power])}
-            rest, *coefficients = after(m, waiting, rest=rest, **others)
-        return self._power(m, 0, total, rest, coefficients[0] + addend)
+            others = {f"coefficient_{k}": value for k, value in enumerate(by_power[:power])}
+            rest, *by_power = after(m, waiting, rest=rest, **others)
+        return self._power(m, 0, total, rest, by_power[0] + addend)
 
     def _power(self, m: Module, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
-        """Return one step of Horner's rule, the coefficient plus total times rest, with the low bits cut."""
-        later = addend_delay(self.registers, (len(total), len(rest)), self.primitive)
-        (coefficient,) = after(m, later, coefficient=coefficient)
-        addend = coefficient << self.spec.rest_bits
-        full = multiply_add(
-            m,
-            f"power_{power}",
-            total,
-            rest,
-            addend,
-            registers=self.registers,
-            primitive=self.primitive,
-        )
-        return full >> self.spec.rest_bits
-
-    def _table(self, m: Module, index: Any) -> list[Any]:
-        """Return the coefficients of the mantissa's segment by power, one cycle later."""
-        widths = [coefficient_width(column) for column in self.spec.tables]
-        words = [pack([int(c) for c in row], widths) for row in zip(*self.spec.tables, strict=True)]
-        m.submodules.table = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
-        port = memory.read_port(domain="sync")
-        m.d.comb += port.addr.eq(index)
-        ends = [sum(widths[: k + 1]) for k in range(len(widths))]
-        return [port.data[end - width : end].as_signed() for width, end in zip(widths, ends, strict=True)]
+        names = f"power_{power}", "coefficient"
+        return horner_step(m, self, names, total, rest, coefficient, self.spec.rest_bits)
 
 
 def _leading_zeros(bits: Any) -> Any:

@@ -192,10 +192,12 @@ class RegionModule(wiring.Component):
 
     def _add(self, m: Module, value: int) -> Any:
         """Compute a sum, choice or constant product in adders, which twins share; return its overflow."""
-        group = self._bound.group(value)
-        operations = {self._slot(twin): self._program.operations[twin] for twin in group}
-        wires = {self._slot(twin): self._operands(self._step(twin)) for twin in group}
-        first = self._shared_operation(value)
+        bound, first = self._bound, self._shared_operation(value)
+        steps = {
+            bound.starts[bound.producer[twin]] % bound.ii: bound.producer[twin] for twin in bound.group(value)
+        }
+        operations = {slot: self._source.operation(step) for slot, step in steps.items()}
+        wires = {slot: self._operands(step) for slot, step in steps.items()}
         columns = [
             self._select_operand(
                 m,
@@ -232,12 +234,6 @@ class RegionModule(wiring.Component):
         """Return a value's operation, with the overflow check if any of its twins has it."""
         operations = [self._program.operations[twin] for twin in self._bound.group(value)]
         return replace(operations[0], checked=any(operation.checked for operation in operations))
-
-    def _step(self, value: int) -> int:
-        return self._bound.producer[value]
-
-    def _slot(self, value: int) -> int:
-        return self._bound.starts[self._step(value)] % self._bound.ii
 
     def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
         """Build a multiplier with its operands and rounding selected by slot; return overflows by value."""
@@ -351,9 +347,9 @@ class RegionModule(wiring.Component):
         if phase is None:
             phase = self._phase = self._counter(m, "phase") if self._phase is None else self._phase
         with m.Switch(phase):
-            for own in others:
-                with m.Case(*own):
-                    m.d.comb += chosen.eq(choices[own[0]])
+            for alike in others:
+                with m.Case(*alike):
+                    m.d.comb += chosen.eq(choices[alike[0]])
             with m.Default():
                 m.d.comb += chosen.eq(choices[last[0]])
         return chosen

@@ -80,9 +80,8 @@ class FeedbackSum(wiring.Component):
             product = register(m, f"product_{name}", errors[term] * gain, signed(term.error_bits + width))
             products.append(Cat(Const(0, feedback.shift(term)), product).as_signed())
         total = add_up(m, f"sum_{feedback.coordinate}", products)
-        rounded = (
-            total + half(feedback.drop) >> feedback.drop if feedback.drop > 0 else total << -feedback.drop
-        )
+        drop = feedback.drop
+        rounded = total + half(drop) >> drop if drop > 0 else total << -drop
         return register(m, f"added_{feedback.coordinate}", rounded, signed(feedback.sum_bits - drop))
 
 

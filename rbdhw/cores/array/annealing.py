@@ -28,6 +28,7 @@ from rbdhw.cores.array.model import (
     Write,
     equivalent_terms,
     kept_window,
+    slots_of,
 )
 
 INPUT, SHIFT = 1.0, 1.4
@@ -120,11 +121,6 @@ class _State:
     def _slot(self, write: Write) -> int:
         return write.cycle % self.ii
 
-    def mask(self, start: int, cycles: int) -> int:
-        """Return the slots of successive cycles as bits."""
-        bits = ((1 << cycles) - 1) << (start % self.ii)
-        return (bits | bits >> self.ii) & ((1 << self.ii) - 1)
-
     def free_slots(self, unit: int, cycles: int) -> int:
         """Return the slots of a unit in which successive cycles begin that are all free, as bits."""
         every = (1 << self.ii) - 1
@@ -143,7 +139,7 @@ class _State:
         job = self.jobs[k]
         self.places[k] = place
         self.on[place.unit, job.cycles][k] = next(self._times)
-        self.busy[place.unit] |= self.mask(place.start, job.cycles)
+        self.busy[place.unit] |= slots_of(place.start, job.cycles, self.ii)
         for term in place.terms:
             self.cost += SHIFT * (self.shifts[place.unit][term.shift] == 0)
             self.shifts[place.unit][term.shift] += 1
@@ -158,7 +154,7 @@ class _State:
         """Remove a job and the writes that are needed only for it, and return its place."""
         job, place = self.jobs[k], self.places[k]
         del self.on[place.unit, job.cycles][k]
-        self.busy[place.unit] &= ~self.mask(place.start, job.cycles)
+        self.busy[place.unit] &= ~slots_of(place.start, job.cycles, self.ii)
         for term in place.terms:
             self.shifts[place.unit][term.shift] -= 1
             self.cost -= SHIFT * (self.shifts[place.unit][term.shift] == 0)

@@ -76,9 +76,9 @@ class ArrayComponent(CorePorts):
         names = {word.value: word.name for word in self.program.inputs}
         raised |= {value: (names[value], words[value][0]) for value in self.program.choosing_words}
         for flag, (name, bit) in raised.items():
-            for value, own in ((flag, bit), (~flag, ~bit)):
+            for value, raised_bit in ((flag, bit), (~flag, ~bit)):
                 words[value] = Signal(signed(2), name=f"flag_{name}_{value < 0:d}")
-                m.d.comb += words[value].eq(Cat(own, Const(0, 1)))
+                m.d.comb += words[value].eq(Cat(raised_bit, Const(0, 1)))
         return words
 
     def _operation(self, value: int) -> Operation:
@@ -152,12 +152,9 @@ class ArrayComponent(CorePorts):
         if value >= len(self.program.operations):
             return least
         operation = self._operation(value)
-        formats = {
-            operand.value: (own.lowest, own.highest)
-            for operand in operation.operands
-            for own in [self._operation(operand.value).format]
-        }
-        low, high = exact_interval(operation, formats)
+        formats = ((operand.value, self._operation(operand.value).format) for operand in operation.operands)
+        bounds = {value: (chosen.lowest, chosen.highest) for value, chosen in formats}
+        low, high = exact_interval(operation, bounds)
         return max(least, sum_bits(low << GUARD_BITS, (high + 1) << GUARD_BITS))
 
     def _select(self, m: Module, sequencer: Sequencer, name: str, choices: dict[int, Any]) -> Any:
@@ -216,10 +213,7 @@ class ArrayComponent(CorePorts):
         steps = self.array.steps_of[unit]
         shifts = {(s.start + 1) % self.ii: self._operation(s.job.values[0]).constant for s in steps}
         shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
-        m.d.comb += [
-            hardware.x.eq(operands[0]),
-            hardware.shift.eq(shift),
-        ]
+        m.d.comb += [hardware.x.eq(operands[0]), hardware.shift.eq(shift)]
         results, overflows = {}, {}
         for step in steps:
             operation = self._operation(step.job.values[0])
@@ -277,8 +271,7 @@ class ArrayComponent(CorePorts):
 
     def _ready(self, value: int) -> int:
         step = self.array.producer.get(value)
-        known = step is None or step.job.resource is ArrayResource.SOURCE
-        return 0 if known or step is None else step.ready
+        return 0 if step is None or step.job.resource is ArrayResource.SOURCE else step.ready
 
     def _stage(self, value: int, function: str) -> int:
         if self._operation(value).kind is Kind.CONSTANT:
@@ -294,9 +287,9 @@ class ArrayComponent(CorePorts):
         if operation.kind is Kind.INPUT:
             return self._words[value]
         step = self.array.producer[value]
-        own = Signal(signed(width), name=self._names[value])
-        m.d.comb += own.eq(self._results[step.unit, step.job.results.index(value)])
-        return own
+        ready = Signal(signed(width), name=self._names[value])
+        m.d.comb += ready.eq(self._results[step.unit, step.job.results.index(value)])
+        return ready
 
     def _flags(self, function: str) -> dict[int, list[Any]]:
         """Return the overflow bits that concern a function, by the cycle in which they are valid."""

@@ -83,19 +83,11 @@ def users_of(needs: Needs) -> list[list[int]]:
     return users
 
 
-def urgencies(jobs: Sequence[Job], needs: Needs, users: Sequence[Sequence[int]], timing: Timing) -> list[int]:
+def urgencies(jobs: Sequence[Job], users: Sequence[Sequence[int]], timing: Timing) -> list[int]:
     """Return the cycles from each job's start to the end of the longest path through it."""
-    urgency = [0] * len(users)
-    left = [len(own) for own in users]
-    waiting = [k for k, count in enumerate(left) if count == 0]
-    while waiting:
-        k = waiting.pop()
-        own = timing.ready(jobs[k], 0) + 1
-        urgency[k] = own + max((urgency[user] for user in users[k]), default=0)
-        for other in needs[k]:
-            left[other] -= 1
-            if left[other] == 0:
-                waiting.append(other)
+    urgency = [0] * len(jobs)
+    for k in TopologicalSorter(dict(enumerate(users))).static_order():  # users first
+        urgency[k] = timing.ready(jobs[k], 0) + 1 + max((urgency[user] for user in users[k]), default=0)
     return urgency
 
 

@@ -60,6 +60,12 @@ def kept_window(ii: int) -> int:
     return most_turns(ii) * ii
 
 
+def slots_of(start: int, cycles: int, ii: int) -> int:
+    """Return the slots of successive cycles as bits."""
+    bits = ((1 << cycles) - 1) << (start % ii)
+    return (bits | bits >> ii) & ((1 << ii) - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Constant:
     """An operand that a memory holds from the beginning."""

@@ -33,6 +33,7 @@ from rbdhw.cores.array.model import (
     Write,
     equivalent_terms,
     kept_window,
+    slots_of,
 )
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -122,14 +123,6 @@ class _Fit:
     shifts: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """What a placed job added to memories and to the shifts of its unit."""
-
-    writes: Sequence[tuple[Port, Write]]
-    shifts: set[int]
-
-
 class _Placement:
     """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
 
@@ -154,7 +147,8 @@ class _Placement:
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         self._copies: dict[int, list[int]] = defaultdict(list)
         self._original: dict[int, int] = {}
-        self._taken: list[_Taken] = []
+        # What each placed job added to memories and to the shifts of its unit.
+        self._added: list[tuple[Sequence[tuple[Port, Write]], set[int]]] = []
         self._needs = needs_of(jobs)
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
@@ -176,7 +170,7 @@ class _Placement:
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
         needs, users = self._needs, users_of(self._needs)
-        urgency = urgencies(self._jobs, needs, users, self._timing)
+        urgency = urgencies(self._jobs, users, self._timing)
         first = max(urgency, default=0) + 1
         for k, job in enumerate(self._jobs):
             if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's
@@ -234,7 +228,7 @@ class _Placement:
         """Yield the units that can do a job from a cycle on; of unused units only the first."""
         if job.resource is ArrayResource.SOURCE and start > self._ii:
             return
-        taken = self._slots(start, job.cycles)
+        taken = slots_of(start, job.cycles, self._ii)
         empty = False
         for number, unit in enumerate(self.units):
             if unit.resource is not job.resource or unit.busy & taken or (empty and not unit.busy):
@@ -243,10 +237,6 @@ class _Placement:
             fit = self._fit(job, number, start)
             if fit is not None:
                 yield number, fit
-
-    def _slots(self, start: int, cycles: int) -> int:
-        bits = ((1 << cycles) - 1) << (start % self._ii)
-        return (bits | bits >> self._ii) & ((1 << self._ii) - 1)
 
     def _gap_cost(self, number: int, job: Job, start: int) -> float:
         """Return the cost of the gaps before and after a job."""
@@ -343,8 +333,8 @@ class _Placement:
 
     def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
         unit = self.units[number]
-        unit.busy |= self._slots(start, job.cycles)
-        self._taken.append(_Taken(fit.writes, fit.shifts - unit.shifts))
+        unit.busy |= slots_of(start, job.cycles, self._ii)
+        self._added.append((fit.writes, fit.shifts - unit.shifts))
         unit.shifts |= fit.shifts
         for port, write in fit.writes:
             memory = self.memories[port]
@@ -362,11 +352,11 @@ class _Placement:
 
     def _undo(self, count: int) -> None:
         while len(self.steps) > count:
-            step, taken = self.steps.pop(), self._taken.pop()
+            step, (writes, shifts) = self.steps.pop(), self._added.pop()
             unit = self.units[step.unit]
-            unit.busy &= ~self._slots(step.start, step.job.cycles)
-            unit.shifts -= taken.shifts
-            for port, write in taken.writes:
+            unit.busy &= ~slots_of(step.start, step.job.cycles, self._ii)
+            unit.shifts -= shifts
+            for port, write in writes:
                 memory = self.memories[port]
                 del memory.slots[write.cycle % self._ii], memory.values[write.value]
                 memory.outputs = {own.output for own in memory.slots.values()}

@@ -14,6 +14,7 @@ from rbdhw.cores.steps.windows import Windows
 from rbdhw.fixed.step_program import constant_integer
 from rbdhw.graph.sweeps import Carried, Constant, Sweep
 from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.rtl.polynomial import pack
 
 
 class Steps(ABC):
@@ -94,7 +95,7 @@ class Steps(ABC):
             return {}
         widths = self._widths(names)
         rows = [
-            _pack([self._constant(name, link) for name in names], widths) for link in sweep.order(self._links)
+            pack([self._constant(name, link) for name in names], widths) for link in sweep.order(self._links)
         ]
         ahead = self._places[sweep.name][1]
         read = self.windows.table(f"{sweep.name}_constants", rows, sum(widths), ahead)
@@ -172,12 +173,3 @@ class Steps(ABC):
         with self._m.If(self.windows.slot == slot):
             self._m.d.sync += held.eq(overflow)
         return held
-
-
-def _pack(numbers: Sequence[int], widths: Sequence[int]) -> int:
-    """Return integers side by side in two's complement, the first in the lowest bits."""
-    packed, start = 0, 0
-    for number, width in zip(numbers, widths, strict=True):
-        packed |= (number & ((1 << width) - 1)) << start
-        start += width
-    return packed

@@ -25,17 +25,13 @@ class Admission(wiring.Component):
 
     A malformed task of a known function is admitted as well, so that its response keeps its place in that
     function's order. A task of an unknown function does not wait for a core.
-
-    Members
-    -------
-    words, odd : In
-        If parameters are loaded: the fields of the task at the input, completed by them, and whether an odd
-        number of loads of its set came before.
     """
 
     def __init__(self, *, interface: Interface) -> None:
         self.interface = interface
         size = len(interface.functions) + 1
+        # If parameters are loaded: the fields of the task at the input, completed by them, and whether an odd
+        # number of loads of its set came before.
         loads = {"words": In(interface.places[-1]), "odd": In(1)} if interface.held else {}
         super().__init__(
             loads

@@ -76,12 +76,8 @@ def buffer_depth(latency: int, pace: int) -> int:
 class Credits(wiring.Component):
     """Counts free places.
 
-    Members
-    -------
-    take, give : In(1)
-        Take or release a place, effective in the next cycle.
-    available : Out(1)
-        Whether a place is free; a register.
+    A place that is taken or given counts from the next cycle on. ``available``, a register, states whether
+    one is free.
 
     Raises ValueError for a depth below 1.
     """

@@ -197,10 +197,7 @@ class ResponseConverter(wiring.Component):
 class Elastic(wiring.Component):
     """Connects a pipeline without stalls to two streams: the whole pipeline stops while its output waits.
 
-    Parameters
-    ----------
-    pipeline
-        The pipeline; it accepts ``i`` and ``valid`` in every cycle and gives ``o`` after its ``latency``.
+    The pipeline accepts ``i`` and ``valid`` in every cycle and gives ``o`` after its ``latency``.
     """
 
     def __init__(self, *, pipeline: RequestConverter | ResponseConverter) -> None:

@@ -16,12 +16,9 @@ from rbdhw.protocol import EXTENDED, HEADER
 class CorePorts(wiring.Component):
     """Accepts a task's words and gives its results after a fixed number of cycles; never stalls.
 
-    Members
-    -------
-    result_F, overflow_F : Out
-        For each function F the packed output words, those of optional arrays last, of the task that started
-        ``latency(F)`` cycles ago, until the earliest cycle in which the next results can follow; and, in the
-        first of these cycles, whether a value overflowed. Both are registers.
+    For each function F, ``result_F`` are the packed output words, those of optional arrays last, of the task
+    that started ``latency(F)`` cycles ago, until the earliest cycle in which the next results can follow. In
+    the first of these cycles ``overflow_F`` states whether a value overflowed. Both are registers.
     """
 
     def __init__(

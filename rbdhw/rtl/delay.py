@@ -45,14 +45,8 @@ def delayed(m: Module, bit: Any, cycles: int) -> Any:
 class BypassFifo(wiring.Component):
     """A delay by a fixed number of enabled cycles, in a memory.
 
-    Members
-    -------
-    enable : In
-        Whether the line advances at the end of this cycle.
-    i : In
-        The input.
-    o : Out
-        The input ``stages`` enabled cycles ago.
+    ``enable`` states whether the line advances at the end of this cycle. ``o`` is the input ``stages``
+    enabled cycles ago.
     """
 
     def __init__(

@@ -81,13 +81,7 @@ class _Border:
 
 
 class _Converter:
-    """Converts components, the inner ones first.
-
-    Members
-    -------
-    converted
-        The components by their netlists.
-    """
+    """Converts components, the inner ones first; ``converted`` are the components by their netlists."""
 
     def __init__(self) -> None:
         self.converted: dict[str, _Converted] = {}

@@ -47,12 +47,6 @@ class Lane(wiring.Component):
     There is room for the results of every admitted task. A task that waits therefore only waits for the next
     ``phase_zero`` and for the tasks before it.
 
-    Members
-    -------
-    offered : In(1)
-        Whether a task at the input could be admitted if the core accepted it.
-    waits : Out(1)
-        Whether a task waits for the core.
 
     Raises ValueError for a negative number of places.
     """
@@ -84,6 +78,7 @@ class Lane(wiring.Component):
                 "core_words": Out(bits),
                 "core_options": Out(options),
                 "start": Out(functions),  # one-hot: that task starts in this cycle
+                # Whether a task at the input could be admitted if the core accepted it; whether one waits.
                 **({"offered": In(1), "waits": Out(1)} if reports else {}),
             }
         )

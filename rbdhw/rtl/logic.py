@@ -66,12 +66,8 @@ class Logic:
     with what is known from the time ``before``, an unnamed operator is as wide as its readers need, and one
     that is read once stands where it is read.
 
-    Members
-    -------
-    lines
-        The declarations.
-    uses, reads
-        How often each wire is read, and how many of its bits.
+    ``lines`` are the declarations. ``uses`` and ``reads`` are how often each wire is read, and how many of
+    its bits.
     """
 
     def __init__(self, module: Module, names: WireNames, before: Logic | None) -> None:

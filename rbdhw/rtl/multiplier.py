@@ -61,14 +61,8 @@ def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive |
 class Multiplier(wiring.Component):
     """A product and an addition, one per cycle.
 
-    Members
-    -------
-    a, b : In
-        The operands.
-    addend : In
-        The addend, :func:`addend_delay` cycles after the operands.
-    o : Out
-        The sum, ``registers`` cycles after the operands.
+    The sum ``o`` is there ``registers`` cycles after the operands ``a`` and ``b``; the addend comes
+    :func:`addend_delay` cycles after them.
 
     Raises ValueError for another number of registers.
     """
@@ -160,14 +154,8 @@ def _total(terms: list[Any]) -> Any:
 class DspBlock(wiring.Component):
     """One multiplier block of the device, without reset and enable.
 
-    Members
-    -------
-    a, b : In
-        The operands.
-    addend : In
-        The addend, in the cycle before the result's register, if the block can add.
-    o : Out
-        The product, or the sum.
+    A block that can add takes the addend in the cycle before the result's register, and gives the sum ``o``;
+    another one gives the product.
     """
 
     def __init__(

@@ -37,16 +37,9 @@ class Scope:
 class DesignNames:
     """The names of modules and of their ports, which are also needed at the instances.
 
-    Members
-    -------
-    modules
-        By module of the netlist, its name in Verilog.
-    ports
-        By module, the names of its ports, those without bits excepted.
-    outputs
-        By module, the outputs among them, as the netlist calls them.
-    scopes
-        By module, the scope of its names.
+    ``modules`` are the names in Verilog of the modules of the netlist. By module, ``ports`` are the names of
+    its ports, those without bits excepted, ``outputs`` the outputs among them, as the netlist calls them, and
+    ``scopes`` the scopes of names.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:

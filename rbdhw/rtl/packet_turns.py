@@ -12,15 +12,7 @@ from rbdhw.rtl.layouts import beat_layout
 
 
 class Distributor(wiring.Component):
-    """Gives packet k to output k modulo ``copies``.
-
-    Members
-    -------
-    i : In(stream.Signature(layout))
-        The packets.
-    o : Out(stream.Signature(layout)).array(copies)
-        The packets of each output.
-    """
+    """Gives packet k to output k modulo ``copies``."""
 
     def __init__(
         self,

@@ -59,23 +59,10 @@ class Preparation(wiring.Component):
     rounded to the format of the force. With gains, feedback is added. The sum is limited to the bounds of the
     force. The cost is that of the state, and of the forces that led to it.
 
-    Parameters
-    ----------
-    layout : StructLayout
-        That of a rollout between two steps.
 
-    Members
-    -------
-    i : In(layout)
-        A rollout, with the state and the forces of the last step.
-    address_load, row_load : Out, In
-        The number of a row of forces, and the row a cycle later.
-    address_load_cost, row_load_cost : Out, In
-        The same of references and weights, if there are costs.
-    address_load_gains, row_load_gains : Out, In
-        The same of the gains of all forces, if there is feedback.
-    o : Out(layout)
-        The rollout with its forces and its cost, :attr:`latency` cycles later.
+    ``i`` is a rollout with the state and the forces of the last step. It leaves with its new forces and its
+    cost, :attr:`latency` cycles later. For each command that loads rows there are ``address_COMMAND``, the
+    number of a row, and ``row_COMMAND``, the row a cycle later.
     """
 
     def __init__(self, *, interface: Interface, layout: data.StructLayout) -> None:

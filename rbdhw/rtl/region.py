@@ -44,15 +44,10 @@ class Place:
 class RegionModule(wiring.Component):
     """One step of the dynamics at one joint.
 
-    Members
-    -------
-    slots : In(ii)
-        The slot of the current cycle, one-hot, if the region has delay lines.
-    VALUE, VALUE_sK : In or Out
-        A value as it is computed, or at stage K of its delay line (:meth:`BoundProgram.name`).
-    overflow_FUNCTIONS_CYCLE_LATER : Out(1)
-        Whether any value overflowed that is computed here in this cycle of a task and concerns these
-        functions, so many cycles later (:meth:`flags`).
+    Its ports are ``slots``, the slot of the current cycle (one-hot), if it has delay lines; ``VALUE`` and
+    ``VALUE_sK``, a value as it is computed, or at stage K of its delay line (:meth:`BoundProgram.name`); and
+    ``overflow_FUNCTIONS_CYCLE_LATER``: whether any value overflowed that is computed here in this cycle of a
+    task and concerns these functions, so many cycles later (:meth:`flags`).
     """
 
     def __init__(

@@ -103,16 +103,9 @@ class SerialRequest(wiring.Component):
 class _Arrival:
     """The beats of requests as they come.
 
-    Members
-    -------
-    taken, index : Signal
-        A beat is accepted, and its number in the packet, which stays one beyond that of the last beat.
-    kept : Signal
-        It is the last beat of a request that is to be computed.
-    slot : Signal
-        The place of the request in the memories.
-    room : Signal
-        Whether this place is free, to be assigned.
+    A beat is ``taken``; ``index`` is its number in the packet, and stays one beyond that of the last beat. It
+    is ``kept`` if it is the last one of a request that is to be computed. ``slot`` is the place of the
+    request in the memories, and ``room``, to be assigned, whether this place is free.
     """
 
     def __init__(self, m: Module, request: SerialRequest) -> None:
@@ -152,19 +145,11 @@ class _Arrival:
 class _Reading:
     """The request that is read, and the link that is read in this window.
 
-    Members
-    -------
-    begins, ends : Signal
-        In this cycle a link begins to be read; it is the last one.
-    following : Signal
-        The link that begins to be read next.
-    slot : Signal
-        The place of the request in the memories.
-    begun, ended : list of Signal
-        ``begins`` and ``ends``, one cycle later, two cycles later, and so on.
-    active, links : list of Signal
-        Whether a link is read in this window, and which, from one cycle after the first one of the window
-        on, from two cycles after it on, and so on.
+    In a cycle a link ``begins`` to be read; it ``ends`` the request if it is the last one. ``following`` is
+    the link that begins next, and ``slot`` the place of the request in the memories. ``begun`` and ``ended``
+    are the same one cycle later, two cycles later, and so on. ``active`` and ``links`` are whether a link is
+    read in this window, and which, from one cycle after the first one of the window on, from two cycles after
+    it on, and so on.
     """
 
     def __init__(self, m: Module, request: SerialRequest) -> None:

@@ -42,12 +42,7 @@ class Signature:
 class BoundProgram:
     """A program with its binding, as regions see it.
 
-    Members
-    -------
-    names
-        The name of each value.
-    signatures
-        The regions with hardware, by their names.
+    ``names`` are those of the values, and ``signatures`` those of the regions with hardware.
     """
 
     def __init__(self, program: Program, bound: Bound) -> None:

@@ -117,14 +117,8 @@ class FixedToSingle(wiring.Component):
     Zero becomes plus zero. The formats are such that every result is zero or a normal number
     (:func:`rbdhw.fixed.single_precision.check_singles`).
 
-    Members
-    -------
-    number : In(signed(width))
-        The integer.
-    exponent : In(signed(11))
-        :meth:`exponent_of` its format.
-    single : Out(SINGLE)
-        The single, :attr:`latency` cycles later; registered.
+    The ``exponent`` of a number is that of its format (:meth:`exponent_of`). The single comes from registers,
+    :attr:`latency` cycles later.
 
     Raises ValueError for a width below 32.
     """

@@ -130,10 +130,7 @@ class Serialiser(wiring.Component):
 
     The response must stay at the input until its last beat is in the output register.
 
-    Parameters
-    ----------
-    function : Function or None
-        The function of the responses; None for responses without words.
+    Responses of no ``function`` have no words.
     """
 
     latency = 1

@@ -19,12 +19,8 @@ from rbdhw.target import Primitive
 class TrigonometryUnit(wiring.Component):
     """Computes :func:`rbdhw.fixed.trigonometry.sin_cos`, one angle per cycle.
 
-    Members
-    -------
-    angle : In
-        The angle in steps of ``2**-phase_bits`` turns.
-    sin, cos : Out
-        The results, ``latency`` cycles later, through one level of logic.
+    The angle is in steps of ``2**-phase_bits`` turns. The results come ``latency`` cycles later, through one
+    level of logic.
     """
 
     def __init__(

@@ -39,10 +39,7 @@ def check_rollouts(
 ) -> tuple[RolloutReport, tuple[Cause, ...]]:
     """Send rollouts of :mod:`rbdhw.model.rollouts.draw`, and compare every answer with the model's.
 
-    Returns
-    -------
-    tuple
-        The report, and the causes of flags.
+    The causes of flags come beside the report.
     """
     assert design.interface.rollout is not None
     horizon, count = design.interface.rollout.horizon, min(tasks, MOST)

@@ -31,47 +31,22 @@ class TermControl:
 class Accumulator(wiring.Component):
     """A multiplier, an aligner and a register of the sum.
 
-    Parameters
-    ----------
-    widths
-        Bits of the operands ``a`` and ``b``.
-    width
-        Bits of the result.
-    sum_bits
-        Bits of the sum.
-    drop
-        Low bits of the sum that are rounded away.
-    ii
-        Cycles between tasks.
-    terms
-        By slot, how the product of the operands that arrive in that slot enters the sum. After an idle slot a
-        new sum begins.
-    registers, primitive
-        Pipeline registers of each product, at least one, and the device's multiplier: see
-        :mod:`rbdhw.rtl.multiplier`.
-    sequencer
-        The counter of slots.
-
-    Members
-    -------
-    a, b : In
-        The operands.
-    o : Out
-        The rounded sum, ``latency`` cycles after its last operands.
-    overflow : Out
-        Whether the rounded sum exceeds ``width`` bits; valid together with ``o``.
+    ``o`` is the rounded sum, ``latency`` cycles after the last operands ``a`` and ``b``. With it ``overflow``
+    states whether it exceeds its width.
     """
 
     def __init__(
         self,
         *,
-        widths: tuple[int, int],
-        width: int,
+        widths: tuple[int, int],  # bits of the operands
+        width: int,  # bits of the result
         sum_bits: int,
-        drop: int,
+        drop: int,  # low bits of the sum that are rounded away
         ii: int,
+        # By slot, how the product of the operands that arrive in that slot enters the sum. After an idle slot
+        # a new sum begins.
         terms: Mapping[int, TermControl],
-        registers: int,
+        registers: int,  # pipeline registers of each product, at least one
         sequencer: Sequencer,
         primitive: Primitive | None = None,
     ) -> None:
@@ -82,7 +57,7 @@ class Accumulator(wiring.Component):
         self.registers = registers
         self.sequencer = sequencer
         self.primitive = primitive
-        a, b = (signed(own) for own in widths)
+        a, b = map(signed, widths)
         results = {"o": Out(signed(width)), "overflow": Out(1)}
         super().__init__({"a": In(a), "b": In(b), **sequencer.members, **results})
 

@@ -15,13 +15,8 @@ COUNTS = ("next_slot", "slot", "next_turn", "turn")
 class Sequencer:
     """Counters of slots and tasks, near the hardware that they control.
 
-    Parameters
-    ----------
-    ii
-        The number of slots.
-    next_slot, slot, next_turn, turn
-        The slot of the next and of the current cycle, and the count of tasks in these cycles, modulo a power
-        of two.
+    They are the slot of the next and of the current cycle, and the count of tasks in these cycles, modulo a
+    power of two.
     """
 
     def __init__(self, ii: int, next_slot: Any, slot: Any, next_turn: Any, turn: Any) -> None:

@@ -18,12 +18,8 @@ from rbdhw.target import Primitive
 class OperandMemory(wiring.Component):
     """A memory with one write and one read per cycle; a memory of constants alone becomes a table by slot.
 
-    Members
-    -------
-    i0, i1, ... : In
-        The unit outputs.
-    o : Out
-        The word of the current slot's address, one cycle later.
+    ``i0``, ``i1``, ... are the unit outputs. ``o`` is the word of the current slot's address, one cycle
+    later.
     """
 
     def __init__(

@@ -20,12 +20,7 @@ from rbdhw.target import Primitive
 class PipelineComponent(CorePorts):
     """A core of dedicated and shared operators, grouped by step and joint.
 
-    Parameters
-    ----------
-    program, bound
-        The computation, and its schedule with the binding to units and regions.
-    primitive
-        The device's multiplier block; without it the RTL is portable, with the same results.
+    Without the device's multiplier block ``primitive`` the RTL is portable, with the same results.
     """
 
     def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:

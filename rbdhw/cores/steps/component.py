@@ -23,11 +23,6 @@ class Steps(ABC):
     In every window each sweep takes one link, or one stage. Numbers that a step hands on wait in registers
     for the next link, or in memories for a later sweep. A memory is written in every window, at the window's
     number, so the place of a number follows from the link and nothing is allocated.
-
-    Attributes
-    ----------
-    windows
-        The counters of windows.
     """
 
     def __init__(

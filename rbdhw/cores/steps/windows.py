@@ -16,16 +16,9 @@ from rbdhw.rtl.arithmetic import split_sum
 class Windows:
     """Counters of windows.
 
-    Members
-    -------
-    slot : Signal
-        The cycle of the window.
-    first, last : Signal
-        Whether this is the first, or the last, cycle of a window.
-    count : Signal
-        The number of the window since the last cycle in which a task could start.
-    time : Signal
-        The number of the window, modulo a power of two.
+    ``slot`` is the cycle of the window, which is its ``first`` or its ``last`` one. ``count`` is the number
+    of the window since the last cycle in which a task could start, and ``time`` its number modulo a power of
+    two.
     """
 
     def __init__(self, m: Module, schedule: SweepSchedule, first: Any) -> None:

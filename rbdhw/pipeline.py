@@ -20,11 +20,13 @@ from pathlib import Path
 from rbdhw.cores.checks import check_build
 from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
+from rbdhw.design.replacement import AXI_VERILOG
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest
+from rbdhw.emit.registers import constants, identity
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
 from rbdhw.explore.accelerator import plan_accelerator
@@ -38,6 +40,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
+from rbdhw.rtl.axi_accelerator import AxiAccelerator
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.software.build import trace_sources
@@ -125,6 +128,19 @@ def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[Ro
     hardware = Accelerator(
         cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
-    verilog = to_verilog(hardware, options.name, heading(plan, options))
-    design = Design(**vars(model), manifest=manifest(plan, options, roots).data(), verilog=verilog)
-    return replace(design, companions=companions(design, device, plan.clock_mhz))
+    header = heading(plan, options)
+    verilog = to_verilog(hardware, options.name, header)
+    described = manifest(plan, options, roots).data()
+    described["identity"] = identity(described, verilog)
+    block = AxiAccelerator(
+        name=options.name,
+        interface=model.interface,
+        constants=constants(described),
+        crossing=options.stream_clock_mhz is not None,
+    )
+    design = Design(**vars(model), manifest=described, verilog=verilog)
+    files = {
+        AXI_VERILOG: to_verilog(block, f"{options.name}_axi", header),
+        **companions(design, device, plan.clock_mhz),
+    }
+    return replace(design, companions=files)

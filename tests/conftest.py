@@ -125,6 +125,7 @@ def headings():
         for core in KINDS.values():
             patch.setattr(core, "component", lambda *_: None)  # an unused component would warn
         patch.setattr(pipeline, "Accelerator", lambda **_: None)
+        patch.setattr(pipeline, "AxiAccelerator", lambda **_: None)
         patch.setattr(pipeline, "to_verilog", lambda _component, _name, header: "\n".join(header))
         yield
 

@@ -103,7 +103,7 @@ MAY_IMPORT = {
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
         "passes frontend.algorithms frontend.build_graph fixed domain model "
-        "rtl.simulation_models estimate cores design quantize explore software"
+        "rtl.simulation_models registers.map estimate cores design quantize explore software"
     ),
     "engines": (
         "errors runtime options.build protocol robot golden fixed.format model design software verilator"

@@ -88,6 +88,9 @@ class Manifest(Units, Packets):
     robot: RobotEntry
     functions: dict[str, FunctionEntry]
     clock_mhz: float
+    stream_clock_mhz: float | None = Field(
+        default=None, description="Only builds with `--stream-clock` have this entry."
+    )
     target: str
     core: CoreName | Literal["mixed"]
     parts: list[PartEntry] = Field(description="The cores; equal ones are one entry.")
@@ -105,6 +108,10 @@ class Manifest(Units, Packets):
     estimate: EstimateEntry
     remarks: list[str]
     roots: list[Root]
+    identity: str | None = Field(
+        default=None,
+        description="SHA-256 of manifest and Verilog, which registers of `accelerator_axi` hold.",
+    )
     digests: dict[str, str] | None = Field(
         default=None, description="SHA-256 of each file and of the manifest; `generate` writes it last."
     )

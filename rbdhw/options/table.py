@@ -355,6 +355,14 @@ OPTIONS: tuple[Option, ...] = (
         check=positive(CLOCK_MHZ, "MHz is not a clock"),
     ),
     _hardware(
+        "stream-clock",
+        float | None,
+        "The clock of the streams and registers of accelerator_axi; that of the cores by default.",
+        attribute="stream_clock_mhz",
+        metavar="MHZ",
+        check=positive(CLOCK_MHZ, "MHz is not a clock"),
+    ),
+    _hardware(
         "max-error",
         float | None,
         "The largest relative error; 1e-3 by default if no width is given.",

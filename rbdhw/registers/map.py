@@ -71,30 +71,22 @@ def counter_address(name: str) -> int:
 
 @dataclass(frozen=True)
 class Constants:
-    """What the registers say of a design.
-
-    Parameters
-    ----------
-    beat_bytes, pairs, singles
-        The streams: bytes of a beat, pairs, and whether numbers travel in single precision.
-    codes
-        The codes of functions and commands.
-    interval
-        The initiation interval, in cycles.
-    core_khz, stream_khz
-        The clocks of the cores, and of streams and registers, in kHz.
-    identity
-        The design's identity, 64 hexadecimal digits.
-    """
+    """What the registers say of a design."""
 
     beat_bytes: int
     pairs: int
+    """Pairs of streams."""
     singles: bool
+    """Whether numbers travel in single precision."""
     codes: tuple[int, ...]
+    """The codes of functions and commands."""
     interval: int
+    """The initiation interval, in cycles."""
     core_khz: int
     stream_khz: int
+    """The clock of streams and registers."""
     identity: str
+    """64 hexadecimal digits."""
 
     @property
     def words(self) -> dict[int, int]:

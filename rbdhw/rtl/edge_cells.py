@@ -10,11 +10,11 @@ from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import completion_cells
-from rbdhw.rtl.conversion import converter_cells
 from rbdhw.rtl.domain_check import domain_check_cells
 from rbdhw.rtl.lane import lane_cells, waiting_places
 from rbdhw.rtl.merger import merger_cells
 from rbdhw.rtl.parameters import parameter_cells
+from rbdhw.rtl.ports import port_cells
 from rbdhw.rtl.rollout import rollout_cells
 from rbdhw.rtl.serial_edge import serial_cells, shared_number_cells
 from rbdhw.rtl.serial_layout import Reader
@@ -58,8 +58,7 @@ def _serial_edges(interface: Interface, ports: Sequence[Port], fabric: Fabric) -
         own, queues = serial_cells(interface, port.readers, latency, port.ii, len(ports), fabric)
         cells += own * interface.streams + shared_number_cells(port.readers, interface.streams, fabric)
         buffers += queues * interface.streams
-    if interface.converts:
-        cells += converter_cells(interface) * interface.streams
+    cells += port_cells(interface) * interface.streams
     return {"edge": cells, "buffers": buffers}
 
 
@@ -86,6 +85,4 @@ def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[
         if copies > 1:
             bits = fill_bits(interface, interface.words(name).result_bits)
             cells += Cells(luts=fabric.multiplexer(copies, bits))
-    if interface.converts:
-        cells += converter_cells(interface)
-    return cells, buffers
+    return cells + port_cells(interface), buffers

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.back import rtlil
@@ -24,7 +25,15 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from rbdhw.rtl.naming import Scope
 from rbdhw.rtl.rtlil import Module, Wire, read
 
-CLOCKS = {"clk": ClockSignal, "rst": ResetSignal}
+DOMAINS = {"sync": "", "stream": "stream_", "core": "core_"}
+"""The prefixes of the clock and the reset of each clock domain."""
+
+CLOCKS = {
+    f"{prefix}{name}": partial(signal, domain)
+    for domain, prefix in DOMAINS.items()
+    for name, signal in (("clk", ClockSignal), ("rst", ResetSignal))
+}
+"""The clock and the reset of each domain, by the names of the ports that Amaranth makes for them."""
 
 WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Where a word begins within the name of a class."""

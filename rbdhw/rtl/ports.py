@@ -1,14 +1,17 @@
-"""The ports of a pair of streams, and the conversion of numbers behind them."""
+"""The ports of a pair of streams, their register slices, and the conversion of numbers behind them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, ResetSignal
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 
+from rbdhw.estimate.fabric import Cells
 from rbdhw.model.interface import Interface
-from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter
+from rbdhw.rtl.conversion import Elastic, RequestConverter, ResponseConverter, converter_cells
+from rbdhw.rtl.layouts import beat_layout
+from rbdhw.rtl.skid_buffer import SkidBuffer, skid_buffer_cells
 
 
 def conversion_latency(interface: Interface) -> int:
@@ -19,7 +22,7 @@ def conversion_latency(interface: Interface) -> int:
 def connect_ports(
     m: Module, accelerator: Any, interface: Interface, names: tuple[str, str], requests: Any, responses: Any
 ) -> None:
-    """Connect the ports of a pair of streams.
+    """Connect the ports of a pair of streams: no output depends on an input in the same cycle.
 
     Parameters
     ----------
@@ -43,13 +46,24 @@ def connect_ports(
         for way, own in zip(("in", "out"), names, strict=True)
         for name in ("tdata", "tvalid", "tready", "tlast")
     }
+    m.submodules.skid_buffer = entry = SkidBuffer(layout=beat_layout(interface.data_width))
     m.d.comb += [
-        requests.p.data.eq(port["in_tdata"]),
-        requests.p.last.eq(port["in_tlast"]),
-        requests.valid.eq(port["in_tvalid"]),
-        port["in_tready"].eq(requests.ready & ~ResetSignal()),
+        entry.i.p.data.eq(port["in_tdata"]),
+        entry.i.p.last.eq(port["in_tlast"]),
+        entry.i.valid.eq(port["in_tvalid"]),
+        port["in_tready"].eq(entry.i.ready),
+        requests.p.data.eq(entry.o.p.data),
+        requests.p.last.eq(entry.o.p.last),
+        requests.valid.eq(entry.o.valid),
+        entry.o.ready.eq(requests.ready),
         port["out_tdata"].eq(responses.p.data),
         port["out_tlast"].eq(responses.p.last),
         port["out_tvalid"].eq(responses.valid),
         responses.ready.eq(port["out_tready"]),
     ]
+
+
+def port_cells(interface: Interface) -> Cells:
+    """Return the cells of the ports of a pair of streams: the register slice, and the converters if any."""
+    cells = skid_buffer_cells(interface.data_width + 1)
+    return cells + converter_cells(interface) if interface.converts else cells

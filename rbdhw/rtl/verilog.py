@@ -8,7 +8,7 @@ whose inputs never change is never evaluated.)
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -151,7 +151,8 @@ class _Writer:
         kind = self._declared.get(wire.name, "wire")
         first = wire.attributes.get("init")
         if first is not None and kind == "reg":
-            return f"reg {name} = {constant(f'{first:0{wire.width}b}')}"
+            settings = _settings({key: text for key, text in wire.attributes.items() if key != "init"})
+            return f"{settings}reg {name} = {constant(f'{first:0{wire.width}b}')}"
         return f"{kind} {name}"
 
     def _connections(self) -> Iterator[str]:
@@ -188,9 +189,8 @@ class _Writer:
 
     def _memory_declarations(self) -> Iterator[str]:
         for name, memory in self._module.memories.items():
-            settings = ", ".join(f"{key} = {_setting(value)}" for key, value in memory.attributes.items())
             declared = f"reg {bit_range(memory.width)}{self._names.memories[name]} [0:{memory.size - 1}];"
-            yield f"(* {settings} *) {declared}" if settings else declared
+            yield f"{_settings(memory.attributes)}{declared}"
 
     def _storage(self) -> Iterator[str]:
         for cell in self._module.cells:
@@ -327,6 +327,12 @@ def _resets(switch: Switch, register: Part) -> bool:
 
 def _setting(value: Constant) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _settings(attributes: Mapping[str, Constant]) -> str:
+    """Return the text of attributes before a declaration."""
+    settings = ", ".join(f"{key} = {_setting(value)}" for key, value in attributes.items())
+    return f"(* {settings} *) " if settings else ""
 
 
 def _under(head: str, statements: Sequence[str]) -> list[str]:

@@ -33,11 +33,11 @@ LOADS = {
 
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id", "dfd", "difd"), "ii": 2, "max_error": 1e-4}),
-    ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2}),
+    ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2, "data_width": 64}),
     ("iiwa14", {"functions": ("fd",), "ii": 14, "core": "chain", "width": 18}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
-    ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop"}),
+    ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
     ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),

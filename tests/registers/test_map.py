@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def test_addresses_fit_the_port() -> None:
 )
 def test_every_field_is_described_at_its_bits(register: str, fields: dict[str, tuple[int, int]]) -> None:
     assert {field.inst_name: (field.low, field.width) for field in DESCRIBED[register].fields()} == fields
+
+
+def test_page_has_every_register_and_field() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "registers.md").read_text()
+    rows = dict(re.findall(r"^\| 0x([0-9A-F]{3})[^|]* \| `(\w+)`[^|]* \|", page, re.MULTILINE))
+    known = {f"{own.absolute_address:03X}": name for name, own in DESCRIBED.items()}
+    between = {f"{Register.IDENTITY + 4 * k:03X}" for k in range(1, registers.IDENTITY_WORDS)}
+    assert rows == {address: name for address, name in known.items() if address not in between}
+    for register in ("streams", "control", "status", "interrupt_enable"):
+        row = next(line for line in page.splitlines() if f"| `{register}` |" in line)
+        assert all(f"`{field.inst_name}`" in row for field in DESCRIBED[register].fields())
 
 
 def test_header_is_made_of_the_description(tmp_path: Path) -> None:

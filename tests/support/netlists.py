@@ -1,8 +1,13 @@
-"""A check of netlists for combinational cycles that is faster than Amaranth's."""
+"""Checks of netlists: for combinational cycles, faster than Amaranth's, and for paths between ports."""
 
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
-from amaranth.hdl import _nir
+from amaranth.hdl import Fragment, _nir
+from amaranth.hdl._ir import build_netlist
+
+from rbdhw.rtl.hierarchy import _ports
 
 COMBINATIONAL = (
     _nir.Operator,
@@ -42,3 +47,40 @@ def _source(netlist: _nir.Netlist, net: _nir.Net) -> int | None:
     while net.is_late:
         net = netlist.connections[net]
     return None if net.is_const else net.cell
+
+
+def netlist_of(component: Any) -> _nir.Netlist:
+    """Return the netlist of a component with the ports of its signature."""
+    return build_netlist(Fragment.get(component, None), _ports(component))
+
+
+def paths_through(netlist: _nir.Netlist) -> set[tuple[str, str]]:
+    """Return the inputs and outputs of a netlist between which there is a combinational path.
+
+    Paths end at registers, and at instances of modules that stand elsewhere.
+    """
+    inputs = {
+        bit: name
+        for name, (first, width) in netlist.top.ports_i.items()
+        for bit in range(first, first + width)
+    }
+
+    @cache
+    def reached(net: _nir.Net) -> frozenset[str]:
+        while net.is_late:
+            net = netlist.connections[net]
+        if net.is_const:
+            return frozenset()
+        if net.cell == 0:
+            return frozenset({inputs[net.bit]})
+        cell = netlist.cells[net.cell]
+        if not isinstance(cell, COMBINATIONAL) or isinstance(cell, _nir.FlipFlop):
+            return frozenset()
+        return frozenset().union(*map(reached, _inputs(cell)))
+
+    return {
+        (source, name)
+        for name, value in netlist.top.ports_o.items()
+        for net in value
+        for source in reached(net)
+    }

@@ -78,13 +78,8 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     """Return the domain of a robot's inputs.
 
     Raises InputError if an override names an unknown joint or does not fit the base; or, if ``strict``, a
-    limit is refused.
-
-    Parameters
-    ----------
-    strict
-        Whether to refuse limits that are not meaningful, unless they are overridden, instead of replacing
-        them.
+    limit is refused. ``strict`` states whether to refuse limits that are not meaningful, unless they are
+    overridden, instead of replacing them.
     """
     overrides = overrides or Overrides()
     unknown = sorted(set(overrides.joints) - set(robot.joints))

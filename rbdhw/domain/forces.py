@@ -56,12 +56,8 @@ def drive(
     """Return tasks with the forces that their motions need, and which of them are *clipped*.
 
     Motions that need forces beyond the domain are slowed down until the forces lie within. If the domain has
-    steps in time, the forces are also those of :func:`limit_steps`.
-
-    Parameters
-    ----------
-    share
-        The share (N,) of the forces and external forces that tasks have; with less than 1 the robot falls.
+    steps in time, the forces are also those of :func:`limit_steps`. ``share`` (N,) is that of the forces and
+    external forces that tasks have; with less than 1 the robot falls.
 
     Returns
     -------

@@ -190,10 +190,7 @@ class Overrides(BaseModel):
     def idle_remarks(self, arrays: Collection[str]) -> list[str]:
         """Return a remark on each part of the file that bounds nothing of a build.
 
-        Parameters
-        ----------
-        arrays
-            The names of the arrays that tasks bring.
+        ``arrays`` are the names of the arrays that tasks bring.
         """
         multiplied = any(bounds.multiplier for bounds in (self.default, *self.joints.values()))
         parts = (

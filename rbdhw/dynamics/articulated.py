@@ -15,6 +15,7 @@ from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.rnea import along
 from rbdhw.dynamics.rnea import backward as in_parent
 from rbdhw.dynamics.spatial import (
+    ZERO,
     Tensor,
     Twist,
     Vector,
@@ -23,8 +24,8 @@ from rbdhw.dynamics.spatial import (
     carry,
     cross,
     cross_tensor,
-    dot,
     outer,
+    power,
     scale_twist,
     sum_of,
     transpose_tensor,
@@ -123,16 +124,9 @@ def _release(
             above = {} if body.parent == BASE else accelerations[body.parent]
             reached = {j: in_child(body.joint, q[i], twist) for j, twist in above.items() if j >= i}
             for j, twist in reached.items():
-                column = joints[i].column
-                share = joints[i].factor * (dot(column[0], twist[0]) + dot(column[1], twist[1]))
-                rows[i][j] = rows[i].get(j, 0.0) - share
-            joint_twists = {j: axis(body.joint, entry) for j, entry in rows[i].items()}
-            accelerations.append(
-                {
-                    j: add_twist(reached[j], twist) if j in reached else twist
-                    for j, twist in joint_twists.items()
-                }
-            )
+                rows[i][j] = rows[i].get(j, 0.0) - joints[i].factor * power(joints[i].column, twist)
+            added = ((j, axis(body.joint, entry)) for j, entry in rows[i].items())
+            accelerations.append({j: add_twist(reached[j], t) if j in reached else t for j, t in added})
 
 
 def rigid(inertia: Inertia) -> Articulated:
@@ -158,17 +152,29 @@ def eliminate(joint: Joint, inertia: Articulated) -> Eliminated:
 
 def project(joint: Joint, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint, which without a rotor is zero about (or along) its axis."""
+    seen = less_column(inertia, eliminated)
+    if joint.armature:
+        return seen
+    if joint.kind.rotates:
+        return without_turn(seen)
+    across = transpose_tensor((*transpose_tensor(seen.coupling)[:2], ZERO))
+    return Articulated(seen.rotational, across, without_z(seen.linear))
+
+
+def less_column(inertia: Articulated, eliminated: Eliminated) -> Articulated:
+    """Return an inertia less what the elimination of a joint takes from it."""
     moment, force = eliminated.column
     share = scale_twist(-1.0 * eliminated.factor, eliminated.column)
-    rotational = sum_of(inertia.rotational, outer(share[0], moment))
-    coupling = sum_of(inertia.coupling, outer(share[0], force))
-    linear = sum_of(inertia.linear, outer(share[1], force))
-    if joint.armature:
-        return Articulated(rotational, coupling, linear)
-    if joint.kind.rotates:
-        return Articulated(without_z(rotational), (*coupling[:2], (0.0, 0.0, 0.0)), linear)
-    across = transpose_tensor((*transpose_tensor(coupling)[:2], (0.0, 0.0, 0.0)))
-    return Articulated(rotational, across, without_z(linear))
+    return Articulated(
+        sum_of(inertia.rotational, outer(share[0], moment)),
+        sum_of(inertia.coupling, outer(share[0], force)),
+        sum_of(inertia.linear, outer(share[1], force)),
+    )
+
+
+def without_turn(inertia: Articulated) -> Articulated:
+    """Return an inertia that turning about z does not feel, with exact zeros in its place."""
+    return Articulated(without_z(inertia.rotational), (*inertia.coupling[:2], ZERO), inertia.linear)
 
 
 def without_z(tensor: Tensor) -> Tensor:

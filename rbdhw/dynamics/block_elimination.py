@@ -54,14 +54,9 @@ Eliminated = tuple[int, NodePivot]
 class BlockSystem:
     """A symmetric positive definite system.
 
-    Parameters
-    ----------
-    diagonal
-        The block of each node; only its lower triangle is read.
-    coupling
-        The block of each pair of neighbours ``(i, j)`` with ``i > j``: rows of ``i``, columns of ``j``.
-    right
-        The right side of each node.
+    ``diagonal`` is the block of each node; only its lower triangle is read. ``coupling`` is the block of each
+    pair of neighbours ``(i, j)`` with ``i > j``: rows of ``i``, columns of ``j``. ``right`` is the right side
+    of each node.
     """
 
     def __init__(

@@ -14,7 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rbdhw.dynamics.articulated import Articulated, Eliminated, inertia_in_parent, rigid, without_z
+from rbdhw.dynamics.articulated import (
+    Articulated,
+    Eliminated,
+    inertia_in_parent,
+    less_column,
+    rigid,
+    without_turn,
+)
 from rbdhw.dynamics.columns import in_child
 from rbdhw.dynamics.inertia import LoadedInertia
 from rbdhw.dynamics.joint import Coordinate
@@ -26,16 +33,14 @@ from rbdhw.dynamics.spatial import (
     Wrench,
     add,
     add_twist,
-    dot,
     multiply,
-    outer,
+    power,
     scale_twist,
-    sum_of,
     transpose,
     transpose_tensor,
 )
 from rbdhw.robot.model import Joint
-from rbdhw.scalar import Scalar, reciprocal
+from rbdhw.scalar import Scalar, is_zero, reciprocal
 
 Choice = Callable[[Scalar, Scalar], Scalar]
 """Returns the first argument for a link on a revolute joint, and the second for one on a prismatic joint."""
@@ -69,12 +74,8 @@ class Link:
 def advance(link: Link, q: Coordinate, rate: Scalar, above: Motion) -> tuple[Motion, Wrench]:
     """Return the motion of a link at zero joint acceleration, and the wrench that it takes.
 
-    Parameters
-    ----------
-    q, rate
-        The joint's coordinate, and its velocity (rad/s or m/s).
-    above
-        The motion of the link before, in its own frame.
+    ``q`` and ``rate`` are the joint's coordinate, and its velocity (rad/s or m/s). ``above`` is the motion of
+    the link before, in its own frame.
     """
     placement = link.joint.placement
     into = transpose(placement.rotation)
@@ -102,14 +103,9 @@ def gather(
 ) -> Gathered:
     """Eliminate a link's joint.
 
-    Parameters
-    ----------
-    force
-        The joint's force, less its viscous friction (Nm or N).
-    wrench
-        What the link's motion at zero accelerations takes.
-    beyond
-        The articulated inertia and the wrench of all links beyond, in this link's frame.
+    ``force`` is the joint's force, less its viscous friction (Nm or N). ``wrench`` is what the link's motion
+    at zero accelerations takes. ``beyond`` is the articulated inertia and the wrench of all links beyond, in
+    this link's frame.
     """
     inertia = rigid(link.inertia) + beyond[0]  # type: ignore[arg-type]
     total = add_twist(wrench, beyond[1])
@@ -117,12 +113,8 @@ def gather(
     left = force - link.along(total)
     caused = add_twist(total, scale_twist(eliminated.factor * left, eliminated.column))
     seen = _project(link, inertia, eliminated)
-    return Gathered(
-        inertia_in_parent(link.joint, q, seen),
-        backward(link.joint, q, caused),
-        eliminated,
-        left,
-    )
+    inward = inertia_in_parent(link.joint, q, seen), backward(link.joint, q, caused)
+    return Gathered(*inward, eliminated, left)
 
 
 def release(
@@ -130,8 +122,7 @@ def release(
 ) -> tuple[Scalar, Twist]:
     """Return a joint's acceleration, and what it and those before it add to the link's acceleration."""
     reached = in_child(link.joint, q, above)
-    share = dot(column[0], reached[0]) + dot(column[1], reached[1])
-    acceleration = factor * (left - share)
+    acceleration = factor * (left - power(column, reached))
     return acceleration, add_twist(reached, link.axis(acceleration))
 
 
@@ -150,13 +141,5 @@ def _choose(link: Link, turning: Vector, sliding: Vector) -> Vector:
 
 def _project(link: Link, inertia: Articulated, eliminated: Eliminated) -> Articulated:
     """Return the inertia seen through the joint: zero about (or along) its axis, unless it has a rotor."""
-    share = scale_twist(-1.0 * eliminated.factor, eliminated.column)
-    moment, force = eliminated.column
-    seen = Articulated(
-        sum_of(inertia.rotational, outer(share[0], moment)),
-        sum_of(inertia.coupling, outer(share[0], force)),
-        sum_of(inertia.linear, outer(share[1], force)),
-    )
-    if link.joint.kind.rotates and isinstance(link.armature, float) and link.armature == 0.0:
-        return Articulated(without_z(seen.rotational), (*seen.coupling[:2], ZERO), seen.linear)
-    return seen
+    seen = less_column(inertia, eliminated)
+    return without_turn(seen) if link.joint.kind.rotates and is_zero(link.armature) else seen

@@ -47,11 +47,8 @@ def column_derivatives(
 ) -> tuple[Matrix, Matrix]:
     """Return the derivatives of ``tau = ID(q, v, a, fext)`` by ``q`` and ``v``; parameters as in ``rnea``.
 
-    Returns
-    -------
-    tuple of rows
-        Entry ``[i][j]`` is the derivative of ``tau[i]`` by coordinate or velocity ``j``. It is 0.0 if neither
-        joint is an ancestor of the other.
+    Entry ``[i][j]`` of the rows is the derivative of ``tau[i]`` by coordinate or velocity ``j``. It is 0.0 if
+    neither joint is an ancestor of the other.
     """
     n = len(robot.bodies)
     passes = [_Differentiated(robot, q, v, by_position) for by_position in (True, False)]

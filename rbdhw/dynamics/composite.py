@@ -13,10 +13,10 @@ has twelve numbers, and frame changes and sums keep this form.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdhw.dynamics.inertia import second_moments
-from rbdhw.dynamics.joint import Coordinate, dofs, rates
+from rbdhw.dynamics.joint import Coordinate, dofs, inward, rates
 from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip
 from rbdhw.dynamics.spatial import (
     ZERO,
@@ -25,6 +25,7 @@ from rbdhw.dynamics.spatial import (
     add,
     carry,
     cross,
+    cross_tensor,
     multiply,
     outer,
     scale,
@@ -32,7 +33,7 @@ from rbdhw.dynamics.spatial import (
     transpose,
     transpose_tensor,
 )
-from rbdhw.robot.model import BASE, Inertia, Joint, Robot
+from rbdhw.robot.model import Inertia, Joint, Robot
 from rbdhw.scalar import Scalar, label, region
 
 ZERO_TENSOR: Tensor = (ZERO, ZERO, ZERO)
@@ -79,12 +80,8 @@ def composite_at_rest(inertia: Inertia) -> Composite:
 
 def composite_in_motion(inertia: Inertia, motion: Motion) -> Composite:
     """Return the composite of one body with its angular velocity; its origin counts as at rest."""
-    body = composite_at_rest(inertia)
-    rows = transpose_tensor(body.second)
-    x, y, z = (cross(motion.velocity, column) for column in rows)
-    return Composite(
-        body.mass, body.first, body.second, cross(motion.velocity, body.first), transpose_tensor((x, y, z))
-    )
+    body, velocity = composite_at_rest(inertia), motion.velocity
+    return replace(body, gyration=cross_tensor(velocity, body.second), momentum=cross(velocity, body.first))
 
 
 def composites(
@@ -96,15 +93,13 @@ def composites(
     for i, body in enumerate(robot.bodies):
         with region("composite", i):
             bodies.append(composite_in_motion(body.inertia, trip.motions[i]))
-    for i in reversed(range(len(robot.bodies))):
-        parent = robot.bodies[i].parent
-        if parent != BASE:
-            with region("composite", i):
-                boost = origin_velocity(robot.bodies[i].joint, q[i], v[spans[i]], trip.motions[parent])
-                bodies[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], bodies[i])
-                label("first_moment", bodies[parent].first)
-                label("second_moment", bodies[parent].second)
-                label("momentum", bodies[parent].momentum)
+    for i, parent in inward(robot):
+        with region("composite", i):
+            boost = origin_velocity(robot.bodies[i].joint, q[i], v[spans[i]], trip.motions[parent])
+            bodies[parent] += in_parent(robot, i, q[i], boost, trip.motions[parent], bodies[i])
+            label("first_moment", bodies[parent].first)
+            label("second_moment", bodies[parent].second)
+            label("momentum", bodies[parent].momentum)
     return bodies
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from rbdhw.dynamics.composite import Composite, composite_in_motion, composites, in_parent
 from rbdhw.dynamics.derivatives import JointFrame, joint_frames, moment_in_parent
-from rbdhw.dynamics.joint import Coordinate, dofs, rates
+from rbdhw.dynamics.joint import Coordinate, dofs, inward, rates
 from rbdhw.dynamics.rnea import STILL, RoundTrip
 from rbdhw.dynamics.second_columns import (
     SecondDerivatives,
@@ -48,15 +48,9 @@ def contracted_derivatives(
     """Return the second derivatives of ``mu . ID(q, v, a, fext)`` and the derivative of ``M mu``.
 
     The derivatives for a floating body are at constant proper acceleration: see
-    :mod:`rbdhw.dynamics.floating_base`.
-
-    Parameters
-    ----------
-    trip
-        The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
-        external wrenches, which are constant in their links' frames.
-    multipliers
-        ``mu``, one for each degree of freedom.
+    :mod:`rbdhw.dynamics.floating_base`. ``trip`` is the result of :func:`rbdhw.dynamics.rnea.newton_euler`
+    for ``q``, ``v``, the accelerations and the external wrenches, which are constant in their links' frames.
+    ``multipliers`` is ``mu``, one for each degree of freedom.
     """
     spans = dofs(robot)
     n = spans[-1].stop
@@ -114,11 +108,9 @@ def virtual_composites(
                     gyration=sum_of(turning.gyration, outer(linear, turning.first)),
                 )
             )
-    for i in reversed(range(len(robot.bodies))):
-        parent = robot.bodies[i].parent
-        if parent != BASE:
-            with region("virtual_composite", i):
-                virtual[parent] += in_parent(robot, i, q[i], ZERO, STILL, virtual[i])
+    for i, parent in inward(robot):
+        with region("virtual_composite", i):
+            virtual[parent] += in_parent(robot, i, q[i], ZERO, STILL, virtual[i])
     return virtual
 
 
@@ -135,10 +127,8 @@ def virtual_moments(
         with region("virtual_moment", i):
             composite = composite_in_motion(body.inertia, trip.motions[i])
             moments.append(transposed_coriolis(composite, motion.twist))
-    for i in reversed(range(len(robot.bodies))):
-        parent = robot.bodies[i].parent
-        if parent != BASE:
-            with region("virtual_moment", i):
-                moment = moment_in_parent(frames[i], virtual[i].momentum, moments[i])
-                moments[parent] = add(moments[parent], moment)
+    for i, parent in inward(robot):
+        with region("virtual_moment", i):
+            moment = moment_in_parent(frames[i], virtual[i].momentum, moments[i])
+            moments[parent] = add(moments[parent], moment)
     return moments

@@ -20,7 +20,7 @@ vector algebra" (2022), rewritten for second moments and gyrations.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rbdhw.dynamics.composite import Composite, composites, composites_at_rest, origin_velocity
 from rbdhw.dynamics.joint import Coordinate, Direction, directions, dofs, rates
@@ -90,15 +90,13 @@ def mass_matrix(robot: Robot, q: Sequence[Coordinate]) -> Matrix:
     matrix: Matrix = [[0.0] * n for _ in range(n)]
     for i, body in enumerate(robot.bodies):
         for dof, direction in zip(range(n)[spans[i]], directions(body.joint), strict=True):
-            column, at = momentum_column(direction, bodies[i]), i
-            while True:
+            column = momentum_column(direction, bodies[i])
+            for at in robot.path(i):
                 with region("mass_matrix", at):
                     joint = robot.bodies[at].joint
                     _enter_column(matrix, spans[at], dof, along(joint, column), mirrored=True)
-                    if robot.bodies[at].parent == BASE:
-                        break
-                    column = in_parent_wrench(joint, q[at], column)
-                at = robot.bodies[at].parent
+                    if robot.bodies[at].parent != BASE:
+                        column = in_parent_wrench(joint, q[at], column)
     return matrix
 
 
@@ -107,19 +105,10 @@ def inverse_dynamics_derivatives(
 ) -> Derivatives:
     """Return M and the derivatives of ``tau = ID(q, v, a, fext)``, over all degrees of freedom.
 
-    The derivatives for a floating body are at constant proper acceleration: see
-    :mod:`rbdhw.dynamics.floating_base`.
-
-    Parameters
-    ----------
-    trip
-        The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
-        external wrenches, which are constant in their links' frames.
-
-    Returns
-    -------
-    Derivatives
-        Entry ``[i][j]`` of ``by_position`` is the derivative of ``tau[i]`` by ``q[j]`` (Nm/rad and so on).
+    Entry ``[i][j]`` of ``by_position`` is the derivative of ``tau[i]`` by ``q[j]`` (Nm/rad and so on). The
+    derivatives for a floating body are at constant proper acceleration: see
+    :mod:`rbdhw.dynamics.floating_base`. ``trip`` is the result of :func:`rbdhw.dynamics.rnea.newton_euler`
+    for ``q``, ``v``, the accelerations and the external wrenches, which are constant in their links' frames.
     """
     spans = dofs(robot)
     n = spans[-1].stop
@@ -130,18 +119,15 @@ def inverse_dynamics_derivatives(
         for dof, axis in zip(range(n)[spans[i]], frames[i].axes, strict=True):
             with region("derivatives", i):
                 columns = own_columns(axis, bodies[i])
-            at = i
-            while True:
+            for at in robot.path(i):
                 with region("derivatives", at):
                     _enter(result, frames[at], spans[at], columns, dof)
                     if at == i:
                         columns = with_turned_wrench(columns, axis.direction, trip.wrenches[i])
                     else:
                         _enter_mirrored(result, frames[at].axes, spans[at], columns, dof)
-                    if robot.bodies[at].parent == BASE:
-                        break
-                    columns = in_parent(frames[at], columns)
-                at = robot.bodies[at].parent
+                    if robot.bodies[at].parent != BASE:
+                        columns = in_parent(frames[at], columns)
     return result
 
 
@@ -168,9 +154,8 @@ def joint_frames(
             boost = ZERO
             if body.parent != BASE:
                 boost = origin_velocity(body.joint, q[i], velocity, trip.above(robot, i))
-            frames.append(
-                JointFrame(body.joint, q[i], boost, trip.above(robot, i), axes(body.joint, velocity, trip, i))
-            )
+            own_axes = axes(body.joint, velocity, trip, i)
+            frames.append(JointFrame(body.joint, q[i], boost, trip.above(robot, i), own_axes))
     return frames
 
 
@@ -284,7 +269,7 @@ def with_turned_wrench(columns: Columns, direction: Direction, wrench: Wrench) -
         moved = (add(moment, cross(unit, wrench[0])), add(force, cross(unit, wrench[1])))
     else:
         moved = (add(moment, cross(unit, wrench[1])), force)
-    return Columns(columns.mass, moved, columns.by_velocity, columns.moment)
+    return replace(columns, by_position=moved)
 
 
 def in_parent(frame: JointFrame, columns: Columns) -> Columns:
@@ -317,7 +302,7 @@ def moment_in_parent(frame: JointFrame, force: Vector, moment: Vector) -> Vector
 
 
 def _enter(result: Derivatives, frame: JointFrame, rows: slice, columns: Columns, dof: int) -> None:
-    """Fill in column ``place`` at the rows of the joint in whose frame ``columns`` are given."""
+    """Fill in column ``dof`` at the rows of the joint in whose frame ``columns`` are given."""
     _enter_column(result.mass_matrix, rows, dof, along(frame.joint, columns.mass), mirrored=True)
     _enter_column(result.by_position, rows, dof, along(frame.joint, columns.by_position))
     _enter_column(result.by_velocity, rows, dof, along(frame.joint, columns.by_velocity))
@@ -335,7 +320,7 @@ def _enter_column(
 def _enter_mirrored(
     result: Derivatives, above: Sequence[Axis], columns_at: slice, columns: Columns, dof: int
 ) -> None:
-    """Fill in row ``place`` at the columns of an ancestor's axes ``above``, in whose frame it is given."""
+    """Fill in row ``dof`` at the columns of an ancestor's axes ``above``, in whose frame it is given."""
     moment, force = columns.mass
     for column, axis in zip(range(len(result.mass_matrix))[columns_at], above, strict=True):
         turns, k = axis.direction

@@ -79,18 +79,11 @@ def factorize(matrix: Rows, largest: int, apart: Collection[int] = ()) -> Factor
     """Factorize a symmetric positive definite matrix.
 
     Degrees of freedom go from the last to the first along the matrix's elimination tree. Entries that are the
-    float 0.0 are not coupled; uncoupled parts stay separate.
-
-    Parameters
-    ----------
-    matrix
-        Rows; entries [i][j] with j <= i are read.
-    largest
-        The most degrees of freedom to eliminate together: one, two or three. They are eliminated together if
-        that shortens the longest chain of reciprocals (:func:`rbdhw.dynamics.pivots.groups`). A pivot that
-        is a float is known, and its reciprocal costs nothing.
-    apart
-        The degrees of freedom that are in no block with others than these.
+    float 0.0 are not coupled; uncoupled parts stay separate. Entries [i][j] of ``matrix`` with j <= i are
+    read. ``largest`` is the most degrees of freedom to eliminate together: one, two or three. They are
+    eliminated together if that shortens the longest chain of reciprocals
+    (:func:`rbdhw.dynamics.pivots.groups`). A pivot that is a float is known, and its reciprocal costs
+    nothing. ``apart`` are the degrees of freedom that are in no block with others than these.
     """
     parents = elimination_parents(matrix)
     work = _Elimination(parents, matrix)

@@ -9,7 +9,7 @@ the robot's degrees of freedom before its couplings.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from rbdhw.dynamics.spatial import (
     tensor_out_of_rotated,
     transpose_tensor,
 )
-from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.robot.model import BASE, Joint, JointKind, Robot
 from rbdhw.scalar import Scalar
 
 Direction = tuple[bool, int]
@@ -88,6 +88,11 @@ def dofs(robot: Robot) -> list[slice]:
         spans.append(slice(start, stop))
         start = stop
     return spans
+
+
+def inward(robot: Robot) -> Iterator[tuple[int, int]]:
+    """Yield each body that hangs from another with its parent, the leaves first."""
+    return ((i, body.parent) for i, body in reversed([*enumerate(robot.bodies)]) if body.parent != BASE)
 
 
 def rates(joint: Joint, velocities: Sequence[Scalar]) -> tuple[Vector, Vector]:

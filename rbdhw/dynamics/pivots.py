@@ -37,12 +37,7 @@ def elimination_parents(matrix: Sequence[Sequence[Scalar]]) -> list[int]:
     coupled with it at its elimination. Entries that are the float 0.0 are not coupled, but two indices
     coupled with a third that is eliminated before them are coupled from then on. The entries that an
     elimination changes all lie between an index and its ancestors (Liu, "The role of elimination trees in
-    sparse factorization", 1990).
-
-    Parameters
-    ----------
-    matrix
-        Rows of a symmetric matrix; entries [i][j] with j < i are read.
+    sparse factorization", 1990). Entries [i][j] of the symmetric ``matrix`` with j < i are read.
     """
     coupled = [{j for j, entry in enumerate(row[:i]) if not is_zero(entry)} for i, row in enumerate(matrix)]
     parents = []

@@ -15,7 +15,7 @@ from rbdhw.dynamics.columns import axis, in_child
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.rnea import along
 from rbdhw.dynamics.rnea import backward as in_parent
-from rbdhw.dynamics.spatial import Twist, Wrench, add_twist, dot, scale_twist
+from rbdhw.dynamics.spatial import Twist, Wrench, add_twist, power, scale_twist
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.scalar import Scalar, region
 
@@ -23,14 +23,8 @@ from rbdhw.scalar import Scalar, region
 def propagate(robot: Robot, q: Sequence[Coordinate], forces: Sequence[Scalar]) -> list[Scalar]:
     """Return the accelerations ``M^-1 forces`` (rad/s^2, m/s^2), one for each joint.
 
-    Parameters
-    ----------
-    robot
-        A robot with a fixed base, joints of one freedom, and all axes z.
-    q
-        The coordinate of each joint.
-    forces
-        Joint forces less the bias of inverse dynamics (Nm, N).
+    ``robot`` is a robot with a fixed base, joints of one freedom, and all axes z. ``q`` is the coordinate of
+    each joint. ``forces`` are the joint forces less the bias of inverse dynamics (Nm, N).
     """
     joints, left = _gather(robot, q, forces)
     return _release(robot, q, joints, left)
@@ -77,7 +71,6 @@ def _release(
                 twists.append(axis(body.joint, accelerations[i]))
                 continue
             reached = in_child(body.joint, q[i], twists[body.parent])
-            share = dot(eliminated.column[0], reached[0]) + dot(eliminated.column[1], reached[1])
-            accelerations.append(eliminated.factor * (left[i] - share))
+            accelerations.append(eliminated.factor * (left[i] - power(eliminated.column, reached)))
             twists.append(add_twist(reached, axis(body.joint, accelerations[i])))
     return accelerations

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.inertia import second_moments
-from rbdhw.dynamics.joint import Coordinate, directions, dofs, rates
+from rbdhw.dynamics.joint import Coordinate, directions, dofs, inward, rates
 from rbdhw.dynamics.spatial import (
     ZERO,
     Vector,
     Wrench,
     add,
+    add_twist,
     cross,
     multiply,
     scale,
@@ -132,16 +133,13 @@ def newton_euler(
             label("moment", wrench[0])
             label("force", wrench[1])
             trip.wrenches.append(wrench)
-    for i in reversed(range(len(robot.bodies))):
-        body = robot.bodies[i]
-        if body.parent != BASE:
-            with region("rnea_backward", i):
-                transmitted = backward(body.joint, q[i], trip.wrenches[i])
-                moment, force = trip.wrenches[body.parent]
-                moment, force = add(moment, transmitted[0]), add(force, transmitted[1])
-                label("moment", moment)
-                label("force", force)
-                trip.wrenches[body.parent] = moment, force
+    for i, parent in inward(robot):
+        with region("rnea_backward", i):
+            transmitted = backward(robot.bodies[i].joint, q[i], trip.wrenches[i])
+            moment, force = add_twist(trip.wrenches[parent], transmitted)
+            label("moment", moment)
+            label("force", force)
+            trip.wrenches[parent] = moment, force
     return trip
 
 

@@ -54,13 +54,14 @@ from rbdhw.dynamics.spatial import (
     cross,
     dot,
     multiply,
+    power,
     scale,
     subtract,
     transpose,
     transpose_tensor,
 )
 from rbdhw.robot.model import BASE, Joint, JointKind, Robot
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import region
 
 
 @dataclass(frozen=True)
@@ -119,14 +120,9 @@ def own_second_columns(
 ) -> SecondColumns:
     """Return the columns of a degree of freedom in its own frame.
 
-    Parameters
-    ----------
-    tilted
-        The tilt of the axis, which is zero at and above the first joint of the virtual motion.
-    body, virtual
-        The composite of the axis' body, in its own motion and in the virtual one.
-    moment
-        The moment ``C`` of the composite.
+    ``tilted`` is the tilt of the axis, which is zero at and above the first joint of the virtual motion.
+    ``body`` and ``virtual`` are the composite of the axis' body, in its own motion and in the virtual one.
+    ``moment`` is the moment ``C`` of the composite.
     """
     turns, k = axis.direction
     gyration = transpose_tensor(virtual.gyration)
@@ -152,32 +148,24 @@ def climb(
     dof: int,
     columns: SecondColumns,
 ) -> None:
-    """Fill in the derivatives by degree of freedom ``place`` of body ``i`` and by those of its ancestors.
+    """Fill in the derivatives by degree of freedom ``dof`` of body ``i`` and by those of its ancestors.
 
-    Parameters
-    ----------
-    tilts
-        The tilt of each axis of each body's joint, in the body's frame.
-    columns
-        The columns of the degree of freedom in its own frame.
+    ``tilts`` is the tilt of each axis of each body's joint, in the body's frame. ``columns`` are the columns
+    of the degree of freedom in its own frame.
     """
     spans = dofs(robot)
     n = spans[-1].stop
-    at = i
-    while True:
-        axes = list(zip(range(n)[spans[at]], frames[at].axes, tilts[at], strict=True))
+    for at in robot.path(i):
         with region("second", at):
-            for k, axis, tilted in axes:
+            for k, axis, tilted in zip(range(n)[spans[at]], frames[at].axes, tilts[at], strict=True):
                 _enter(result, columns, dof, k, axis, tilted)
                 if at == i:
                     floats = frames[i].joint.kind is JointKind.FLOATING
                     _enter_own(result, columns, dof, k, frames[i].axes[dof - spans[i].start], axis, floats)
                 else:
                     _enter_ancestor(result, columns, dof, k, axis)
-            if robot.bodies[at].parent == BASE:
-                return
-            columns = _in_parent(frames[at], columns)
-        at = robot.bodies[at].parent
+            if robot.bodies[at].parent != BASE:
+                columns = _in_parent(frames[at], columns)
 
 
 def tilt(direction: Direction, carried: Twist) -> Twist:
@@ -235,7 +223,7 @@ def _in_parent(frame: JointFrame, columns: SecondColumns) -> SecondColumns:
 def _enter(
     result: SecondDerivatives, columns: SecondColumns, dof: int, k: int, axis: Axis, tilted: Twist
 ) -> None:
-    """Fill in what the columns of ``place`` give with axis ``k`` of its own joint or of an ancestor's."""
+    """Fill in what the columns of ``dof`` give with axis ``k`` of its own joint or of an ancestor's."""
     entry = power(columns.first.by_position, tilted) + dot(columns.turned, axis.rate[0])
     result.by_position[dof][k] = entry + power(columns.bent, axis.second)
     entry = power(columns.first.by_velocity, tilted)
@@ -261,7 +249,7 @@ def _enter_own(
 
 
 def _enter_ancestor(result: SecondDerivatives, columns: SecondColumns, dof: int, k: int, axis: Axis) -> None:
-    """Fill in what the columns of ``place`` give with axis ``k`` of an ancestor's joint alone."""
+    """Fill in what the columns of ``dof`` give with axis ``k`` of an ancestor's joint alone."""
     turns, component = axis.direction
     result.by_position[k][dof] = result.by_position[dof][k]
     turned = columns.turned[component] if turns else 0.0
@@ -269,8 +257,3 @@ def _enter_ancestor(result: SecondDerivatives, columns: SecondColumns, dof: int,
     moved = columns.moved[component] if turns else 0.0
     result.by_velocity[dof][k] = result.by_velocity[k][dof] = moved
     result.momentum[k][dof] = columns.bent[0 if turns else 1][component]
-
-
-def power(wrench: Wrench, twist: Twist) -> Scalar:
-    """Return the product of a wrench and a twist."""
-    return dot(wrench[0], twist[0]) + dot(wrench[1], twist[1])

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbdhw.dynamics.composite import Composite, composites
+from rbdhw.dynamics.composite import ZERO_TENSOR, Composite, composites
 from rbdhw.dynamics.derivatives import Axis, Columns, joint_frames, moment_in_parent, momentum_of, own_columns
 from rbdhw.dynamics.joint import Coordinate, Direction, dofs
 from rbdhw.dynamics.rnea import RoundTrip
@@ -39,6 +39,7 @@ from rbdhw.dynamics.spatial import (
     UNIT,
     ZERO,
     ZERO_TWIST,
+    Tensor,
     Twist,
     Vector,
     add,
@@ -61,13 +62,9 @@ def second_derivatives(
     """Return the second derivatives of each force of ``tau = ID(q, v, a, fext)``.
 
     ``momentum[j][k]`` of force ``i`` is the derivative of ``M[i][j]`` by ``q[k]``. The derivatives for a
-    floating body are at constant proper acceleration: see :mod:`rbdhw.dynamics.floating_base`.
-
-    Parameters
-    ----------
-    trip
-        The result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
-        external wrenches, which are constant in their links' frames.
+    floating body are at constant proper acceleration: see :mod:`rbdhw.dynamics.floating_base`. ``trip`` is
+    the result of :func:`rbdhw.dynamics.rnea.newton_euler` for ``q``, ``v``, the accelerations and the
+    external wrenches, which are constant in their links' frames.
     """
     spans = dofs(robot)
     n = spans[-1].stop
@@ -152,20 +149,17 @@ def _columns_above(state: _State, i: int, axis: Axis) -> tuple[dict[int, list[Se
     virtual = moved_along(axis.direction, state.composites[i])
     moment = own_columns(axis, state.composites[i]).moment
     columns: dict[int, list[SecondColumns]] = {}
-    at = i
-    while True:
-        frame = state.frames[at]
+    for at in state.robot.path(i):
+        frame, body = state.frames[at], state.composites[at]
         with region("second", at):
-            pairs = zip(frame.axes, state.first[at], strict=True)
-            body = state.composites[at]
             columns[at] = [
-                own_second_columns(other, ZERO_TWIST, body, virtual, first, moment) for other, first in pairs
+                own_second_columns(other, ZERO_TWIST, body, virtual, first, moment)
+                for other, first in zip(frame.axes, state.first[at], strict=True)
             ]
-            if state.robot.bodies[at].parent == BASE:
-                return columns, virtual.momentum
-            moment = moment_in_parent(frame, virtual.momentum, moment)
-            virtual = _virtual_in_parent(frame.joint, frame.q, virtual)
-        at = state.robot.bodies[at].parent
+            if state.robot.bodies[at].parent != BASE:
+                moment = moment_in_parent(frame, virtual.momentum, moment)
+                virtual = _virtual_in_parent(frame.joint, frame.q, virtual)
+    return columns, virtual.momentum
 
 
 def _columns_below(state: _State, b: int, twist: Twist) -> list[SecondColumns]:
@@ -187,10 +181,7 @@ def _changes(axis: Axis, body: Composite) -> Changes:
     turns, k = axis.direction
     unit = UNIT[k]
     angular, linear = axis.rate
-    swept = Composite(
-        0.0,
-        ZERO,
-        (ZERO, ZERO, ZERO),
+    swept = _moving(
         add(cross(angular, body.first), scale(body.mass, linear)),
         sum_of(cross_tensor(angular, body.second), outer(linear, body.first)),
     )
@@ -207,14 +198,14 @@ def _changes(axis: Axis, body: Composite) -> Changes:
         )
         return Changes(turned + swept, by_velocity)
     across = outer(unit, body.first)
-    shifted = Composite(
-        0.0,
-        scale(body.mass, unit),
-        sum_of(across, transpose_tensor(across)),
-        ZERO,
-        outer(body.momentum, unit),
-    )
+    first, second = scale(body.mass, unit), sum_of(across, transpose_tensor(across))
+    shifted = Composite(0.0, first, second, ZERO, outer(body.momentum, unit))
     return Changes(shifted + swept, by_velocity)
+
+
+def _moving(momentum: Vector, gyration: Tensor) -> Composite:
+    """Return a composite without mass."""
+    return Composite(0.0, ZERO, ZERO_TENSOR, momentum, gyration)
 
 
 def moved_along(direction: Direction, body: Composite) -> Composite:
@@ -224,7 +215,7 @@ def moved_along(direction: Direction, body: Composite) -> Composite:
         momentum, gyration = cross(UNIT[k], body.first), cross_tensor(UNIT[k], body.second)
     else:
         momentum, gyration = scale(body.mass, UNIT[k]), outer(UNIT[k], body.first)
-    return Composite(0.0, ZERO, (ZERO, ZERO, ZERO), momentum, gyration)
+    return _moving(momentum, gyration)
 
 
 def _virtual_in_parent(joint: Joint, q: Coordinate, virtual: Composite) -> Composite:
@@ -234,7 +225,7 @@ def _virtual_in_parent(joint: Joint, q: Coordinate, virtual: Composite) -> Compo
     gyration = sum_of(q.tensor_out_of(virtual.gyration), outer(momentum, q.shift))
     momentum = multiply(rotation, momentum)
     gyration = sum_of(carry(rotation, gyration), outer(momentum, joint.placement.translation))
-    return Composite(0.0, ZERO, (ZERO, ZERO, ZERO), momentum, gyration)
+    return _moving(momentum, gyration)
 
 
 def enter_symbols(forces: Sequence[SecondDerivatives], i: int, usable: Sequence[bool]) -> None:

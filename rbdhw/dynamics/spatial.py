@@ -165,3 +165,8 @@ def cross_twist(twist: Twist, other: Twist) -> Twist:
 def cross_wrench(twist: Twist, wrench: Wrench) -> Wrench:
     """Return the cross product of a motion and a force."""
     return add(cross(twist[0], wrench[0]), cross(twist[1], wrench[1])), cross(twist[0], wrench[1])
+
+
+def power(wrench: Wrench, twist: Twist) -> Scalar:
+    """Return the product of a wrench and a twist."""
+    return dot(wrench[0], twist[0]) + dot(wrench[1], twist[1])

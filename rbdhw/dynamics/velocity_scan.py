@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.joint import Coordinate
-from rbdhw.dynamics.spatial import ZERO, Vector, add, multiply, scale, transpose
+from rbdhw.dynamics.spatial import UNIT, ZERO, Vector, add, multiply, scale, transpose
 from rbdhw.robot.model import BASE, Joint, Robot
 from rbdhw.scalar import Scalar, region
 
@@ -24,8 +24,6 @@ SEGMENT = 8
 
 SERIAL = 128
 """The most bodies on a path that follow one after the other. Up to there other paths are longer."""
-
-UNITS: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -45,23 +43,15 @@ class _Step:
 def segment_velocities(robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar]) -> Mapping[int, Vector]:
     """Return the angular velocities (rad/s) of the first body of each segment, in that body's axes.
 
-    There are none on a robot without long paths, nor in the segments at the base.
-
-    Parameters
-    ----------
-    robot
-        A robot with a fixed base and joints of one freedom, all axes z.
-    q, v
-        The coordinate and the velocity of each joint.
+    There are none on a robot without long paths, nor in the segments at the base. ``robot`` is a robot with a
+    fixed base and joints of one freedom, all axes z. ``q`` and ``v`` are the coordinate and the velocity of
+    each joint.
     """
     parents = [body.parent for body in robot.bodies]
     if max(_depths(parents)) < SERIAL:
         return {}
-    steps = [
-        _joint_step(body.joint, coordinate, rate)
-        for body, coordinate, rate in zip(robot.bodies, q, v, strict=True)
-    ]
-    return _of_heads(parents, steps)
+    joints = (body.joint for body in robot.bodies)
+    return _of_heads(parents, [*map(_joint_step, joints, q, v)])
 
 
 def _joint_step(joint: Joint, q: Coordinate, rate: Scalar) -> _Step:
@@ -106,7 +96,7 @@ def _join(first: _Step, second: _Step, i: int) -> _Step:
     with region("velocity_scan", i):
         # The rotated unit vectors are the matrix of both steps. From here on a product with it takes the
         # place of all joints between.
-        x, y, z = (second.into(first.into(unit)) for unit in UNITS)
+        x, y, z = (second.into(first.into(unit)) for unit in UNIT)
         rate = second.of(first.rate)
     return _Step(lambda a: add(scale(a[0], x), scale(a[1], y), scale(a[2], z)), rate)
 

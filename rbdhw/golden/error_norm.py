@@ -144,12 +144,8 @@ def function_errors(
 ) -> dict[str, Array]:
     """Return the relative error of each of a function's results in each task, (N,) by :attr:`Part.result`.
 
-    Parameters
-    ----------
-    results, reference
-        The arrays of results, (N, ...) each. Arrays that ``reference`` lacks have no errors.
-    floors
-        The least norm to divide by, by the name of the part.
+    ``results`` and ``reference`` are the arrays of results, (N, ...) each. Arrays that ``reference`` lacks
+    have no errors. ``floors`` has the least norm to divide by, by the name of the part.
     """
     errors = {}
     for part in parts_of(robot, function):
@@ -167,13 +163,9 @@ def relative_errors(
 ) -> Array:
     """Return for each task (N,) the Frobenius norm of the differences over that of the reference.
 
-    The norms are over all arrays together.
-
-    Parameters
-    ----------
-    floor
-        The least norm of the reference to divide by, in the unit of the results. If it is zero and the
-        reference is zero, the error is zero for zero results and infinite for others.
+    The norms are over all arrays together. ``floor`` is the least norm of the reference to divide by, in the
+    unit of the results. If it is zero and the reference is zero, the error is zero for zero results and
+    infinite for others.
     """
     difference = norms({name: results[name] - reference[name] for name in reference})
     size = np.maximum(norms(reference), floor)

@@ -20,14 +20,9 @@ def rollout(
 ) -> tuple[Array, Array]:
     """Return the states (N, K, nq + nv) after each of K steps, and the forces (N, K, nv) of the steps.
 
-    Parameters
-    ----------
-    arrays
-        Those of the function ``step`` in the first state of N tasks, without forces.
-    commands
-        The forces (N, nv) of a step, counted from 0, in the state (N, nq + nv) before it.
-    efforts
-        The bounds (nv, 2) to which forces are limited.
+    ``arrays`` are those of the function ``step`` in the first state of N tasks, without forces. ``commands``
+    are the forces (N, nv) of a step, counted from 0, in the state (N, nq + nv) before it. ``efforts`` are the
+    bounds (nv, 2) to which forces are limited.
     """
     state = dict(arrays)
     states, forces = [], []

@@ -80,11 +80,8 @@ def system(robot: Robot) -> System:
 def loaded_system(model: System, robot: Robot, parameters: Array) -> System:
     """Return the model with the inertias that tasks bring.
 
-    Parameters
-    ----------
-    parameters
-        (N, links, 10): for each of the links given at run time its mass, its centre of mass, and its inertia
-        ``(xx, xy, xz, yy, yz, zz)`` about that centre, in the link's frame.
+    ``parameters`` (N, links, 10) has for each of the links given at run time its mass, its centre of mass,
+    and its inertia ``(xx, xy, xz, yy, yz, zz)`` about that centre, in the link's frame.
     """
     assert robot.loaded is not None
     index_of = {

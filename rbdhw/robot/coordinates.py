@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from rbdhw.robot.model import Joint, JointKind, Limits, Robot
+from rbdhw.robot.model import JointKind, Robot
 
 _PARTS: Mapping[JointKind, tuple[str, ...]] = {
     JointKind.CYLINDRICAL: ("angle", "shift"),
@@ -63,54 +63,29 @@ class CoordinateEntry:
 
 def configuration_coordinates(robot: Robot) -> tuple[CoordinateEntry, ...]:
     """Return the ``nq`` coordinates of ``q``, in order."""
-    return tuple(
-        CoordinateEntry(index, joint.name, joint.kind, part, unit, *bounds)
-        for index, (joint, part, unit, bounds) in enumerate(_configuration(robot))
-    )
+    entries: list[CoordinateEntry] = []
+    for joint in robot.free_joints:
+        kind = joint.kind
+        for k, (part, angle) in enumerate(zip(_PARTS.get(kind, ("",)), kind.angles, strict=True)):
+            if kind.quaternion is not None and k >= kind.quaternion.start:
+                unit, lower, upper = "1", -1.0, 1.0
+            else:
+                unit, lower, upper = "rad" if angle else "m", joint.limits[k].lower, joint.limits[k].upper
+            bounds = _finite_or_none(lower), _finite_or_none(upper)
+            entries.append(CoordinateEntry(len(entries), joint.name, kind, part, unit, *bounds))
+    return tuple(entries)
 
 
 def velocity_coordinates(robot: Robot) -> tuple[CoordinateEntry, ...]:
     """Return the ``nv`` coordinates of ``v``, in order; ``a`` and ``tau`` have the same order."""
-    return tuple(
-        CoordinateEntry(
-            index,
-            joint.name,
-            joint.kind,
-            part,
-            "rad/s" if turns else "m/s",
-            _finite_or_none(-limits.velocity),
-            _finite_or_none(limits.velocity),
-            _finite_or_none(limits.effort),
-        )
-        for index, (joint, part, turns, limits) in enumerate(_velocities(robot))
-    )
-
-
-def _free(robot: Robot) -> Iterator[Joint]:
-    """Yield the joints that have their own coordinates."""
-    return (body.joint for body in robot.bodies if body.joint.mimic is None)
-
-
-def _configuration(robot: Robot) -> Iterator[tuple[Joint, str, str, tuple[float | None, float | None]]]:
-    for joint in _free(robot):
-        kind = joint.kind
-        for k, (part, angle) in enumerate(zip(_PARTS.get(kind, ("",)), kind.angles, strict=True)):
-            if kind.quaternion is not None and k >= kind.quaternion.start:
-                yield joint, part, "1", (-1.0, 1.0)
-            else:
-                limits = joint.limits[k]
-                yield (
-                    joint,
-                    part,
-                    "rad" if angle else "m",
-                    (_finite_or_none(limits.lower), _finite_or_none(limits.upper)),
-                )
-
-
-def _velocities(robot: Robot) -> Iterator[tuple[Joint, str, bool, Limits]]:
-    for joint in _free(robot):
+    entries: list[CoordinateEntry] = []
+    for joint in robot.free_joints:
         parts = _RATES.get(joint.kind, ("",))
-        yield from zip([joint] * len(parts), parts, joint.kind.angular, joint.limits, strict=True)
+        for part, turns, limits in zip(parts, joint.kind.angular, joint.limits, strict=True):
+            bounds = map(_finite_or_none, (-limits.velocity, limits.velocity, limits.effort))
+            unit = "rad/s" if turns else "m/s"
+            entries.append(CoordinateEntry(len(entries), joint.name, joint.kind, part, unit, *bounds))
+    return tuple(entries)
 
 
 def _finite_or_none(limit: float) -> float | None:

@@ -16,7 +16,7 @@ from rbdhw.runtime.files import read
 from rbdhw.runtime.number_bounds import NAME_CHARACTERS, URDF_BYTES, Bound
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_COUNTS = {3: "three", 4: "four"}
+_COUNTS = {1: "a finite number", 3: "three finite numbers", 4: "four finite numbers"}
 _COMMENT = "<!--", "-->"
 _DECLARATION = re.compile(r"\s*<\?xml\s.*?\?>", re.DOTALL)
 _DOCTYPE = re.compile(r"(?:\s|<\?(?>.*?\?>))*+<!DOCTYPE\s*([^\s\[>]*)(\s*>)?", re.DOTALL)
@@ -39,14 +39,14 @@ class Document:
     file: str
     root: ET.Element
     strict: bool = False
-    _found: list[_Remark] = field(default_factory=list)
+    _borne: list[_Remark] = field(default_factory=list)
     _notes: list[str] = field(default_factory=list)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for each kind of tolerated problem, followed by the notes."""
         alike: dict[tuple[str, str, str], list[_Remark]] = {}
-        for remark in self._found:
+        for remark in self._borne:
             kind = remark.owner.partition(" ")[0]
             alike.setdefault((kind, remark.reason, remark.taken), []).append(remark)
         return (*map(_sentence, alike.values()), *self._notes)
@@ -58,7 +58,7 @@ class Document:
     def bear(self, element: str, reason: str, expected: str, taken: str, detail: str = "") -> None:
         """Remark ``element: reason (detail); taken ...``; a strict reading raises :meth:`error` instead."""
         self.require(element, f"{reason} ({detail})" if detail else reason, expected, taken)
-        self._found.append(_Remark(element, reason, detail, taken))
+        self._borne.append(_Remark(element, reason, detail, taken))
 
     def require(self, element: str, reason: str, expected: str, taken: str) -> None:
         """Raise :meth:`error` in a strict reading; a tolerant reading goes on without a remark."""
@@ -111,17 +111,10 @@ class Document:
         bound: Bound | None = None,
         default: float | None = None,
     ) -> float:
-        """Return an attribute that is one finite decimal number, or ``default`` if it is missing.
-
-        InputError if it is not such a number, or not within ``bound``.
-        """
+        """Return an attribute that is one number, as :meth:`numbers`, or ``default`` if it is missing."""
         if default is not None and element.get(attribute) is None:
             return default
-        text = self.text(element, attribute, owner)
-        value = finite(text.strip())
-        if value is None:
-            raise self.error(owner, f'<{element.tag}> has {attribute}="{_one_line(text)}"', "a finite number")
-        self._check_bound(element, attribute, owner, bound, value)
+        (value,) = self.numbers(element, attribute, owner, 1, bound)
         return value
 
     def vector(
@@ -132,10 +125,7 @@ class Document:
         bound: Bound | None = None,
         default: Vector3 | None = None,
     ) -> Vector3:
-        """Return an attribute of three finite decimal numbers, or ``default`` if it is missing.
-
-        InputError if it is not, or if a number is not within ``bound``.
-        """
+        """Return an attribute of three numbers, as :meth:`numbers`, or ``default`` if it is missing."""
         if default is not None and element.get(attribute) is None:
             return default
         x, y, z = self.numbers(element, attribute, owner, 3, bound)
@@ -144,24 +134,18 @@ class Document:
     def numbers(
         self, element: ET.Element, attribute: str, owner: str, count: int, bound: Bound | None = None
     ) -> tuple[float, ...]:
-        """Return an attribute of ``count`` finite decimal numbers, three or four.
+        """Return an attribute of ``count`` finite decimal numbers: one, three or four.
 
-        InputError if it is not, or if a number is not within ``bound``.
+        Raises InputError if it is not, or if a number is not within ``bound``.
         """
-        text = self.text(element, attribute, owner)
-        values = [value for value in map(finite, text.split()) if value is not None]
-        if not len(values) == len(text.split()) == count:
-            reason = f'<{element.tag}> has {attribute}="{_one_line(text)}"'
-            raise self.error(owner, reason, f"{_COUNTS[count]} finite numbers")
-        self._check_bound(element, attribute, owner, bound, *values)
-        return tuple(values)
-
-    def _check_bound(
-        self, element: ET.Element, attribute: str, owner: str, bound: Bound | None, *values: float
-    ) -> None:
+        words = self.text(element, attribute, owner).split()
+        values = [value for value in map(finite, words) if value is not None]
+        reason = f'<{element.tag}> has {attribute}="{" ".join(words)}"'
+        if not len(values) == len(words) == count:
+            raise self.error(owner, reason, _COUNTS[count])
         if bound is not None and not bound.holds(*values):
-            text = _one_line(element.get(attribute, ""))
-            raise self.error(owner, f'<{element.tag}> has {attribute}="{text}"', bound.expected)
+            raise self.error(owner, reason, bound.expected)
+        return tuple(values)
 
 
 def read_document(path: str | os.PathLike[str], *, strict: bool = False) -> Document:
@@ -245,10 +229,6 @@ def _sentence(alike: list[_Remark]) -> str:
     names = [remark.owner.partition(" ")[2] for remark in alike]
     owner = first.owner if len(alike) == 1 else f"{kind}s {list_names(names)}"
     return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.taken}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def finite(word: str) -> float | None:

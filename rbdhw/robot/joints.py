@@ -22,15 +22,8 @@ from rbdhw.runtime.number_bounds import EFFORT, JOINTS, POSITION, RATIO, VELOCIT
 FIXED = "fixed"
 
 _KINDS = {
-    kind.value: kind
-    for kind in (
-        JointKind.REVOLUTE,
-        JointKind.CONTINUOUS,
-        JointKind.PRISMATIC,
-        JointKind.PLANAR,
-        JointKind.SPHERICAL,
-        JointKind.FLOATING,
-    )
+    kind: JointKind(kind)
+    for kind in ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")
 }
 _WITHOUT_AXIS = (JointKind.SPHERICAL, JointKind.FLOATING)
 _INDEPENDENT = "as a joint of its own"
@@ -53,12 +46,8 @@ def read_joints(document: Document, links: Iterable[str], damped: bool = False) 
     """Read every joint, in document order, and resolve the mimics.
 
     Raises InputError if a joint breaks a rule of :func:`rbdhw.robot.urdf.load_urdf`, names an unknown link,
-    or has a child link that another joint has already; or the robot has too many moving joints.
-
-    Parameters
-    ----------
-    damped
-        Whether to read the damping, too.
+    or has a child link that another joint has already; or the robot has too many moving joints. ``damped``
+    states whether to read the damping, too.
     """
     known = set(links)
     above: dict[str, str] = {}
@@ -70,15 +59,11 @@ def read_joints(document: Document, links: Iterable[str], damped: bool = False) 
             edge = replace(edge, moving=replace(edge.moving, damping=damping))
         for role, link in (("parent", edge.parent), ("child", edge.child)):
             if link not in known:
-                raise document.error(
-                    f"joint {name!r}", f"unknown {role} link {link!r}", "a link of this file"
-                )
+                reason = f"unknown {role} link {link!r}"
+                raise document.error(f"joint {name!r}", reason, "a link of this file")
         if edge.child in above:
-            raise document.error(
-                f"link {edge.child!r}",
-                f"child of both joint {above[edge.child]!r} and joint {name!r}",
-                "one parent for each link",
-            )
+            reason = f"child of both joint {above[edge.child]!r} and joint {name!r}"
+            raise document.error(f"link {edge.child!r}", reason, "one parent for each link")
         above[edge.child] = name
         edges.append(edge)
     moving = sum(edge.moving is not None for edge in edges)
@@ -265,8 +250,7 @@ def _resolve_mimic(
 ) -> Mimic | None:
     """Return the resolved mimic of joint ``name``, or None if the joint is independent.
 
-    ``joints`` maps names to moving joints (None for a fixed joint). ``resolved`` holds the resolved mimic of
-    the joint that ``name`` mimics.
+    ``joints`` has None for a fixed joint, and ``resolved`` the mimic of the joint that ``name`` mimics.
     """
     joint, owner = joints[name], f"joint {name!r}"
     mimic = joint.mimic if joint is not None else None

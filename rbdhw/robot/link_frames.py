@@ -22,12 +22,7 @@ def choose_frames(robot: Robot, links: Sequence[str], axes: str) -> Robot:
     """Return the robot with the frames of these links, in this order, as the chosen ones.
 
     A link that is fixed to another one has its own frame. Raises InputError if a link is unknown, or does not
-    move.
-
-    Parameters
-    ----------
-    axes
-        One of :data:`rbdhw.robot.model.FRAME_AXES`.
+    move. ``axes`` is one of :data:`rbdhw.robot.model.FRAME_AXES`.
     """
     known = {body.name: Frame(body.name, body.name) for body in robot.bodies}
     still = {robot.base} - known.keys()

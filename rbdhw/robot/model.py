@@ -283,19 +283,24 @@ class Robot:
     only in remarks are equal."""
 
     @cached_property
+    def free_joints(self) -> tuple[Joint, ...]:
+        """The joints that have coordinates, in the order of the bodies."""
+        return tuple(body.joint for body in self.bodies if body.joint.mimic is None)
+
+    @cached_property
     def joints(self) -> tuple[str, ...]:
         """The names of the joints that have coordinates, in the order of the bodies."""
-        return tuple(body.joint.name for body in self.bodies if body.joint.mimic is None)
+        return tuple(joint.name for joint in self.free_joints)
 
     @cached_property
     def nq(self) -> int:
         """The number of configuration coordinates."""
-        return sum(body.joint.kind.nq for body in self.bodies if body.joint.mimic is None)
+        return sum(joint.kind.nq for joint in self.free_joints)
 
     @cached_property
     def nv(self) -> int:
         """The number of degrees of freedom."""
-        return sum(body.joint.kind.nv for body in self.bodies if body.joint.mimic is None)
+        return sum(joint.kind.nv for joint in self.free_joints)
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -327,16 +332,16 @@ class Robot:
     @cached_property
     def armature(self) -> tuple[float, ...]:
         """The rotor inertias of all degrees of freedom, including those of mimics."""
-        joints = (body.joint for body in self.bodies)
-        return tuple(inertia for joint in joints for inertia in joint.armature or (0.0,) * joint.kind.nv)
+        return self._drives("armature")
 
     @cached_property
     def damping(self) -> tuple[float, ...]:
         """The coefficients of viscous friction of all degrees of freedom, including those of mimics."""
+        return self._drives("damping")
+
+    def _drives(self, name: str) -> tuple[float, ...]:
         joints = (body.joint for body in self.bodies)
-        return tuple(
-            coefficient for joint in joints for coefficient in joint.damping or (0.0,) * joint.kind.nv
-        )
+        return tuple(number for joint in joints for number in getattr(joint, name) or (0.0,) * joint.kind.nv)
 
     @cached_property
     def links(self) -> tuple[int, ...]:

@@ -42,12 +42,8 @@ def load_inertias(robot: Robot, links: Sequence[str], payload: bool = False) -> 
     """Return the robot with the inertial parameters of these moving links given at run time.
 
     Their bounds are :data:`SHARE` around those of the URDF; what is zero there stays zero. Raises InputError
-    if a link is unknown, does not move, or has no mass or an inertia that no body has.
-
-    Parameters
-    ----------
-    payload
-        Whether the links carry loads.
+    if a link is unknown, does not move, or has no mass or an inertia that no body has. ``payload`` states
+    whether the links carry loads.
     """
     known = [robot.bodies[i].name for i in robot.links]
     for link in links:
@@ -67,11 +63,11 @@ def load_inertias(robot: Robot, links: Sequence[str], payload: bool = False) -> 
 def _check_link(robot: Robot, link: str, known: Sequence[str]) -> None:
     expected = f"some of {', '.join(known)}"
     carrier = dict(robot.fixed_links).get(link, link)
-    if carrier in known:
-        if carrier != link:
-            reason, remedy = f"link '{link}' is fixed to '{carrier}'", f"use --parameters {carrier}"
-            raise InputError("parameters", reason, expected, remedy)
+    if link in known:
         return
+    if carrier in known:
+        reason, remedy = f"link '{link}' is fixed to '{carrier}'", f"use --parameters {carrier}"
+        raise InputError("parameters", reason, expected, remedy)
     reason = "does not move" if carrier == robot.base else "is unknown"
     raise InputError("parameters", f"link '{link}' {reason}", expected)
 
@@ -88,9 +84,8 @@ def check_loaded(robot: Robot, link: str) -> None:
     carrier = dict(robot.fixed_links).get(link)
     if carrier is not None:
         reason = f"link '{link}' is fixed to '{carrier}'"
-        remedy = (
-            f"give those of '{carrier}' together with all that is fixed to it" if carrier in links else ""
-        )
+    if carrier in links:
+        remedy = f"give those of '{carrier}' together with all that is fixed to it"
     raise InputError("parameters", reason, f"of {', '.join(links)}", remedy)
 
 
@@ -126,35 +121,35 @@ def nominal_parameters(robot: Robot) -> Array:
     rows = []
     for name in robot.loaded.links:
         inertia = move_inertia(bodies[name].inertia, inverse(bodies[name].link_frame))
-        x, y, z = np.array(inertia.first_moment) / inertia.mass if inertia.mass else np.zeros(3)
-        shift = inertia.mass * np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
-        rows.append([inertia.mass, x, y, z, *(np.array(inertia.rotational) - shift)])
+        centre = np.array(inertia.first_moment) / inertia.mass if inertia.mass else np.zeros(3)
+        shift = _about_origin(np.array(inertia.mass), centre)
+        rows.append([inertia.mass, *centre, *(np.array(inertia.rotational) - shift)])
     return np.array(rows).reshape(-1, len(NUMBERS))
 
 
 def linear_parameters(parameters: Array) -> Array:
     """Return mass, first moment and inertia about the frame's origin, (..., 10), of parameters (..., 10)."""
-    mass, centre = parameters[..., 0], parameters[..., 1:4]
+    mass, centre = parameters[..., :1], parameters[..., 1:4]
+    about_origin = parameters[..., 4:] + _about_origin(mass, centre)
+    return np.concatenate([mass, mass * centre, about_origin], axis=-1)
+
+
+def _about_origin(mass: Array, centre: Array) -> Array:
+    """Return the inertia (..., 6) of a point mass (..., 1) at ``centre`` (..., 3) about the origin."""
     x, y, z = np.moveaxis(centre, -1, 0)
     squares = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=-1)
-    about_origin = parameters[..., 4:] + mass[..., None] * squares
-    return np.concatenate([mass[..., None], mass[..., None] * centre, about_origin], axis=-1)
+    return np.asarray(mass * squares)
 
 
 def with_payload(parameters: Array, mass: float, centre: Array, inertia: Array) -> Array:
     """Return the parameters (10,) of a link that carries a load.
 
-    Parameters
-    ----------
-    parameters
-        Those of the link alone.
-    mass, centre, inertia
-        The load's mass (kg), centre of mass (3,) in the link's frame (m), and inertia (6,) about that centre.
+    ``parameters`` are those of the link alone. ``mass``, ``centre`` and ``inertia`` are the load's mass (kg),
+    centre of mass (3,) in the link's frame (m), and inertia (6,) about that centre.
     """
     total = linear_parameters(parameters) + linear_parameters(np.concatenate([[mass], centre, inertia]))
     common = total[1:4] / total[0]
-    about_origin = linear_parameters(np.concatenate([total[:1], common, np.zeros(6)]))[4:]
-    return np.concatenate([total[:1], common, total[4:] - about_origin])
+    return np.concatenate([total[:1], common, total[4:] - _about_origin(total[:1], common)])
 
 
 def unphysical(parameters: Array) -> str:
@@ -180,10 +175,7 @@ def held_numbers(robot: Robot) -> list[Held]:
 def with_held_map(source: Robot, robot: Robot) -> Robot:
     """Return ``source`` with the map from its parameters to the numbers that are held of ``robot``.
 
-    Parameters
-    ----------
-    robot
-        The same robot, rewritten.
+    ``robot`` is the same robot, rewritten.
     """
     assert source.loaded is not None
     nominal = linear_parameters(nominal_parameters(source)).ravel()
@@ -267,12 +259,9 @@ def _coefficients(robot: Robot) -> Iterator[tuple[Held, Array]]:
 
 def _effect(robot: Robot, link: int, number: int) -> dict[Held, float]:
     """Return the numbers of all bodies that one of mass, first moment and inertia of a link brings."""
-    numbers = [1.0 if k == number else 0.0 for k in range(len(NUMBERS))]
-    unit = Inertia(
-        numbers[0],
-        (numbers[1], numbers[2], numbers[3]),
-        (numbers[4], numbers[5], numbers[6], numbers[7], numbers[8], numbers[9]),
-    )
+    mass, x, y, z, *rotational = (1.0 if k == number else 0.0 for k in range(len(NUMBERS)))
+    xx, xy, xz, yy, yz, zz = rotational
+    unit = Inertia(mass, (x, y, z), (xx, xy, xz, yy, yz, zz))
     moved = move_inertia(unit, robot.bodies[link].link_frame)
     bodies = [replace(body, inertia=Inertia()) for body in robot.bodies]
     bodies[link] = replace(bodies[link], inertia=moved)

@@ -89,21 +89,16 @@ class PinocchioLayout:
         G = np.zeros((self.nv, self.robot.nv))
         for i, rows in self._v_of.items():
             mimic = self.robot.bodies[i].joint.mimic
-            G[rows, self.robot.v_of[i]] = (mimic.multiplier if mimic else 1.0) * np.eye(
-                rows.stop - rows.start
-            )
+            unit = np.eye(rows.stop - rows.start)
+            G[rows, self.robot.v_of[i]] = (mimic.multiplier if mimic else 1.0) * unit
         return G
 
     def configuration(self, q: npt.ArrayLike, slack: float = UNIT_SLACK) -> Array:
         """Convert Pinocchio's ``q`` (..., nq) to the robot's (..., robot.nq).
 
         Raises InputError if a follower is not at the position that its leader gives, or a cosine and a sine
-        are no point of the unit circle.
-
-        Parameters
-        ----------
-        slack
-            How far the length of a cosine and a sine may be from one.
+        are no point of the unit circle. ``slack`` is how far the length of a cosine and a sine may be from
+        one.
         """
         theirs = np.asarray(q, np.float64)
         ours = np.zeros((*theirs.shape[:-1], self.robot.nq))

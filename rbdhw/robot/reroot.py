@@ -25,7 +25,6 @@ REVERSIBLE = (
 )
 """Kinds of joints with one axis: the joint about the opposite axis is the inverse of the joint."""
 
-
 MOST_WORK = 1e6
 """The sum of costs, as operation counts, that a search for the root may evaluate.
 
@@ -65,10 +64,7 @@ def reroot(robot: Robot, link: str) -> Robot:
     arrays follow the new order of ``joints``. Raises InputError if the robot does not float, the link is
     unknown, or a joint on the path to it is not in ``REVERSIBLE``.
 
-    Parameters
-    ----------
-    link
-        A moving link, or a link on a fixed joint; the latter stands for the link that carries it.
+    ``link`` is a moving link, or a link on a fixed joint; the latter stands for the link that carries it.
     """
     root = _body_of(robot, link)
     way = robot.path(root)[::-1]
@@ -81,11 +77,9 @@ def reroot(robot: Robot, link: str) -> Robot:
     order = _depth_first([body.parent for body in turned], root)
     index_of = {BASE: BASE} | {old: new for new, old in enumerate(order)}
     bodies = tuple(replace(turned[old], parent=index_of[turned[old].parent]) for old in order)
-    named = robot.base == robot.bodies[0].name
+    base = bodies[0].name if robot.base == robot.bodies[0].name else robot.base
     joint_order = robot.joint_order if root == 0 else "rerooted"
-    return replace(
-        robot, bodies=bodies, base=bodies[0].name if named else robot.base, joint_order=joint_order
-    )
+    return replace(robot, bodies=bodies, base=base, joint_order=joint_order)
 
 
 def candidate_roots(robot: Robot) -> list[tuple[str, int]]:
@@ -107,13 +101,8 @@ def best_root(robot: Robot, cost: Callable[[Robot], float], evaluations: int = 8
 
     The first trial is the present root. Then come the :func:`candidate_roots` that lower the depth, up to
     ``evaluations`` trials or :data:`MOST_WORK`. The present root is kept unless another one lowers the cost.
-    Raises InputError if the robot does not float.
-
-    Parameters
-    ----------
-    cost
-        The cost of a robot, such as an operation count. The work of evaluating it is assumed to be
-        proportional to it.
+    Raises InputError if the robot does not float. ``cost`` is that of a robot, such as an operation count;
+    the work of evaluating it is assumed to be proportional to it.
     """
     nearer = [(link, depth) for link, depth in candidate_roots(robot) if depth < robot.depth]
     best, tried = robot, [RootTrial(robot.bodies[0].name, robot.depth, cost(robot))]

@@ -62,13 +62,9 @@ def best_rewrite(robot: Robot, cost: Callable[[Robot], float]) -> Rewriting:
     ``cost`` was evaluated ``4 * bodies + 10`` times. A change that does not lower the cost is dropped.
 
     If that many evaluations would exceed :data:`MOST_WORK`, single frames are judged by their
-    :func:`neighbourhood`, and the search ends when that much work is done.
-
-    Parameters
-    ----------
-    cost
-        The cost of a robot whose axes are on z, such as an operation count. It must be a pure function, since
-        a robot is not evaluated twice. The work of evaluating it is assumed to be proportional to it.
+    :func:`neighbourhood`, and the search ends when that much work is done. ``cost`` is that of a robot whose
+    axes are on z, such as an operation count. It must be a pure function, since a robot is not evaluated
+    twice. The work of evaluating it is assumed to be proportional to it.
     """
     search = _RewriteSearch(cost, budget=4 * len(robot.bodies) + 10)
     aligned = align_axes(robot)

@@ -73,10 +73,8 @@ def snap(m: Matrix3) -> Matrix3:
     rows = [[0.0 if abs(entry) < SNAP else entry for entry in row] for row in m]
     for i in range(3):
         for j in range(3):
-            alone = all(rows[i][k] == 0.0 for k in range(3) if k != j) and all(
-                rows[k][j] == 0.0 for k in range(3) if k != i
-            )
-            if alone:
+            others = [rows[i][k] for k in range(3) if k != j] + [rows[k][j] for k in range(3) if k != i]
+            if not any(others):
                 rows[i][j] = 1.0 if rows[i][j] > 0.0 else -1.0
     a, b, c = rows
     return ((a[0], a[1], a[2]), (b[0], b[1], b[2]), (c[0], c[1], c[2]))
@@ -129,10 +127,8 @@ def compose(outer: Placement, inner: Placement) -> Placement:
 
 def inverse(placement: Placement) -> Placement:
     """Return the pose of the parent frame in the child frame."""
-    back = transpose(placement.rotation)
-    return Placement(
-        back, round_terms(scale(-1.0, apply(back, placement.translation)), placement.translation)
-    )
+    back, translation = transpose(placement.rotation), placement.translation
+    return Placement(back, round_terms(scale(-1.0, apply(back, translation)), translation))
 
 
 def rotational_matrix(inertia: Inertia) -> Matrix3:

@@ -64,10 +64,7 @@ def unit_vectors(robot: Robot, columns: int) -> list[UnitVector]:
 
 
 def check_directions(robot: Robot, q: Array) -> None:
-    """Refuse configurations (N, columns), in either layout, with a unit vector of (nearly) no length.
-
-    Raises InputError if the message names the row and the joint.
-    """
+    """Refuse configurations (N, columns), in either layout, with a unit vector of (nearly) no length."""
     for vector in unit_vectors(robot, q.shape[1]):
         lengths = vector.lengths(q)
         rows = np.flatnonzero(lengths < MIN_LENGTH)
@@ -78,10 +75,7 @@ def check_directions(robot: Robot, q: Array) -> None:
 
 
 def check_unit_lengths(robot: Robot, q: Array) -> None:
-    """Refuse configurations (N, columns), in either layout, with a unit vector of another length.
-
-    Raises InputError if the message names the row and the joint.
-    """
+    """Refuse configurations (N, columns), in either layout, with a unit vector of another length."""
     for vector in unit_vectors(robot, q.shape[1]):
         rows = np.flatnonzero(vector.off(q))
         if len(rows):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 from rbdhw.robot.document import Document, read_document
@@ -135,20 +136,11 @@ def _read_links(document: Document) -> dict[str, Inertia]:
         owner, elements = f"link {name!r}", link.findall("inertial")
         if len(elements) > 1:
             document.note(f"{owner}: {len(elements)} <inertial> elements; taken their sum, not the first")
-        inertias[name] = _total(
-            read_inertia(document, element, owner, read_origin(document, element, owner))
-            for element in elements
-        )
+        parts = (read_inertia(document, part, owner, read_origin(document, part, owner)) for part in elements)
+        inertias[name] = reduce(add_inertia, parts, Inertia())
     if not inertias:
         raise document.error("<robot>", "no <link>", "at least one")
     return inertias
-
-
-def _total(inertias: Iterable[Inertia]) -> Inertia:
-    total = Inertia()
-    for inertia in inertias:
-        total = add_inertia(total, inertia)
-    return total
 
 
 def _find_base(document: Document, links: Iterable[str], edges: Iterable[JointEntry]) -> str:
@@ -206,14 +198,8 @@ def _merge(name: str, base: str, inertias: dict[str, Inertia], edges: Iterable[J
             fixed.append((edge.child, base if carrier == BASE else bodies[carrier].name))
             placements.append(placement)
         waiting.extend((child, carrier, placement) for child in reversed(below[edge.child]))
-    return Robot(
-        name,
-        base,
-        tuple(bodies),
-        base_inertia,
-        fixed_links=tuple(fixed),
-        fixed_placements=tuple(placements),
-    )
+    robot = Robot(name, base, tuple(bodies), base_inertia)
+    return replace(robot, fixed_links=tuple(fixed), fixed_placements=tuple(placements))
 
 
 def _check_tree(document: Document, links: Iterable[str], edges: Iterable[JointEntry], robot: Robot) -> None:

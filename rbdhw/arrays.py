@@ -13,29 +13,20 @@ from rbdhw.protocol import BASE_HELD, FUNCTIONS, NEXT_STATE, PARAMETERS
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """An array of the user's interface.
-
-    Parameters
-    ----------
-    dimensions
-        The length of each axis for one task: a number, or a name of :attr:`rbdhw.robot.model.Robot.sizes`.
-    exchangeable
-        Two axes whose exchange leaves the array unchanged, if there are any. Only one of two such elements
-        travels, the one with the larger index first.
-    ordered
-        Whether an exchange within a joint of several degrees of freedom may change the array, as derivatives
-        by two rotations depend on their order. Then both elements travel, unless they are equal.
-    one
-        The last indices of elements that are always one and therefore do not travel.
-    unit_diagonal
-        Whether an element of the diagonal that does not travel is one instead of zero.
-    """
+    """An array of the user's interface."""
 
     dimensions: tuple[str | int, ...]
+    """The length of each axis for one task: a number, or a name of :attr:`rbdhw.robot.model.Robot.sizes`."""
     exchangeable: tuple[int, int] | None = None
+    """Two axes whose exchange leaves the array unchanged, if there are any. Only one of two such elements
+    travels, the one with the larger index first."""
     ordered: bool = False
+    """Whether an exchange within a joint of several degrees of freedom may change the array, as derivatives
+    by two rotations depend on their order. Then both elements travel, unless they are equal."""
     one: tuple[int, ...] | None = None
+    """The last indices of elements that are always one and therefore do not travel."""
     unit_diagonal: bool = False
+    """Whether an element of the diagonal that does not travel is one instead of zero."""
 
     def is_one(self, index: tuple[int, ...]) -> bool:
         """Return whether an element is one if it does not travel."""
@@ -184,11 +175,8 @@ class GivenElement(NamedTuple):
 def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]:
     """Yield all elements of a function's results that its words give, in the order of words.
 
-    Parameters
-    ----------
-    words
-        The elements that each word names. A word also gives their mirror images, except those that a word
-        names.
+    ``words`` are the elements that each word names. A word also gives their mirror images, except those that
+    a word names.
     """
     named = [
         GivenElement(k, WordName.parse(element.name), element.negative)

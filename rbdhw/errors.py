@@ -15,24 +15,17 @@ class InputError(Exception):
     """Bad input: a file, an option or a request that cannot be served.
 
     The command line prints it as one line and exits with status 2.
-
-    Parameters
-    ----------
-    where
-        What is refused: an option, a file, or an element of it. The parts are separated by commas, the
-        outermost first: ``robot.urdf, joint 'elbow'``.
-    reason
-        What is wrong there.
-    expected
-        What would be accepted; empty if the reason says it all.
-    remedy
-        What to do, as a command: ``generate with --ii 8``; empty if it is what is expected.
     """
 
     where: Final[str]
+    """What is refused: an option, a file, or an element of it. The parts are separated by commas, the
+    outermost first: ``robot.urdf, joint 'elbow'``."""
     reason: Final[str]
+    """What is wrong there."""
     expected: Final[str] = ""
+    """What would be accepted; empty if the reason says it all."""
     remedy: Final[str] = ""
+    """What to do, as a command: ``generate with --ii 8``; empty if it is what is expected."""
 
     def __post_init__(self) -> None:
         super().__init__(self.where, self.reason, self.expected, self.remedy)  # what pickle passes on

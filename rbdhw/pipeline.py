@@ -52,10 +52,7 @@ def generate(
 ) -> Design:
     """Return the design of an accelerator for the robot in a URDF file.
 
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported.
+    Raises InputError if the robot, an option or an override is not supported.
     """
     check_build(options)
     source, trials = read(urdf, options, progress)
@@ -67,10 +64,7 @@ def build_design(
 ) -> Design:
     """Return the design of an accelerator for a robot.
 
-    Raises
-    ------
-    InputError
-        If an option or override is not supported for this robot.
+    Raises InputError if an option or override is not supported for this robot.
     """
     check_solvable(source, options.functions)
     return _build(source, options, overrides, (), progress)
@@ -94,10 +88,8 @@ def plan_build(
 ) -> AcceleratorPlan:
     """Return the plan of an accelerator for a robot: all that its hardware follows from.
 
-    Raises
-    ------
-    InputError
-        If the robot, an option or an override is not supported, or the cores do not fit together.
+    Raises InputError if the robot, an option or an override is not supported, or the cores do not fit
+    together.
     """
     source, options = suggest_core(source, options)
     prepared = prepare_build(source, options, overrides, progress)
@@ -107,10 +99,7 @@ def plan_build(
 def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:
     """Return the software of a URDF file's robot, for one of :data:`~rbdhw.options.build.PROCESSORS`.
 
-    Raises
-    ------
-    InputError
-        If the robot or an option is not supported.
+    Raises InputError if the robot or an option is not supported.
     """
     check_build(options)
     source, trials = read(urdf, options, progress)

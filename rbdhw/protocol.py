@@ -45,39 +45,28 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Function:
-    """An entry of the registry: the arrays of a function, and its relations to other functions.
-
-    Parameters
-    ----------
-    code
-        The function's number in packets. It is never changed, and never given to another function.
-    title
-        The function's name in prose.
-    inputs, outputs
-        The arrays of every request and of every response, in the order in which their words travel.
-    optional_inputs, optional_outputs
-        Arrays that follow the others in tasks with the option :data:`EXTENDED`.
-    algorithms
-        The steps of :data:`rbdhw.options.algorithms.ALGORITHMS` that the function contains.
-    derivative_of
-        The function of which it is a derivative.
-    cost_like
-        A function whose graph depends on the robot's frames in the same way. The cost of rewrites is
-        evaluated with that function; by default with this one.
-    stages
-        The states at which the function evaluates the dynamics, one after the other.
-    """
+    """An entry of the registry: the arrays of a function, and its relations to other functions."""
 
     code: int
+    """The function's number in packets. It is never changed, and never given to another function."""
     title: str
+    """The function's name in prose."""
     inputs: tuple[str, ...]
+    """The arrays of every request, in the order in which their words travel."""
     outputs: tuple[str, ...]
+    """The arrays of every response, in this order."""
     optional_inputs: tuple[str, ...] = ()
+    """Arrays that follow the others in tasks with the option :data:`EXTENDED`."""
     optional_outputs: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
+    """The steps of :data:`rbdhw.options.algorithms.ALGORITHMS` that the function contains."""
     derivative_of: str | None = None
+    """The function of which it is a derivative."""
     cost_like: str | None = None
+    """A function whose graph depends on the robot's frames in the same way. The cost of rewrites is evaluated
+    with that function; by default with this one."""
     stages: int = 1
+    """The states at which the function evaluates the dynamics, one after the other."""
 
     @property
     def extensible(self) -> bool:

@@ -56,41 +56,28 @@ class Delays:
 
 @dataclass(frozen=True)
 class Product:
-    """A product, including an addition to it, that a device is to compute.
-
-    Parameters
-    ----------
-    widths
-        Widths of the operands.
-    before, after
-        Delays (ns) of the logic between a register and the operands, and from the sum to a register.
-    """
+    """A product, including an addition to it, that a device is to compute."""
 
     widths: tuple[int, int]
+    """Widths of the operands."""
     before: float = 0.0
+    """Delay (ns) of the logic between a register and the operands."""
     after: float = 0.0
+    """Delay (ns) from the sum to a register."""
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The pipeline registers of a multiplier, and the delays (ns) around them.
-
-    Parameters
-    ----------
-    registers
-        The number of registers, which is also the latency.
-    before
-        From the operands to the first register; without registers to the result.
-    between
-        The longest path from one register to the next.
-    after
-        From the last register to the result, including the addition.
-    """
+    """The pipeline registers of a multiplier, and the delays (ns) around them."""
 
     registers: int
+    """The number of registers, which is also the latency."""
     before: float
+    """From the operands to the first register; without registers to the result."""
     between: float
+    """The longest path from one register to the next."""
     after: float
+    """From the last register to the result, including the addition."""
 
     def period(self, product: Product) -> float:
         """Return the length (ns) of the longest cycle of a product."""
@@ -105,25 +92,17 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Primitive:
-    """The multiplier of a DSP block as a primitive of the vendor's tools.
-
-    Parameters
-    ----------
-    ports
-        Operand widths of its signed multiplier.
-    adds
-        Whether it adds a number to the product before the result's register.
-    pipelines
-        The pipelines with one, two and three registers.
-    least_bits
-        The least number of bits of a product for which synthesis infers a block.
-    """
+    """The multiplier of a DSP block as a primitive of the vendor's tools."""
 
     name: str
     ports: tuple[int, int]
+    """Operand widths of its signed multiplier."""
     adds: bool
+    """Whether it adds a number to the product before the result's register."""
     pipelines: tuple[Pipeline, Pipeline, Pipeline]
+    """The pipelines with one, two and three registers."""
     least_bits: int
+    """The least number of bits of a product for which synthesis infers a block."""
 
     def slower(self, factor: float) -> Primitive:
         """Return the multiplier with all delays longer by a factor."""
@@ -164,45 +143,31 @@ def limbs(width: int, port: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of a design.
-
-    Parameters
-    ----------
-    mhz
-        The clock at which the design runs, in MHz.
-    schedule_mhz
-        The clock for which the design is scheduled. It is faster than ``mhz`` if a margin is left.
-    """
+    """The clock of a design."""
 
     mhz: float
+    """The clock at which the design runs, in MHz."""
     schedule_mhz: float
+    """The clock for which the design is scheduled. It is faster than ``mhz`` if a margin is left."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A device.
-
-    Parameters
-    ----------
-    clock_mhz
-        The clock for which a design is scheduled by default.
-    margin
-        The share of that clock that is left to placement and routing: a design without a given clock runs at
-        ``1 - margin`` of the clock of its schedule. It is 0 if no tool of this project places designs.
-    memory_stages
-        The length from which on a delay line is kept in a memory instead of registers.
-    family
-        The name of the device family in Yosys.
-    """
+    """A device."""
 
     name: str
     description: str
     family: str
+    """The name of the device family in Yosys."""
     clock_mhz: float
+    """The clock for which a design is scheduled by default."""
     margin: float
+    """The share of that clock that is left to placement and routing: a design without a given clock runs at
+    ``1 - margin`` of the clock of its schedule. It is 0 if no tool of this project places designs."""
     delays: Delays
     primitive: Primitive
     memory_stages: int
+    """The length from which on a delay line is kept in a memory instead of registers."""
     dsp_blocks: int
     luts: int
     flip_flops: int
@@ -253,10 +218,7 @@ class Target:
     def check_clock(self, clock_mhz: float, least_period: float) -> None:
         """Refuse a clock whose cycle leaves less than ``least_period`` nanoseconds for operators.
 
-        Raises
-        ------
-        InputError
-            The clock is too fast; the message gives the fastest possible clock.
+        Raises InputError if the clock is too fast; the message gives the fastest possible clock.
         """
         if self.usable_period(clock_mhz) + ROUNDING < least_period:
             asked, most = told_apart(clock_mhz, self.fastest_clock(least_period))
@@ -444,10 +406,8 @@ TARGETS = {
 def target(name: str, others: Sequence[str] = ()) -> Target:
     """Return the target with this name.
 
-    Raises
-    ------
-    InputError
-        The name is unknown; the message lists the known ones, and ``others``, which are no devices.
+    Raises InputError if the name is unknown; the message lists the known ones, and ``others``, which are no
+    devices.
     """
     if name not in TARGETS:
         raise unknown("target", name, (*sorted(TARGETS), *others))

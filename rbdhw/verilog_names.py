@@ -48,10 +48,8 @@ def is_identifier(name: str) -> bool:
 def check_name(name: str) -> None:
     """Check the name of a top module.
 
-    Raises
-    ------
-    InputError
-        If it is no identifier, too long, a keyword, or the name of a module that stands beside it.
+    Raises InputError if it is no identifier, too long, a keyword, or the name of a module that stands beside
+    it.
     """
     if not is_identifier(name):
         expected = "letters, digits and underscores, and a letter first"

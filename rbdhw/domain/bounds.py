@@ -18,13 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.domain.default_limits import (
-    FREE_REACH,
-    FREE_VELOCITY,
-    Pair,
-    Substitutes,
-    bearing_wrench,
-)
+from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes, bearing_wrench
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
@@ -122,7 +116,7 @@ def with_multipliers(
     """Return the domain with bounds of these arrays of multipliers."""
     overrides = overrides or Overrides()
     rows: list[Pair] = []
-    for joint in (body.joint for body in robot.bodies if body.joint.mimic is None):
+    for joint in robot.free_joints:
         pair = overrides.joints.get(joint.name, JointBounds()).multiplier or overrides.default.multiplier
         rows += [pair or MULTIPLIER] * joint.kind.nv
     return replace(domain, bounds={**domain.bounds, **{array: np.array(rows) for array in arrays}})
@@ -146,9 +140,8 @@ def with_time_step(domain: Domain, robot: Robot, overrides: Overrides | None) ->
     if pair[1] > longest:
         where = "domain, integration.time_step" if robot.time_step is None else "time-step"
         reason = f"in {pair[1]:g} s at the largest velocity joint '{name}' leaves its domain"
-        raise InputError(
-            where, reason, f"at most {longest:.2g} s", "use a smaller step or smaller velocities"
-        )
+        remedy = "use a smaller step or smaller velocities"
+        raise InputError(where, reason, f"at most {longest:.2g} s", remedy)
     return replace(domain, bounds={**domain.bounds, "h": np.array([pair])})
 
 
@@ -230,16 +223,14 @@ def _motion_bounds(
     if joint.kind is JointKind.FLOATING:
         return _bound_floating_base(robot, overrides)
     joint_bounds = overrides.joints.get(joint.name, JointBounds())
-    asked, effort = (
-        joint_bounds.velocity or overrides.default.velocity,
-        joint_bounds.effort or overrides.default.effort,
-    )
+    velocity = joint_bounds.velocity or overrides.default.velocity
+    acceleration = joint_bounds.acceleration or overrides.default.acceleration
+    effort = joint_bounds.effort or overrides.default.effort
     single = joint.kind.nv == 1
-    if asked is not None:
-        velocities = [asked] * joint.kind.nv
+    if velocity is not None:
+        velocities = [velocity] * joint.kind.nv
     else:
         velocities = [substitutes.velocity(joint)] if single else _free_velocities(joint)
-    acceleration = joint_bounds.acceleration or overrides.default.acceleration
     accelerations = [acceleration or _reachable(bounds) for bounds in velocities]
     if effort is not None:
         efforts = [effort] * joint.kind.nv

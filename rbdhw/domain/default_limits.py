@@ -28,7 +28,7 @@ import numpy as np
 from rbdhw.domain.unit_guesses import looks_like_degrees
 from rbdhw.errors import InputError
 from rbdhw.remarks import subject, without_strict
-from rbdhw.robot.model import Inertia, Joint, Robot, Vector3
+from rbdhw.robot.model import Inertia, Joint, Robot
 from rbdhw.robot.spatial import norm, rotational_matrix, scale
 
 FREE_VELOCITY = {True: 4.0, False: 2.0}
@@ -64,19 +64,18 @@ _ENTRIES = ("position", "velocity", "effort")
 
 @dataclass
 class Substitutes:
-    """Finds substitutes for missing or meaningless limits of joints, and collects the remarks."""
+    """Finds substitutes for missing or meaningless limits of joints, and collects the remarks.
+
+    In strict mode it refuses such limits instead.
+    """
 
     robot: Robot
     strict: bool = False
-    """Whether to refuse such limits instead."""
     _taken: dict[tuple[str, str, str], list[tuple[str, float]]] = field(default_factory=dict)
     _degrees: dict[tuple[Pair, str], list[str]] = field(default_factory=dict)
 
     def position(self, joint: Joint, *, wraps: bool) -> Pair:
-        """Return the bounds of a revolute or prismatic joint's position; infinite if it wraps.
-
-        Raises InputError if the limits are not meaningful, in strict mode.
-        """
+        """Return the bounds of a revolute or prismatic joint's position; infinite if it wraps."""
         lower, upper = joint.limits[0].lower, joint.limits[0].upper
         if 0.0 < upper - lower <= FAR:
             return lower, upper
@@ -97,10 +96,7 @@ class Substitutes:
         return -reach, reach
 
     def velocity(self, joint: Joint) -> Pair:
-        """Return the bounds of a joint's only velocity.
-
-        Raises InputError if the limit is not meaningful, in strict mode.
-        """
+        """Return the bounds of a joint's only velocity."""
         limit = joint.limits[0].velocity
         if 0.0 < limit < FAST:
             return -limit, limit
@@ -110,10 +106,7 @@ class Substitutes:
         return -taken, taken
 
     def effort(self, joint: Joint, acceleration: Pair) -> Pair:
-        """Return the bounds of a joint's only force or torque, given the bounds of its acceleration.
-
-        Raises InputError if the limit is not meaningful, in strict mode.
-        """
+        """Return the bounds of a joint's only force or torque, given the bounds of its acceleration."""
         limit = joint.limits[0].effort
         needed = holding_effort(self.robot, joint, max(map(abs, acceleration))) or LEAST_EFFORT
         needed += max(map(abs, acceleration)) * sum(joint.armature)
@@ -123,9 +116,8 @@ class Substitutes:
         taken = float(f"{AMPLE_EFFORT * needed if placeholder else needed:.2g}")
         reason = _reason("effort", limit)
         if placeholder:
-            reason = (
-                f"effort limit {limit:g} is more than {MOST_EFFORT:g} times what the limb that it moves needs"
-            )
+            most = f"{MOST_EFFORT:g} times what the limb that it moves needs"
+            reason = f"effort limit {limit:g} is more than {most}"
         self._take(joint, "effort", reason, taken)
         return -taken, taken
 
@@ -146,9 +138,8 @@ class Substitutes:
         unit = _UNITS[joint.kind.angular[0]][_ENTRIES.index(entry)]
         if self.strict:
             taken = _bound_text([bound], unit)
-            remedy = (
-                f"set {entry} in [joints.{_key(joint.name)}] of a domain file, or {without_strict(taken)}"
-            )
+            setting = f"set {entry} in [joints.{_key(joint.name)}] of a domain file"
+            remedy = f"{setting}, or {without_strict(taken)}"
             raise InputError(f"joint '{joint.name}'", reason, "a limit in the URDF", remedy)
         self._taken.setdefault((entry, reason, unit), []).append((joint.name, bound))
 
@@ -215,8 +206,8 @@ def _centre_distance(inertia: Inertia) -> float:
 
 def _largest_moment(inertia: Inertia) -> float:
     """Return the largest principal moment about the centre of mass, or zero if none is positive."""
-    centre: Vector3 = inertia.first_moment
-    squared = float(np.dot(centre, centre)) * np.eye(3) - np.outer(centre, centre)
+    moment = inertia.first_moment
+    squared = float(np.dot(moment, moment)) * np.eye(3) - np.outer(moment, moment)
     about = np.array(rotational_matrix(inertia)) - (squared / inertia.mass if inertia.mass > 0.0 else 0.0)
     return max(float(np.linalg.eigvalsh(about)[-1]), 0.0)
 

@@ -17,6 +17,7 @@ from rbdhw.fixed.lower import InputRange
 from rbdhw.protocol import BASE_HELD, NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_bounds, held_values
+from rbdhw.robot.units import BASE_UNITS
 
 Array = NDArray[np.float64]
 
@@ -27,16 +28,15 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     The next state of a step in time has the units of the state.
     """
     ranges = _position_ranges(robot, domain)
-    for k, turns_ in enumerate(_angular_velocities(robot)):
-        for array, unit in (("v", "rad/s"), ("a", "rad/s^2"), ("tau", "Nm")):
+    for k, angular in enumerate(turns_ for joint in robot.free_joints for turns_ in joint.kind.angular):
+        for array, (turning, sliding) in _RATE_UNITS.items():
             slot = f"v[{k}]" if array == "v" else f"u[{k}]"
-            unit = unit if turns_ else _LINEAR[unit]
             lower, upper = domain.bounds[array][k]
-            ranges[f"{array}[{k}]"] = InputRange(lower, upper, unit, slot=slot)
+            ranges[f"{array}[{k}]"] = InputRange(lower, upper, turning if angular else sliding, slot=slot)
         for array in (name for name in MULTIPLIERS if name in domain.bounds):
             lower, upper = domain.bounds[array][k]
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, "1", slot=f"lambda[{k}]")
-    for array, units in _BASE_UNITS.items():
+    for array, units in BASE_UNITS.items():
         for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
     for name, unit in (("h", "s"), (BASE_HELD, "1")):
@@ -77,25 +77,13 @@ def _position_ranges(robot: Robot, domain: Domain) -> dict[str, InputRange]:
     return ranges
 
 
-_LINEAR = {"rad/s": "m/s", "rad/s^2": "m/s^2", "Nm": "N"}
-
-_BASE_UNITS = {
-    "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
-    "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
-    "gravity": ("m/s^2",) * 3,
-}
-
-
-def _angular_velocities(robot: Robot) -> list[bool]:
-    """Return for each of the robot's velocities whether it is angular."""
-    joints = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [turns_ for joint in joints for turns_ in joint.kind.angular]
+_RATE_UNITS = {"v": ("rad/s", "m/s"), "a": ("rad/s^2", "m/s^2"), "tau": ("Nm", "N")}
+"""The units of a rotation and of a translation."""
 
 
 def angular_coordinates(robot: Robot) -> list[bool]:
     """Return for each of the robot's configuration coordinates whether it is an angle."""
-    joints = (body.joint for body in robot.bodies if body.joint.mimic is None)
-    return [angle for joint in joints for angle in joint.kind.angles]
+    return [angle for joint in robot.free_joints for angle in joint.kind.angles]
 
 
 def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -70,18 +70,9 @@ def _with_payload(bounds: Array, payload: float, reach: float) -> Array:
     lower[1:4], upper[1:4] = np.minimum(lower[1:4], -reach), np.maximum(upper[1:4], reach)
     # About the common centre, the parts of both bodies lie within the sides of the cube around them.
     sides = upper[1:4] - lower[1:4]
-    spread = payload * np.square(sides)
+    xx, yy, zz = payload * np.square(sides)
     x, y, z = sides
-    products = payload * np.array([x * y, x * z, y * z])
-    upper[4:] += np.array(
-        [
-            spread[1] + spread[2],
-            products[0],
-            products[1],
-            spread[0] + spread[2],
-            products[2],
-            spread[0] + spread[1],
-        ]
-    )
-    lower[[5, 6, 8]] -= products
+    xy, xz, yz = payload * np.array([x * y, x * z, y * z])
+    upper[4:] += np.array([yy + zz, xy, xz, xx + zz, yz, xx + yy])
+    lower[[5, 6, 8]] -= np.array([xy, xz, yz])
     return np.stack([lower, upper], axis=1)

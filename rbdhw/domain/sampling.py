@@ -19,13 +19,7 @@ from rbdhw.robot.pinocchio import UNIT_SLACK
 EXTREMES = 24
 """Each of the three kinds of extreme tasks has probability 1/EXTREMES."""
 
-MOVING = (
-    "v",
-    "a",
-    "tau",
-    "base_v",
-    "base_a",
-)
+MOVING = ("v", "a", "tau", "base_v", "base_a")
 """The arrays of velocities, accelerations and forces."""
 
 HELD, STILL = 2, 3

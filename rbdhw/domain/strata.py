@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.forces import Forces, drive, random_shares, throw
-from rbdhw.domain.sampling import sample
+from rbdhw.domain.sampling import quaternions, sample
 from rbdhw.golden.error_norm import measure, norms, parts_of
 from rbdhw.protocol import BASE_HELD, FUNCTIONS
 from rbdhw.robot.model import Robot
@@ -232,9 +232,8 @@ def _wrenches(
 def _at_zero(robot: Robot, domain: Domain, positions: Array) -> Array:
     """Return positions (N, nq) with every coordinate as close to zero as possible, except quaternions."""
     kept = np.zeros(robot.nq, np.bool_)
-    for body, span in zip(robot.bodies, robot.q_of, strict=True):
-        if body.joint.mimic is None and (part := body.joint.kind.quaternion) is not None:
-            kept[span.start + part.start : span.start + part.stop] = True
+    for span in quaternions(robot):
+        kept[span] = True
     return np.where(kept, positions, np.clip(0.0, *domain.bounds["q"].T))
 
 

@@ -182,13 +182,7 @@ class Accelerator:
         self.load_parameters({name: with_payload(alone, heavy, *load) if known else alone}, set)
 
     def _set(self, sets: Array, where: str, number: Any) -> Array:
-        """Return the parameters (links, 10) of a set.
-
-        Raises
-        ------
-        InputError
-            There is no such set.
-        """
+        """Return the parameters (links, 10) of a set; InputError if there is no such set."""
         if not isinstance(number, int | np.integer) or number not in range(len(sets)):
             expected = "0" if len(sets) == 1 else f"0 to {len(sets) - 1}"
             remedy = "generate with --parameters-by load and more --parameter-sets"
@@ -197,13 +191,7 @@ class Accelerator:
         return parameters
 
     def _with_parameters(self, arrays: dict[str, Array], parameter_set: int | None) -> None:
-        """Add the parameters of a set, by default the first, to arrays that bring none.
-
-        Raises
-        ------
-        InputError
-            The arrays bring parameters beside a set, or there is no such set.
-        """
+        """Add the parameters of a set, by default the first, to arrays that bring none."""
         if parameter_set is not None and PARAMETERS in arrays:
             raise InputError("parameter_set", "the call brings its own parameters", "one of both")
         if self._sets is not None:
@@ -300,19 +288,9 @@ class Accelerator:
         InputError
             The folder takes no rollouts, or an array is unusable.
         """
-        arrays = {
-            "q": q,
-            "v": v,
-            "h": h,
-            "seed": seed,
-            "base_v": base_v,
-            "base_a": base_a,
-            "gravity": gravity,
-            "fext": fext,
-            "parameters": parameters,
-        }
-        rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R}
-        rows |= {"x_nominal": x_nominal, "K": K}
+        arrays = {"q": q, "v": v, "h": h, "seed": seed, "fext": fext, "parameters": parameters}
+        arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity}
+        rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
         engine, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
         results = engine.roll_out(check(design, tasks, between), between, states)
@@ -371,13 +349,7 @@ def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _load_again(folder: Path, engine: str, digest: str, sets: Array | None) -> Accelerator:
-    """Return an object as it was when it was pickled.
-
-    Raises
-    ------
-    InputError
-        The folder has another design now, or is not complete.
-    """
+    """Return an object as it was when it was pickled; InputError if the folder has another design now."""
     check_digest(folder, digest)
     loaded = Accelerator(folder, engine)
     check_digest(folder, digest)

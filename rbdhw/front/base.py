@@ -21,18 +21,9 @@ Array = NDArray[np.float64]
 def chosen_base(robot: Robot, function: str, base: Any, arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the arrays by which tasks choose the mode of the base.
 
-    Parameters
-    ----------
-    base
-        One of :data:`MODES` for all tasks, or one for each task.
-    given
-        The other arrays of the tasks.
-
-    Raises
-    ------
-    InputError
-        The tasks of this build do not choose; a mode is unknown; a base that is fixed moves, or the
-        acceleration of one that is given is missing.
+    ``base`` is one of :data:`MODES` for all tasks, or one for each task, and ``arrays`` are the other arrays
+    of the tasks. Raises InputError if the tasks of this build do not choose; a mode is unknown; a base that
+    is fixed moves, or the acceleration of one that is given is missing.
     """
     if not robot.base_chosen:
         mode = FLOATING if robot.floats else GIVEN if robot.base_given else FIXED
@@ -61,6 +52,5 @@ def _check_rest(name: str, fixed: Any, motion: Array) -> None:
         raise InputError("base", reason, "one for each task, or one for all") from None
     if moves.any():
         reason = "the base is fixed, but its entries are not zero"
-        raise InputError(
-            f"array '{name}'", reason, "zeros at the base", "use base='given' for one that moves"
-        )
+        remedy = "use base='given' for one that moves"
+        raise InputError(f"array '{name}'", reason, "zeros at the base", remedy)

@@ -17,13 +17,7 @@ from rbdhw.software import folder as software_folder
 
 
 def generate_folder(urdf: Path, folder: Path, options: BuildOptions, overrides: Overrides) -> Generated:
-    """Write an accelerator or software to a folder.
-
-    Raises
-    ------
-    InputError
-        The robot or an option is not supported, or the folder holds something else.
-    """
+    """Write an accelerator or software to a folder."""
     check_output(folder)
     with show_progress() as progress:
         if options.target in PROCESSORS:
@@ -34,27 +28,13 @@ def generate_folder(urdf: Path, folder: Path, options: BuildOptions, overrides: 
 
 
 def describe_robot(urdf: Path, options: BuildOptions, overrides: Overrides) -> Description:
-    """Describe a robot before a build.
-
-    Raises
-    ------
-    InputError
-        The robot or an option is not supported.
-    """
+    """Describe a robot before a build."""
     with show_progress() as progress:
         return Description(describe(urdf, options, overrides, progress))
 
 
 def simulate_folder(folder: Path, tasks: int, seed: int, *, bulk: bool) -> Simulated:
-    """Run random tasks through the Verilog of a folder and compare each bit with its model.
-
-    Raises
-    ------
-    InputError
-        The folder is not complete, or a package is missing.
-    SimulationError
-        A tool fails.
-    """
+    """Run random tasks through the Verilog of a folder and compare each bit with its model."""
     from rbdhw.sim.simulate import simulate
 
     with show_progress() as progress:

@@ -24,8 +24,8 @@ def print_description(data: dict[str, Any]) -> None:
     names = ("name", "kind", "link", "parent_link")
     joints = [
         [
-            *(one_line(joint[name]) for name in names),
-            one_line(joint["mimics"]["joint"]) if joint["mimics"] else "",
+            one_line(text)
+            for text in (*(joint[name] for name in names), (joint["mimics"] or {}).get("joint", ""))
         ]
         for joint in data["joints"]
     ]
@@ -43,20 +43,13 @@ def print_description(data: dict[str, Any]) -> None:
 
 def print_operations(functions: Mapping[str, Mapping[str, Any]]) -> None:
     """Print the operations of each function."""
-    print_table(
-        "operations a task",
-        ["function", "variable x\nvariable", "variable x\nconstant", "additions", "reciprocals"],
-        [
-            [
-                name,
-                str(counts["multiplications"]["variable"]),
-                str(counts["multiplications"]["constant"]),
-                str(counts["additions"]),
-                str(counts["reciprocals"]),
-            ]
-            for name, counts in functions.items()
-        ],
-    )
+    columns = ["function", "variable x\nvariable", "variable x\nconstant", "additions", "reciprocals"]
+    rows = []
+    for name, counts in functions.items():
+        products = counts["multiplications"]
+        figures = products["variable"], products["constant"], counts["additions"], counts["reciprocals"]
+        rows.append([name, *map(str, figures)])
+    print_table("operations a task", columns, rows)
 
 
 def print_coordinates(coordinates: Mapping[str, Sequence[Mapping[str, Any]]], counted: bool) -> None:

@@ -27,13 +27,7 @@ def arguments_checked(call: Callable[..., Any]) -> Callable[..., Any]:
 def bind(
     signature: inspect.Signature, name: str, positional: tuple[Any, ...], named: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a call by name, without ``self``.
-
-    Raises
-    ------
-    InputError
-        The signature has no such argument, or one is missing.
-    """
+    """Return the arguments of a call by name, without ``self``; InputError if they do not fit."""
     try:
         arguments = signature.bind(*positional, **named).arguments
     except TypeError as error:
@@ -54,15 +48,11 @@ def method(function: str) -> Callable[..., Any]:
         kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None if name == "h" else kinds.empty)
         for name in required
     ]
-    parameters += [
-        kinds(name, kinds.KEYWORD_ONLY, default=None) for name in (*chosen, *entry.optional_inputs)
-    ]
-    if entry.base_choice:
-        parameters.append(kinds("base", kinds.KEYWORD_ONLY, default=None))
-    if entry.optional_outputs:
-        parameters.append(kinds("extended", kinds.KEYWORD_ONLY, default=False))
-    if PARAMETERS in entry.inputs:
-        parameters.append(kinds("parameter_set", kinds.KEYWORD_ONLY, default=None))
+    named: dict[str, Any] = dict.fromkeys((*chosen, *entry.optional_inputs))
+    named |= {"base": None} if entry.base_choice else {}
+    named |= {"extended": False} if entry.optional_outputs else {}
+    named |= {"parameter_set": None} if PARAMETERS in entry.inputs else {}
+    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]
     signature, names = inspect.Signature(parameters), [*required]
 
     def compute(self: Any, *positional: Any, **named: Any) -> Any:

@@ -31,7 +31,6 @@ from rbdhw.target import target
 UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}
 """Units of the position, velocity and effort of a rotational (True) or translational degree of freedom."""
 
-
 MOST_TRACED = 1_500_000
 """The most operations that a search for frames and algorithms may trace here: some 20 s."""
 
@@ -46,10 +45,7 @@ def describe(
     count, is left out, with the reason in ``omitted``. Of a large robot what is counted is what ``generate``
     would build without its search for cheaper frames and algorithms; a remark says so.
 
-    Raises
-    ------
-    InputError
-        For a robot or an option that cannot be built.
+    Raises InputError for a robot or an option that cannot be built.
     """
     check_build(options)
     source = load(urdf, options, progress)

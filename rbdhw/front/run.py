@@ -149,14 +149,9 @@ def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Pr
     first_flagged = results["first_flagged"].astype(np.int64)
     if first_flagged.any():
         progress(f"explaining {np.count_nonzero(first_flagged)} flagged rollouts")
-    causes = order_causes(
-        [
-            *explain_circles(design.robot, ROLLOUT, q),
-            *explain_rollouts(
-                design, prepare_checked(design, rollouts, every), first_flagged, rollouts.states
-            ),
-        ]
-    )
+    prepared = prepare_checked(design, rollouts, every)
+    explained = explain_rollouts(design, prepared, first_flagged, rollouts.states)
+    causes = order_causes([*explain_circles(design.robot, ROLLOUT, q), *explained])
     _write(target, results)
     loaded = Loaded(rollouts.states, q, ignored, tuple(suspicions(design, rollouts.states)))
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
@@ -207,10 +202,7 @@ def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
 def load(design: Design, function: str, path: Path) -> Loaded:
     """Return the checked arrays of an npz file that the function uses.
 
-    Raises
-    ------
-    InputError
-        The message names the file, the array and what was expected of it.
+    Raises InputError, which names the file, the array and what was expected of it.
     """
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbdhw.design.entries import ErrorEntry, RobotEntry, SharingEntry
+from rbdhw.design.entries import ErrorEntry, Operations, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import one_line
@@ -33,19 +33,18 @@ def freedoms_text(robot: RobotEntry) -> str:
 
 def print_manifest(manifest: Manifest, output: Path) -> None:
     """Print a short table of a design: the operations, latency, throughput and error of its functions."""
-    robot, rows = manifest.robot, []
-    for name, function in manifest.functions.items():
-        error, products = manifest.error[name], function.built.multiplications
-        rows.append(
-            [
-                name,
-                f"{products.variable + products.constant} / {function.built.additions}",
-                _latency_cell(function.latency_cycles, manifest.clock_mhz),
-                str(function.core_latency_cycles),
-                rate_text(function.tasks_per_second),
-                _error_cell(error.median, error.max),
-            ]
-        )
+    robot = manifest.robot
+    rows = [
+        [
+            name,
+            _operations_cell(function.built),
+            _latency_cell(function.latency_cycles, manifest.clock_mhz),
+            str(function.core_latency_cycles),
+            rate_text(function.tasks_per_second),
+            _error_cell(manifest.error[name].median, manifest.error[name].max),
+        ]
+        for name, function in manifest.functions.items()
+    ]
     columns = [OPERATIONS, LATENCY, "core\ncycles", "tasks/s", ERROR]
     print_table(
         f"{one_line(robot.name)} ({freedoms_text(robot)}) for {manifest.target} -> {output}\n"
@@ -72,7 +71,7 @@ def print_software(manifest: SoftwareManifest, output: Path) -> None:
     rows = [
         [
             name,
-            f"{entry.multiplications.variable + entry.multiplications.constant} / {entry.additions}",
+            _operations_cell(entry),
             ", ".join(array.name for array in entry.inputs if not array.optional),
             ", ".join(array.name for array in entry.outputs if not array.optional),
         ]
@@ -137,6 +136,11 @@ def _hardware_text(manifest: Manifest) -> str:
     return f"{manifest.clock_mhz:g} MHz, {pace}, {manifest.multipliers:,} multipliers, width {width} bits"
 
 
+def _operations_cell(counts: Operations) -> str:
+    products = counts.multiplications
+    return f"{products.variable + products.constant} / {counts.additions}"
+
+
 def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
     return "-" if cycles is None else f"{cycles} / {cycles / clock_mhz:.3f}"
 
@@ -169,16 +173,8 @@ def print_parts(manifest: Manifest) -> None:
         ]
         for part in manifest.parts
     ]
-    columns = [
-        "core",
-        "kind",
-        "copies",
-        "II",
-        "width\nbits",
-        "multipliers\nof each",
-        "DSP blocks\nof each",
-    ]
-    print_table("cores", columns, rows)
+    of_each = ["multipliers\nof each", "DSP blocks\nof each"]
+    print_table("cores", ["core", "kind", "copies", "II", "width\nbits", *of_each], rows)
 
 
 def print_sharing(sharing: SharingEntry) -> None:
@@ -206,18 +202,17 @@ def _error_cell(median: float | None, largest: float | None) -> str:
 
 def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
     """Print a short table of a simulation."""
-    rows = []
-    for name, function in report["functions"].items():
-        rows.append(
-            [
-                name,
-                str(function["tasks"]),
-                _latency_cell(function["latency_cycles"], manifest.clock_mhz),
-                rate_text(manifest.functions[name].tasks_per_second),
-                f"{function['mismatches']} / {function['flagged']}",
-                _error_cell(function["error_median"], function["error_max"]),
-            ]
-        )
+    rows = [
+        [
+            name,
+            str(function["tasks"]),
+            _latency_cell(function["latency_cycles"], manifest.clock_mhz),
+            rate_text(manifest.functions[name].tasks_per_second),
+            f"{function['mismatches']} / {function['flagged']}",
+            _error_cell(function["error_median"], function["error_max"]),
+        ]
+        for name, function in report["functions"].items()
+    ]
     title = [
         f"{one_line(manifest.robot.name)}: RTL in Verilator against the bit-exact model and the golden model",
         _hardware_text(manifest),
@@ -225,10 +220,8 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
         f"{report['flagged']:,} flagged",
         _traffic_text(report["traffic"]),
     ]
-    if report["stray"]:
-        title.append(
-            f"{report['stray']} of no function: unknown answers, or breaches of the stream's protocol"
-        )
+    if stray := report["stray"]:
+        title.append(f"{stray} of no function: unknown answers, or breaches of the stream's protocol")
     if "rollouts" in report:
         rollouts = report["rollouts"]
         title.append(

@@ -22,18 +22,9 @@ def read_arrays(
 ) -> dict[str, Array]:
     """Return the arrays of a call, each of one task or of a batch, as numbers.
 
-    Parameters
-    ----------
-    arrays
-        The arrays by name; those that are None are left out.
-    without
-        Arrays of the function that the call brings in another form.
-
-    Raises
-    ------
-    InputError
-        An array is missing, is not taken by this build, holds something else than real numbers, or has the
-        shape neither of a task nor of a batch; or batches differ in length.
+    Arrays that are None are left out. ``without`` are those of the function that the call brings in another
+    form. Raises InputError if an array is missing, is not taken by this build, holds something else than real
+    numbers, or has the shape neither of a task nor of a batch.
     """
     brought = {name: array for name, array in arrays.items() if array is not None}
     numbers = {name: as_numbers(f"array '{name}'", array) for name, array in brought.items()}
@@ -60,12 +51,7 @@ def _check_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 def as_batch(arrays: Mapping[str, Array]) -> tuple[dict[str, Array], bool]:
     """Return arrays with an axis of tasks, and whether none of them had one.
 
-    Arrays of one task serve all tasks.
-
-    Raises
-    ------
-    InputError
-        Batches differ in length.
+    Arrays of one task serve all tasks. Raises InputError if batches differ in length.
     """
     batches = {
         name: len(array) for name, array in arrays.items() if array.ndim > len(kind_of(name).dimensions)

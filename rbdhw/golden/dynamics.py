@@ -323,19 +323,22 @@ def _first_derivatives(model: System, function: str, tasks: Tasks) -> dict[str, 
     return {"da_dq": clear_base(da[..., :nv], held), "da_dv": clear_base(da[..., nv:], held)}
 
 
+def _gradients(model: System, forward: bool, states: Tasks, held: Array) -> dict[str, Array]:
+    """Return the results of ``did`` and the mass matrix, or those of ``dfd`` and its inverse."""
+    x, q = ("a" if forward else "tau"), states["q"]
+    first = _first_derivatives(model, "dfd" if forward else "did", states)
+    matrix = _mass_matrix_inverse(model, q, held) if forward else _mass_matrix(model, q)
+    return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": matrix}
+
+
 def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """Return the derivatives of ``did`` and ``M``, or of ``dfd`` and ``Minv``, by the complex step."""
-    forward = function == "sfd"
+    forward, held = function == "sfd", is_held(tasks)
     x, matrix = ("a", "Minv") if forward else ("tau", "M")
 
     def results(states: Tasks) -> dict[str, Array]:
-        first = _first_derivatives(model, "dfd" if forward else "did", states)
-        inertia = (
-            _mass_matrix_inverse(model, states["q"], held) if forward else _mass_matrix(model, states["q"])
-        )
-        return {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": inertia}
+        return _gradients(model, forward, states, held)
 
-    held = is_held(tasks)
     moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
     second = {
         f"d2{x}_dqdq": moved["q"],
@@ -348,19 +351,14 @@ def _second_derivatives(robot: Robot, model: System, function: str, tasks: Tasks
 
 def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """Return the derivatives of the gradient of ``lambda . tau`` or ``lambda . a``, by the complex step."""
-    forward = function == "hfd"
-    x, driven, multiplier = ("a", "tau", "lambda_a") if forward else ("tau", "a", "lambda_tau")
+    forward, held = function == "hfd", is_held(tasks)
+    driven, multiplier = ("tau", "lambda_a") if forward else ("a", "lambda_tau")
 
     def gradient(states: Tasks) -> dict[str, Array]:
-        first = _first_derivatives(model, "dfd" if forward else "did", states)
-        matrix = (
-            _mass_matrix_inverse(model, states["q"], held) if forward else _mass_matrix(model, states["q"])
-        )
-        parts = {"q": first[f"d{x}_dq"], "v": first[f"d{x}_dv"], "m": matrix}
         weights = states[multiplier][:, np.newaxis]
+        parts = _gradients(model, forward, states, held)
         return {name: (weights @ part)[:, 0] for name, part in parts.items()}
 
-    held = is_held(tasks)
     moved, pushed = by_position(robot, gradient, tasks), by_velocity(robot, gradient, tasks)
     second = {"qq": moved["q"], "qv": pushed["q"], "vv": pushed["v"], "m": moved["m"]}
     qq, qv, vv, matrix = (clear_base_motion(second, held) if forward else second).values()

@@ -63,8 +63,7 @@ class Part:
     def of(self, values: Array) -> Array:
         """Return the part's elements of an array (N, ...) or (...) that ends with the axes of one task."""
         index: tuple[Any, ...] = (..., *(slice(span.start, span.stop) for span in self.region))
-        taken: Array = values[index]
-        return taken
+        return np.asarray(values[index], np.float64)
 
 
 def parts_of(robot: Robot, function: str) -> tuple[Part, ...]:
@@ -83,7 +82,9 @@ def _split(robot: Robot, function: str, array: str) -> list[Part]:
     parts, start = [], 0
     for name, end in ends.items():
         region = (*whole[:axis], range(start, end), *whole[axis + 1 :])
-        power = _power(array, name) if FUNCTIONS[function].integrates else 0
+        power = 0
+        if FUNCTIONS[function].integrates:
+            power = 2 if (array, name) == ("B", "q") else 1
         parts.append(Part(function, array, name, region, power))
         start = end
     return parts or [Part(function, array, "", tuple(whole))]
@@ -98,11 +99,6 @@ def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]
         return 2, {"rotation": 3, "position": 4}
     dimensions = kind_of(array, function).dimensions
     return (1, {"linear": 3, "angular": 6}) if dimensions[:2] == ("frames", 6) else (0, {})
-
-
-def _power(array: str, name: str) -> int:
-    """Return the power of the time step in a part of an integrator's results."""
-    return 2 if (array, name) == ("B", "q") else 1
 
 
 def origin_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array:
@@ -149,10 +145,9 @@ def function_errors(
     """
     errors = {}
     for part in parts_of(robot, function):
-        if part.array in reference:
+        if (array := part.array) in reference:
             actual, expected = (
-                {part.array: measure(robot, part, tasks, arrays[part.array])}
-                for arrays in (results, reference)
+                {array: measure(robot, part, tasks, arrays[array])} for arrays in (results, reference)
             )
             errors[part.result] = relative_errors(actual, expected, floors[str(part)])
     return errors

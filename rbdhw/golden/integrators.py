@@ -55,10 +55,10 @@ def derivatives(robot: Robot, step: Callable[[Tasks], Array], tasks: Tasks) -> d
     moved = [{**tasks, "q": displaced(robot, tasks["q"], k)} for k in range(robot.nv)]
     pushed = [{**tasks, "v": tasks["v"] + unit} for unit in units]
     driven = [{**tasks, "tau": tasks["tau"] + unit} for unit in units]
-    columns = [
-        _tangent(robot, after, step({name: array.astype(np.complex128) for name, array in arrays.items()}))
-        for arrays in (*moved, *pushed, *driven)
-    ]
+    columns = []
+    for arrays in (*moved, *pushed, *driven):
+        stepped = step({name: array.astype(np.complex128) for name, array in arrays.items()})
+        columns.append(motion_of(robot, after, stepped.imag / STEP))
     both = np.stack(columns, axis=-1)
     return {"A": both[..., : 2 * robot.nv], "B": both[..., 2 * robot.nv :]}
 
@@ -128,11 +128,6 @@ def _swept(twist: Array) -> Array:
     once = np.cross(angular, linear)
     turned = np.where(small, near, first) * once
     return np.asarray(linear + turned + np.where(small, last, second) * np.cross(angular, once))
-
-
-def _tangent(robot: Robot, state: Array, stepped: Array) -> Array:
-    """Return the motion (N, 2 nv) from a state to the one that is complex steps away."""
-    return motion_of(robot, state, stepped.imag / STEP)
 
 
 def motion_of(robot: Robot, state: Array, change: Array) -> Array:

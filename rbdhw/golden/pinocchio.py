@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -28,7 +28,8 @@ from rbdhw.arrays import SYMMETRIC
 from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.document import read_document
-from rbdhw.robot.model import Body, JointKind, Robot
+from rbdhw.robot.model import Robot
+from rbdhw.robot.pinocchio import PinocchioLayout
 from rbdhw.robot.spatial import SNAP
 from rbdhw.runtime.extras import check_installed
 
@@ -66,15 +67,14 @@ class Reference:
         if differing:
             reason = f"Pinocchio does not have the same joints ({', '.join(sorted(differing))})"
             raise InputError(os.fspath(path), reason, f"those of robot '{robot.name}'")
-        free = _Model(model, robot, robot.bodies)
+        free = _Model(model, robot)
         if not has_mimics(robot) or any((*robot.armature, *robot.damping)):
             return cls(robot, free, None)
         try:
             model = _build_model(path, robot, mimic=True)
         except InputError:
             return cls(robot, free, None)
-        kept = [body for body in robot.bodies if body.joint.mimic is None]
-        return cls(robot, free, _Model(model, robot, kept))
+        return cls(robot, free, _Model(model, robot, mimic=True))
 
     def evaluate(self, function: str, arrays: Mapping[str, Array]) -> Arrays:
         """Return the results (N, ...) of a function without external forces, in golden's arrays.
@@ -119,28 +119,18 @@ def has_mimics(robot: Robot) -> bool:
 
 
 class _Model:
-    """A Pinocchio model of the joints of ``bodies``, evaluated in the robot's coordinates."""
+    """A Pinocchio model, evaluated in the robot's coordinates."""
 
-    def __init__(self, model: Any, robot: Robot, bodies: Sequence[Body]) -> None:
-        self.model = model
+    def __init__(self, model: Any, robot: Robot, mimic: bool = False) -> None:
+        self.model, self.robot = model, robot
         self._data = model.createData()
-        self._spans: list[tuple[Body, slice, slice]] = []
-        self._G = np.zeros((model.nv, robot.nv))
-        model.armature[:] = 0.0
-        model.damping[:] = 0.0  # Pinocchio reads it from the file
-        rows = {body.joint.name: i for i, body in enumerate(robot.bodies)}
-        for body in bodies:
-            joint = model.joints[model.getJointId(body.joint.name)]
-            columns = slice(joint.idx_q, joint.idx_q + joint.nq)
-            self._spans.append((body, columns, robot.q_of[rows[body.joint.name]]))
-            ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.multiplier
-            taken = robot.v_of[rows[body.joint.name]]
-            driven = slice(joint.idx_v, joint.idx_v + joint.nv)
-            self._G[driven, taken] = ratio * np.eye(joint.nv)
-            if body.joint.armature:
-                model.armature[driven] = body.joint.armature
-            if body.joint.damping:
-                model.damping[driven] = body.joint.damping
+        self._layout = PinocchioLayout(robot, mimic, tuple(model.names)[1:])
+        joints = {body.joint.name: body.joint for body in robot.bodies}
+        drives = [joints[name] for name in self._layout.names or ()]
+        armature = [x for joint in drives for x in joint.armature or (0.0,) * joint.kind.nv]
+        damping = [x for joint in drives for x in joint.damping or (0.0,) * joint.kind.nv]
+        model.armature[:] = 0.0 if mimic else armature
+        model.damping[:] = 0.0 if mimic else damping  # Pinocchio reads others from the file
 
     def task(self, function: str, q: Array, v: Array, u: Array) -> Arrays:
         """Evaluate one task with Pinocchio's algorithm and reduce the results to the robot's coordinates."""
@@ -149,31 +139,15 @@ class _Model:
 
     def convert_task(self, q: Array, v: Array, u: Array) -> tuple[Array, Array, Array]:
         """Convert a task to Pinocchio's coordinates."""
-        return self._configuration(q), self._G @ v, self._G @ u
+        unit, convert = q.copy(), self._layout.pinocchio_velocity
+        for body, span in zip(self.robot.bodies, self.robot.q_of, strict=True):
+            if (part := body.joint.kind.quaternion) is not None:
+                unit[span][part] /= np.linalg.norm(unit[span][part])
+        return self._layout.pinocchio_configuration(unit), convert(v), convert(u)
 
     def reduce(self, array: Array) -> Array:
         """Return ``G^T x`` for a vector, ``G^T X G`` for a matrix."""
-        reduced: Array = self._G.T @ array
-        return reduced if array.ndim == 1 else reduced @ self._G
-
-    def _configuration(self, q: Array) -> Array:
-        full = np.zeros(self.model.nq)
-        for body, columns, taken in self._spans:
-            full[columns] = _coordinates(body, q[taken], columns.stop - columns.start)
-        return full
-
-
-def _coordinates(body: Body, q: Array, size: int) -> Array:
-    """Return a joint's configuration in Pinocchio's layout: cosine and sine of angles, unit quaternions."""
-    kind, mimic = body.joint.kind, body.joint.mimic
-    if mimic is not None:
-        q = mimic.multiplier * q + mimic.offset
-    if kind.quaternion is not None:
-        q = q.copy()
-        q[kind.quaternion] /= np.linalg.norm(q[kind.quaternion])
-    if kind is JointKind.PLANAR or size == len(q) + 1:
-        q = np.concatenate([q[:-1], [np.cos(q[-1]), np.sin(q[-1])]])
-    return q
+        return self._layout.force(array) if array.ndim == 1 else self._layout.matrix(array)
 
 
 def compute(model: Any, data: Any, function: str, q: Array, v: Array, u: Array, *fext: Any) -> Arrays:

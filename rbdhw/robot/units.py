@@ -68,18 +68,17 @@ _TWISTS: Mapping[str, tuple[str, ...]] = {
 }
 """For each array of frames' twists, the quantity of the twist, and that of the columns if there are any."""
 
-_BASE: Mapping[str, tuple[str, ...]] = {
+BASE_UNITS: Mapping[str, tuple[str, ...]] = {
     "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
     "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
     "gravity": ("m/s^2",) * 3,
 }
 
-
 COUNTS = ("base_held", "steps", "every", "seed", "row", "step", "first_flagged", "cost")
 """The arrays of numbers without a unit."""
 
 WITH_UNITS = frozenset(
-    ("fext", "h", "x_next", "A", "B", "placement", *_BASE, *COUNTS, *_TWISTS, *_INERTIAS, *_QUOTIENTS)
+    ("fext", "h", "x_next", "A", "B", "placement", *BASE_UNITS, *COUNTS, *_TWISTS, *_INERTIAS, *_QUOTIENTS)
 )
 """The arrays of whose elements :class:`Units` has the unit."""
 
@@ -99,8 +98,8 @@ class Units:
         """
         if array == "fext":
             return FORCE if index[1] < 3 else MOMENT
-        if array in _BASE:
-            return _BASE[array][index[0]]
+        if array in BASE_UNITS:
+            return BASE_UNITS[array][index[0]]
         if array == "h":
             return "s"
         if array in COUNTS:

@@ -38,8 +38,8 @@ class Log:
     """Progress as plain lines, each with the time elapsed.
 
     :meth:`tick` writes a line when a stage has lasted :data:`LASTING` seconds, and whenever :data:`PERIOD`
-    seconds have passed without a line. It may run in a different thread than the progress. ``write`` are
-    receives each line. ``clock`` are returns the time in seconds.
+    seconds have passed without a line. It may run in a different thread than the progress. ``write``
+    receives each line, and ``clock`` returns the time in seconds.
     """
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:

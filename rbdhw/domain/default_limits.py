@@ -71,7 +71,7 @@ class Substitutes:
 
     robot: Robot
     strict: bool = False
-    _taken: dict[tuple[str, str, str], list[tuple[str, float]]] = field(default_factory=dict)
+    _substituted: dict[tuple[str, str, str], list[tuple[str, float]]] = field(default_factory=dict)
     _degrees: dict[tuple[Pair, str], list[str]] = field(default_factory=dict)
 
     def position(self, joint: Joint, *, wraps: bool) -> Pair:
@@ -101,9 +101,9 @@ class Substitutes:
         if 0.0 < limit < FAST:
             return -limit, limit
         placeholder = FAST <= limit < math.inf
-        taken = (FAST_VELOCITY if placeholder else FREE_VELOCITY)[joint.kind.angular[0]]
-        self._take(joint, "velocity", _reason("velocity", limit), taken)
-        return -taken, taken
+        substitute = (FAST_VELOCITY if placeholder else FREE_VELOCITY)[joint.kind.angular[0]]
+        self._take(joint, "velocity", _reason("velocity", limit), substitute)
+        return -substitute, substitute
 
     def effort(self, joint: Joint, acceleration: Pair) -> Pair:
         """Return the bounds of a joint's only force or torque, given the bounds of its acceleration."""
@@ -113,13 +113,13 @@ class Substitutes:
         if 0.0 < limit <= MOST_EFFORT * needed:
             return -limit, limit
         placeholder = 0.0 < limit < math.inf
-        taken = float(f"{AMPLE_EFFORT * needed if placeholder else needed:.2g}")
+        substitute = float(f"{AMPLE_EFFORT * needed if placeholder else needed:.2g}")
         reason = _reason("effort", limit)
         if placeholder:
             most = f"{MOST_EFFORT:g} times what the limb that it moves needs"
             reason = f"effort limit {limit:g} is more than {most}"
-        self._take(joint, "effort", reason, taken)
-        return -taken, taken
+        self._take(joint, "effort", reason, substitute)
+        return -substitute, substitute
 
     def check_unit(self, joint: Joint, bounds: Pair, what: str) -> None:
         """Remark on bounds of an angle that look like degrees; ``what`` names the bounds in the remark."""
@@ -129,7 +129,7 @@ class Substitutes:
     @property
     def remarks(self) -> tuple[str, ...]:
         """A line for each kind of substitute, then one for each pair of bounds that look like degrees."""
-        lines = [_substitute(*kind, taken) for kind, taken in self._taken.items()]
+        lines = [_substitute(*kind, bounds) for kind, bounds in self._substituted.items()]
         for (bounds, what), names in self._degrees.items():
             lines.append(f"domain: {subject('joint', names)}: {_span(*bounds, what)}")
         return tuple(lines)
@@ -137,11 +137,11 @@ class Substitutes:
     def _take(self, joint: Joint, entry: str, reason: str, bound: float) -> None:
         unit = _UNITS[joint.kind.angular[0]][_ENTRIES.index(entry)]
         if self.strict:
-            taken = _bound_text([bound], unit)
+            substitute = _bound_text([bound], unit)
             setting = f"set {entry} in [joints.{_key(joint.name)}] of a domain file"
-            remedy = f"{setting}, or {without_strict(taken)}"
+            remedy = f"{setting}, or {without_strict(substitute)}"
             raise InputError(f"joint '{joint.name}'", reason, "a limit in the URDF", remedy)
-        self._taken.setdefault((entry, reason, unit), []).append((joint.name, bound))
+        self._substituted.setdefault((entry, reason, unit), []).append((joint.name, bound))
 
 
 def holding_effort(robot: Robot, joint: Joint, acceleration: float) -> float:
@@ -222,11 +222,11 @@ def _span(lower: float, upper: float, what: str) -> str:
     return f"position {what} {lower:g} to {upper:g} rad span {turns} turns; degrees? expected radians"
 
 
-def _substitute(entry: str, reason: str, unit: str, taken: Sequence[tuple[str, float]]) -> str:
-    names = [name for name, _ in taken]
+def _substitute(entry: str, reason: str, unit: str, bounds: Sequence[tuple[str, float]]) -> str:
+    names = [name for name, _ in bounds]
     where = _key(names[0]) if len(names) == 1 else "NAME"
     return (
-        f"domain: {subject('joint', names)}: {reason}; taken {_bound_text([b for _, b in taken], unit)}; "
+        f"domain: {subject('joint', names)}: {reason}; taken {_bound_text([b for _, b in bounds], unit)}; "
         f"{entry} in [joints.{where}] of a domain file overrides it"
     )
 

@@ -225,7 +225,6 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def _refusal(path: Path, error: ErrorDetails) -> InputError:
-    """Return the refusal of a domain file at its first error."""
     where = f"{path}, {'.'.join(str(part) for part in error['loc'])}"
     if error["type"] == "extra_forbidden":
         tables: dict[object, type[BaseModel]] = {

@@ -110,12 +110,12 @@ class BlockSystem:
         # An elimination couples all neighbours of a node with each other. Of two of them
         # neither gains one.
         most = max(2, min(count.values()))
-        taken: list[int] = []
+        chosen: list[int] = []
         # Fewest neighbours first: leaves go before what they hang from, which then has fewer neighbours, too.
         for i in sorted(left, key=lambda i: (count[i], i)):
-            if count[i] <= most and not self._neighbours[i].intersection(taken):
-                taken.append(i)
-        return taken
+            if count[i] <= most and not self._neighbours[i].intersection(chosen):
+                chosen.append(i)
+        return chosen
 
     def _on_chain(self, i: int) -> bool:
         """Return whether a node has up to two neighbours, which are no neighbours of each other."""

@@ -141,8 +141,8 @@ class _Constraints:
         for i, body in enumerate(self._robot.bodies):
             if body.parent != BASE:
                 with region("net_wrench", body.parent):
-                    taken = in_parent(body.joint, self._q[i], _pair([-1.0 * x for x in wrenches[i]]))
-                    net[body.parent] = add_twist(net[body.parent], taken)
+                    reaction = in_parent(body.joint, self._q[i], _pair([-1.0 * x for x in wrenches[i]]))
+                    net[body.parent] = add_twist(net[body.parent], reaction)
         return [[*moment, *force] for moment, force in net]
 
     def _relative(self, i: int, net: Sequence[list[Scalar]]) -> list[Scalar]:

@@ -290,5 +290,4 @@ def _moved(twist: Twist, by: Vector) -> Twist:
 
 
 def _row(twist: Twist) -> list[Scalar]:
-    """Return a twist as ``[linear; angular]``."""
     return [*twist[1], *twist[0]]

@@ -93,7 +93,6 @@ def _moved(joint: Joint, parent: Coordinate) -> Joint:
 
 
 def _turned(inertia: Inertia, q: Coordinate) -> Inertia:
-    """Return the inertia of a turned body."""
     xx, xy, xz, yy, yz, zz = second_moments(inertia)
     rows = q.tensor_out_of(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
     moments = (*rows[0], *rows[1][1:], rows[2][2])

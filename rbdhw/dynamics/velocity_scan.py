@@ -92,7 +92,6 @@ def _begins(depth: int) -> bool:
 
 
 def _join(first: _Step, second: _Step, i: int) -> _Step:
-    """Return two steps as one."""
     with region("velocity_scan", i):
         # The rotated unit vectors are the matrix of both steps. From here on a product with it takes the
         # place of all joints between.
@@ -102,7 +101,6 @@ def _join(first: _Step, second: _Step, i: int) -> _Step:
 
 
 def _depths(parents: Sequence[int]) -> list[int]:
-    """Return the number of ancestors of each body."""
     depths: list[int] = []
     for parent in parents:
         depths.append(0 if parent == BASE else depths[parent] + 1)

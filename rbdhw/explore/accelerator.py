@@ -120,7 +120,6 @@ class Planner:
         return replace(plan, mix=mix.entry(requests, plan.clock_mhz))
 
     def _products(self, functions: tuple[str, ...]) -> int:
-        """Return the products of a graph of these functions."""
         graph = self._part(functions).graph
         return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
 
@@ -133,7 +132,6 @@ class Planner:
         return self.searches[functions].with_options(options)
 
     def _part(self, functions: tuple[str, ...]) -> Prepared:
-        """Return the prepared build of some of the functions."""
         if functions == self.options.functions:
             return self.prepared
         if functions not in self.parts:

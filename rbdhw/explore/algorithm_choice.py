@@ -209,7 +209,6 @@ def tried_entries(
 
 
 def _why(candidate: Candidate, among: Sequence[Candidate], budget: float | None) -> str:
-    """Return what decides for or against a candidate."""
     if len(among) == 1:
         return "the least cost of operations; its number formats call for no comparison"
     prefix = "" if candidate.measured else "predicted: "

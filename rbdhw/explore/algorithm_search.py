@@ -161,7 +161,6 @@ class _Trials:
         return Candidate(algorithms, operations, self._accuracy(search))
 
     def _accuracy(self, search: BuildSearch) -> Accuracy:
-        """Return the accuracy of a build by forecast."""
         build, options = search.prepared, replace(search.options, ii=self._ii, core=self._core)
         fuses, ratios, trials = KINDS[self._core].fuses_sums, self._ratios or {}, search.trials()
         return forecast(build.model, build.graph, build.domain, options, trials, ratios, fuses, self._poor)

@@ -148,7 +148,6 @@ def tables(results: dict[str, Any]) -> list[Table]:
 
 
 def _interval_text(row: dict[str, Any], chosen: dict[str, Any] | None) -> str:
-    """Return the interval of a row, with a star if it is the chosen one."""
     starred = chosen is not None and (row["ii"], row["core"]) == (chosen["ii"], chosen["core"])
     return f"{row['ii']}*" if starred else str(row["ii"])
 

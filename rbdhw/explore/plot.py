@@ -201,5 +201,4 @@ def _draw_rates(axes: Any, results: Results) -> None:
 
 
 def _mark_chosen(axes: Any, position: int, label: str) -> None:
-    """Mark what ``generate`` takes."""
     axes.axvline(position, color="magenta", linewidth=3, alpha=0.4, label=label)

@@ -22,13 +22,10 @@ def print_description(data: dict[str, Any]) -> None:
     robot = RobotEntry.model_validate(data["robot"])
     print_text(f"{one_line(robot.name)}: {freedoms_text(robot)}, depth {robot.depth}")
     names = ("name", "kind", "link", "parent_link")
-    joints = [
-        [
-            one_line(text)
-            for text in (*(joint[name] for name in names), (joint["mimics"] or {}).get("joint", ""))
-        ]
-        for joint in data["joints"]
-    ]
+    joints = []
+    for joint in data["joints"]:
+        followed = joint["mimics"]["joint"] if joint["mimics"] else ""
+        joints.append([one_line(text) for text in (*(joint[name] for name in names), followed)])
     print_table("joints", ["joint", "kind", "link", "parent", "mimics"], joints)
     print_coordinates(data["coordinates"], counted=bool(data["functions"]))
     print_roots(data["roots"])

@@ -74,7 +74,6 @@ _NOTHING: tuple[dict[str, Any], Collection[str], Sequence[str]] = {"functions": 
 
 
 def _omitted(counted: Countable) -> dict[str, str]:
-    """Return why each function is left out that was asked for."""
     refused = {function: str(refusal) for function, refusal in counted.refused.items()}
     large = {
         function: f"about {size:,} operations, more than are counted here ({MOST_COUNTED:,})"

@@ -179,7 +179,6 @@ def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _check_function(design: Design, directory: Path, function: str) -> None:
-    """Refuse a function that is not in the design."""
     if function not in design.functions:
         reason, shape = f"not in the design {directory}", design.interface.rollout
         names = [*design.functions, *([ROLLOUT] if shape is not None else [])]
@@ -195,7 +194,6 @@ def _check_extended(function: str, extended: bool) -> None:
 
 
 def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
-    """Return these rows of every array."""
     return {name: array[rows] for name, array in arrays.items()}
 
 

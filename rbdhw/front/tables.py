@@ -130,7 +130,6 @@ def _short_name(result: str) -> str:
 
 
 def _hardware_text(manifest: Manifest) -> str:
-    """Return a line about the hardware that all functions share."""
     width = " x ".join(str(bits) for bits in manifest.width)
     pace = f"{manifest.cores} cores" if manifest.cores > 1 else f"II {manifest.ii}"
     return f"{manifest.clock_mhz:g} MHz, {pace}, {manifest.multipliers:,} multipliers, width {width} bits"
@@ -148,12 +147,12 @@ def _latency_cell(cycles: int | None, clock_mhz: float) -> str:
 def print_interval(manifest: Manifest) -> None:
     """Print the initiation interval, the estimated resources and the choice of the core, with the reasons."""
     chosen, estimate = manifest.interval, manifest.estimate
-    taken = [
+    resources = [
         f"{getattr(estimate, name):,} {NAMES[name]} ({share:.1%})" for name, share in estimate.shares.items()
     ]
     if manifest.cores == 1:
         print_text(f"II {chosen.ii}: {chosen.why}", INDENT)
-    print_text(f"by estimate {', '.join(taken)} of {manifest.target}", INDENT)
+    print_text(f"by estimate {', '.join(resources)} of {manifest.target}", INDENT)
     part = manifest.parts[0]
     if manifest.cores == 1 and part.core != part.cores.asked:
         print_text(f"core {part.core}: {part.cores.why}", INDENT)
@@ -182,8 +181,8 @@ def print_sharing(sharing: SharingEntry) -> None:
     costs = sharing.costs
     if not costs:
         return
-    taken = "on" if sharing.shared else "off"
-    columns = [f"share-limbs={way}" + "\ntaken" * (way == taken) for way in costs]
+    chosen = "on" if sharing.shared else "off"
+    columns = [f"share-limbs={way}" + "\ntaken" * (way == chosen) for way in costs]
     rows = [
         [name.replace("_", " "), *(f"{cost[name]:,}" for cost in costs.values())]
         for name in next(iter(costs.values()))

@@ -68,7 +68,6 @@ def _differentiate(results: Results, steps: list[Tasks]) -> dict[str, Array]:
 
 
 def _turned(angle: Array, vector: Array) -> Array:
-    """Return a vector (2,) turned by angles (N,)."""
     cos, sin = np.cos(angle), np.sin(angle)
     return np.stack([cos * vector[0] - sin * vector[1], sin * vector[0] + cos * vector[1]], axis=1)
 

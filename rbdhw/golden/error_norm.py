@@ -75,7 +75,6 @@ def parts_of(robot: Robot, function: str) -> tuple[Part, ...]:
 
 
 def _split(robot: Robot, function: str, array: str) -> list[Part]:
-    """Return the parts of one array of results."""
     shape = kind_of(array, function).shape(robot.sizes)
     whole = [range(size) for size in shape]
     axis, ends = _cuts(robot, function, array)

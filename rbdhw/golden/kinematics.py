@@ -31,7 +31,6 @@ def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
 
 
 def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str, Array]:
-    """Return the results of one frame."""
     in_world = robot.frame_axes == "world"
     X, jacobian, v, a = _motion(model, robot, frame, tasks)
     level = _level(X) if in_world else np.eye(6)
@@ -82,7 +81,6 @@ def _name(robot: Robot, link: Link) -> str | None:
 
 
 def _way(model: System, link: Link) -> list[Link]:
-    """Return the links from the base to a link."""
     way = [link]
     while way[0].parent != BASE:
         way.insert(0, model.links[way[0].parent])

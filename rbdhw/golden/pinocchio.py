@@ -109,7 +109,6 @@ class Reference:
 
 
 def _solve(M: Array, right: Array) -> Array:
-    """Return ``M^-1 right``."""
     return np.asarray(np.linalg.solve(M, right), np.float64)
 
 

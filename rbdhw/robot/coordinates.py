@@ -89,5 +89,4 @@ def velocity_coordinates(robot: Robot) -> tuple[CoordinateEntry, ...]:
 
 
 def _finite_or_none(limit: float) -> float | None:
-    """Return a finite limit, or None for an infinite one."""
     return limit if isfinite(limit) else None

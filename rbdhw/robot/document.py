@@ -29,7 +29,7 @@ class _Remark:
     owner: str
     reason: str
     detail: str
-    taken: str
+    interpretation: str
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,22 @@ class Document:
         alike: dict[tuple[str, str, str], list[_Remark]] = {}
         for remark in self._borne:
             kind = remark.owner.partition(" ")[0]
-            alike.setdefault((kind, remark.reason, remark.taken), []).append(remark)
+            alike.setdefault((kind, remark.reason, remark.interpretation), []).append(remark)
         return (*map(_sentence, alike.values()), *self._notes)
 
     def error(self, element: str, reason: str, expected: str, remedy: str = "") -> InputError:
         """Return the refusal of an element of the file."""
         return InputError(f"{self.file}, {element}", reason, expected, remedy)
 
-    def bear(self, element: str, reason: str, expected: str, taken: str, detail: str = "") -> None:
+    def bear(self, element: str, reason: str, expected: str, interpretation: str, detail: str = "") -> None:
         """Remark ``element: reason (detail); taken ...``; a strict reading raises :meth:`error` instead."""
-        self.require(element, f"{reason} ({detail})" if detail else reason, expected, taken)
-        self._borne.append(_Remark(element, reason, detail, taken))
+        self.require(element, f"{reason} ({detail})" if detail else reason, expected, interpretation)
+        self._borne.append(_Remark(element, reason, detail, interpretation))
 
-    def require(self, element: str, reason: str, expected: str, taken: str) -> None:
+    def require(self, element: str, reason: str, expected: str, interpretation: str) -> None:
         """Raise :meth:`error` in a strict reading; a tolerant reading goes on without a remark."""
         if self.strict:
-            raise self.error(element, reason, expected, without_strict(taken))
+            raise self.error(element, reason, expected, without_strict(interpretation))
 
     def note(self, sentence: str) -> None:
         """Add a remark on something that a strict reading accepts, too."""
@@ -228,7 +228,7 @@ def _sentence(alike: list[_Remark]) -> str:
     detail = first.detail if len(details) == 1 else f"of {name} {first.detail}"
     names = [remark.owner.partition(" ")[2] for remark in alike]
     owner = first.owner if len(alike) == 1 else f"{kind}s {list_names(names)}"
-    return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.taken}"
+    return f"{owner}: {first.reason}{f' ({detail})' if details else ''}; taken {first.interpretation}"
 
 
 def finite(word: str) -> float | None:

@@ -17,7 +17,7 @@ from rbdhw.runtime.number_bounds import ARMATURE, DAMPING, Bound
 
 Numbers = tuple[float, ...]
 
-Given = tuple[tuple[str, Numbers], ...]
+JointNumbers = tuple[tuple[str, Numbers], ...]
 """The numbers of some joints, by name: one for each degree of freedom, or one for all of them."""
 
 
@@ -27,13 +27,13 @@ class Drives:
 
     from_file: bool = False
     """Whether joints have the damping that the URDF gives."""
-    damping: Given = ()
+    damping: JointNumbers = ()
     """The damping of some joints, whatever the URDF says."""
-    armature: Given = ()
+    armature: JointNumbers = ()
     """The rotor inertia of some joints."""
 
     @property
-    def friction(self) -> tuple[bool, Given]:
+    def friction(self) -> tuple[bool, JointNumbers]:
         """All that damps joints."""
         return self.from_file, self.damping
 
@@ -80,7 +80,7 @@ def with_drives(robot: Robot, drives: Drives) -> Robot:
     return robot.with_bodies(bodies)
 
 
-def _checked(robot: Robot, option: str, entries: Given, bound: Bound) -> Mapping[str, Numbers]:
+def _checked(robot: Robot, option: str, entries: JointNumbers, bound: Bound) -> Mapping[str, Numbers]:
     joints = {body.joint.name: body.joint for body in robot.bodies}
     checked = {}
     for name, numbers in entries:
@@ -95,7 +95,6 @@ def _checked(robot: Robot, option: str, entries: Given, bound: Bound) -> Mapping
 
 
 def _each_freedom(option: str, joint: Joint, numbers: Numbers) -> Numbers:
-    """Return the numbers of all degrees of freedom of a joint."""
     if joint.kind is JointKind.FLOATING:
         raise InputError(option, f"joint '{joint.name}' floats and has no drive", "a joint that is driven")
     if len(numbers) == joint.kind.nv:

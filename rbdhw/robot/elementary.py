@@ -124,9 +124,9 @@ def _scale_limits(limits: Limits, pitch: float) -> Limits:
     return Limits(lower, upper, size * limits.velocity, limits.effort / size)
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Append underscores to ``name`` until it is not in ``taken``, add it to ``taken`` and return it."""
-    while name in taken:
+def _free(name: str, names: set[str]) -> str:
+    """Append underscores to ``name`` until it is not in ``names``, add it to ``names`` and return it."""
+    while name in names:
         name += "_"
-    taken.add(name)
+    names.add(name)
     return name

@@ -89,7 +89,6 @@ def _read_joint(document: Document, name: str, element: Element) -> JointEntry:
 
 
 def _read_motion(document: Document, name: str, element: Element, placement: Placement) -> Joint:
-    """Read the moving joint at ``placement``."""
     owner = f"joint {name!r}"
     kind = _KINDS[document.text(element, "type", owner)]
     axis = _Z if kind in _WITHOUT_AXIS else _read_axis(document, element, owner, kind)
@@ -174,8 +173,8 @@ def _read_range(document: Document, limit: Element, owner: str) -> tuple[float, 
         document.require(owner, "<limit> has no lower and no upper", expected, "as no limit")
         return -inf, inf
     for attribute in missing:
-        taken = "as 0, as URDF says" if urdf_version(document) < URDF_1_2 else "as no limit"
-        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', taken)
+        interpretation = "as 0, as URDF says" if urdf_version(document) < URDF_1_2 else "as no limit"
+        document.bear(owner, f"<limit> has no {attribute}", f'{attribute}="..."', interpretation)
     if missing and urdf_version(document) >= URDF_1_2:
         return -inf, inf
     lower, upper = (document.number(limit, attribute, owner, default=0.0) for attribute in ("lower", "upper"))
@@ -198,7 +197,6 @@ def _check_unused_range(document: Document, limit: Element, owner: str, kind: Jo
 
 
 def _read_mimic(document: Document, element: Element, owner: str) -> Mimic | None:
-    """Read which joint this one follows, if any."""
     mimic = document.child(element, "mimic", owner)
     if mimic is None:
         return None
@@ -267,8 +265,8 @@ def _resolve_mimic(
     reason = f"mimics joint {mimic.joint!r}, which mimics joint {other.joint!r}"
     if not RATIO.holds(multiplier):
         raise document.error(owner, f"{reason}: {multiplier:g} times", RATIO.expected)
-    taken = f"as {multiplier:g} times joint {other.joint!r} plus {offset:g}"
-    document.bear(owner, reason, "a joint that mimics none", taken)
+    interpretation = f"as {multiplier:g} times joint {other.joint!r} plus {offset:g}"
+    document.bear(owner, reason, "a joint that mimics none", interpretation)
     return Mimic(other.joint, multiplier, offset)
 
 

@@ -71,8 +71,8 @@ def _read_rotation(document: Document, origin: Element, owner: str) -> Matrix3:
     quaternion = document.numbers(origin, QUATERNION, owner, 4)
     length = hypot(*quaternion)
     if length == 0.0:
-        reason, taken = f"<origin> has a {QUATERNION} of zeros", "as 0 0 0 1, as Pinocchio does"
-        document.bear(owner, reason, "a quaternion of unit length", taken)
+        reason, interpretation = f"<origin> has a {QUATERNION} of zeros", "as 0 0 0 1, as Pinocchio does"
+        document.bear(owner, reason, "a quaternion of unit length", interpretation)
         return IDENTITY
     if abs(length - 1.0) > ROUNDED:
         reason = f"<origin> has a {QUATERNION} of length {length:.6g}"

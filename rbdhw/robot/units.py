@@ -123,7 +123,6 @@ class Units:
         return write_unit(product)
 
     def _of_step(self, array: str, index: tuple[int, ...]) -> str:
-        """Return the unit of an element of the derivatives of a state."""
         row, column = index
         shifts = self._shifts + self._shifts
         product = Counter(_QUANTITIES[self._states[row]][shifts[row]])
@@ -132,7 +131,6 @@ class Units:
         return write_unit(product)
 
     def _of_frame(self, array: str, index: tuple[int, ...]) -> str:
-        """Return the unit of an element of the kinematics of frames."""
         if array == "placement":
             return "m" if index[2] == 3 and index[1] < 3 else "1"
         quantity, *others = _TWISTS[array]

@@ -72,7 +72,6 @@ def note_unused(document: Document) -> None:
 def _check_all(
     document: Document, element: Element, owner: str, tags: Iterable[str] = tuple(ATTRIBUTES)
 ) -> None:
-    """Check the children of ``element`` that are read."""
     for child in element:
         if child.tag in tags:
             _check(document, child, owner)

@@ -57,13 +57,9 @@ def drive(
 
     Motions that need forces beyond the domain are slowed down until the forces lie within. If the domain has
     steps in time, the forces are also those of :func:`limit_steps`. ``share`` (N,) is that of the forces and
-    external forces that tasks have; with less than 1 the robot falls.
-
-    Returns
-    -------
-    tuple
-        The tasks, and whether (N,) the domain's forces cannot hold the robot. Such a robot is at rest, and
-        its forces are reduced by a common factor until they lie within the domain, so that it falls.
+    external forces that tasks have; with less than 1 the robot falls. In a clipped task (N,) the domain's
+    forces cannot hold the robot: it is at rest, and its forces are reduced by a common factor until they lie
+    within the domain, so that it falls.
     """
     motions = dict(arrays)
     if robot.base_chosen:  # a held base moves as base_a says

@@ -21,14 +21,10 @@ FAR = 2.0
 def looks_like_degrees(values: ArrayLike, limits: tuple[float, float] | None = None) -> bool:
     """Return whether angles that should be in radians look like degrees.
 
-    Parameters
-    ----------
-    values
-        Angles of one joint. Infinite values and NaN are ignored.
-    limits
-        The joint's finite limits (rad). With limits, angles look like degrees if some are far beyond them and
-        all are within them when converted from degrees. Without limits, the values are bounds themselves;
-        they look like degrees if all are multiples of :data:`STEP`.
+    ``values`` are angles of one joint; infinite ones and NaN are ignored. With the joint's finite ``limits``
+    (rad), angles look like degrees if some are far beyond them and all are within them when converted from
+    degrees. Without limits, the values are bounds themselves; they look like degrees if all are multiples of
+    :data:`STEP`.
     """
     angles = np.asarray(values, np.float64).ravel()
     angles = angles[np.isfinite(angles)]

@@ -77,19 +77,11 @@ def accelerate(
 ) -> list[Scalar]:
     """Return the accelerations of forward dynamics (rad/s^2, m/s^2), one for each joint.
 
-    Parameters
-    ----------
-    robot
-        A robot with a fixed base, joints of one freedom, all axes z, and whole bodies
-        (:func:`has_whole_bodies`).
-    q, v
-        The coordinate and the velocity of each joint.
-    forces
-        The force of each joint less its friction (Nm, N).
-    fext
-        External wrench by body index, as for :func:`rbdhw.dynamics.rnea.newton_euler`.
-    eliminated
-        Whether chains are solved by elimination, and not by reduction.
+    ``robot`` has a fixed base, joints of one freedom, all axes z, and whole bodies
+    (:func:`has_whole_bodies`). ``q`` and ``v`` are the coordinate and the velocity of each joint, ``forces``
+    the force of each less its friction (Nm, N), and ``fext`` external wrenches as for
+    :func:`rbdhw.dynamics.rnea.newton_euler`. With ``eliminated`` chains are solved by elimination, and not by
+    reduction.
     """
     bodies = [replace(body, inertia=body.whole or body.inertia) for body in robot.bodies]
     return _Constraints(replace(robot, bodies=tuple(bodies)), q, v, forces, fext).solve(eliminated)

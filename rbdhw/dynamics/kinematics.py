@@ -105,16 +105,10 @@ def frame_motion(
 ) -> FrameMotion:
     """Return the kinematics of a frame.
 
-    Parameters
-    ----------
-    q
-        One for each body, in the order of ``robot.bodies``; that of a floating body has its pose.
-    v, a
-        One for each degree of freedom: rad/s, rad/s^2, m/s, m/s^2.
-    base
-        Velocity and spatial acceleration of the robot's base in its own axes, without gravity.
-    in_world
-        Whether twists are in the world's axes; otherwise they are in the frame's.
+    ``q`` has a coordinate for each body, in the order of ``robot.bodies``, that of a floating body with its
+    pose; ``v`` and ``a`` have a number for each degree of freedom (rad/s, rad/s^2, m/s, m/s^2). ``base`` is
+    velocity and spatial acceleration of the robot's base in its own axes, without gravity. Twists are in the
+    frame's axes, or with ``in_world`` in the world's.
     """
     way = robot.path(frame.body)[::-1]
     axes = _world_axes(robot, way, q) if in_world else _frame_axes(robot, way, frame.placement, q)

@@ -63,19 +63,11 @@ def groups(
     The longest chain of steps from a leaf to a root is as short as possible. Among such orders, the number
     of products is as small as possible.
 
-    Parameters
-    ----------
-    parents
-        For each degree of freedom its parent in the tree, a smaller number, or -1.
-    done
-        The degrees of freedom that are eliminated already, together with their descendants.
-    largest
-        The most degrees of freedom in a group.
-    steady
-        The degrees of freedom whose entries vary little. A whole group of them at a root goes before the
-        group below it, in one step. Otherwise only a root that is alone in its group shares its step.
-    apart
-        The degrees of freedom that are in no group with others than these, and go after all below them.
+    ``parents`` has for each degree of freedom its parent in the tree, a smaller number, or -1. Those that are
+    ``done`` are eliminated already, together with their descendants. ``largest`` is the most degrees of
+    freedom in a group. Entries of ``steady`` ones vary little: a whole group of them at a root goes before
+    the group below it, in one step; otherwise only a root that is alone in its group shares its step. Those
+    of ``apart`` are in no group with others than these, and go after all below them.
     """
     search = _OrderSearch(parents, done, largest, frozenset(steady), frozenset(apart))
     steps = []

@@ -105,18 +105,11 @@ def newton_euler(
 ) -> RoundTrip:
     """Run both passes of the recursive Newton-Euler algorithm: motion and wrench of each body.
 
-    Parameters
-    ----------
-    q
-        One for each body, in the order of ``robot.bodies``.
-    v, a
-        One for each degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The
-        linear velocity of a floating body has no effect here, and its linear acceleration is the proper
-        acceleration: see :mod:`rbdhw.dynamics.floating_base`.
-    base
-        The motion of the robot's base.
-    fext
-        External wrench by body index: moment (Nm) and force (N) about and along its link frame.
+    ``q`` has a coordinate for each body, in the order of ``robot.bodies``; ``v`` and ``a`` have a number for
+    each degree of freedom (:func:`rbdhw.dynamics.joint.dofs`): rad/s, rad/s^2, m/s, m/s^2. The linear
+    velocity of a floating body has no effect here, and its linear acceleration is the proper acceleration:
+    see :mod:`rbdhw.dynamics.floating_base`. ``base`` is the motion of the robot's base. ``fext`` has external
+    wrenches by body index: moment (Nm) and force (N) about and along the link's frame.
     """
     spans = dofs(robot)
     trip = RoundTrip(base, [], {}, [])

@@ -152,15 +152,8 @@ class _Model:
 def compute(model: Any, data: Any, function: str, q: Array, v: Array, u: Array, *fext: Any) -> Arrays:
     """Return the results of one task by Pinocchio's algorithm, which adds armature but no friction.
 
-    Parameters
-    ----------
-    model, data
-        Pinocchio's model, and what it computes with.
-    q, v, u
-        Configuration, velocity, and the acceleration or joint force that the function takes, in Pinocchio's
-        coordinates.
-    fext
-        Nothing, or Pinocchio's list of the external force at each joint.
+    ``q``, ``v`` and ``u``, the acceleration or joint force that the function takes, are in Pinocchio's
+    coordinates. ``fext`` is nothing, or Pinocchio's list of the external force at each joint.
     """
     results = _CALLS[function](_pinocchio(), model, data, q, v, u, *fext)
     named = zip(FUNCTIONS[function].outputs, results, strict=True)

@@ -29,9 +29,6 @@ def check_robot(robot: Robot) -> None:
     - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
     - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known.
     - All numbers except limits are finite.
-
-    Raises InputError if a rule is broken. The message names the link or joint, the reason and the
-    expectation.
     """
     _check_names(robot)
     _check_finite("robot data", (*robot.gravity, *_numbers(robot.base_inertia)))

@@ -228,9 +228,8 @@ def _check_weightless(document: Document, robot: Robot, floating: Iterable[int])
             remedy = 'describe what floats in a file of its own (docs/joints.md, "Free bodies")'
             raise document.error(f"joint {joint!r}", reason, expected, remedy)
         interpretation = "as fixed, which changes no force of another joint"
-        document.bear(
-            f"joint {joint!r}", "floating away from the root link, without mass", expected, interpretation
-        )
+        reason = "floating away from the root link, without mass"
+        document.bear(f"joint {joint!r}", reason, expected, interpretation)
 
 
 def _check_inertia(document: Document, robot: Robot) -> None:

@@ -23,7 +23,7 @@ from rbdhw.scalar import Scalar, region
 def propagate(robot: Robot, q: Sequence[Coordinate], forces: Sequence[Scalar]) -> list[Scalar]:
     """Return the accelerations ``M^-1 forces`` (rad/s^2, m/s^2), one for each joint.
 
-    ``robot`` is a robot with a fixed base, joints of one freedom, and all axes z. ``q`` is the coordinate of
+    ``robot`` has a fixed base, joints of one freedom, and all axes z. ``q`` is the coordinate of
     each joint. ``forces`` are the joint forces less the bias of inverse dynamics (Nm, N).
     """
     joints, left = _gather(robot, q, forces)

@@ -43,8 +43,8 @@ class _Step:
 def segment_velocities(robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar]) -> Mapping[int, Vector]:
     """Return the angular velocities (rad/s) of the first body of each segment, in that body's axes.
 
-    There are none on a robot without long paths, nor in the segments at the base. ``robot`` is a robot with a
-    fixed base and joints of one freedom, all axes z. ``q`` and ``v`` are the coordinate and the velocity of
+    There are none on a robot without long paths, nor in the segments at the base. ``robot`` has a fixed
+    base and joints of one freedom, all axes z. ``q`` and ``v`` are the coordinate and the velocity of
     each joint.
     """
     parents = [body.parent for body in robot.bodies]

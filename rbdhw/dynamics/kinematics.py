@@ -42,7 +42,7 @@ from rbdhw.dynamics.spatial import (
     transpose_tensor,
 )
 from rbdhw.robot.link_frames import BodyFrame
-from rbdhw.robot.model import BASE, JointKind, Matrix3, Placement, Robot
+from rbdhw.robot.model import BASE, JointKind, Matrix3, Robot
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
@@ -110,149 +110,127 @@ def frame_motion(
     velocity and spatial acceleration of the robot's base in its own axes, without gravity. Twists are in the
     frame's axes, or with ``in_world`` in the world's.
     """
-    way = robot.path(frame.body)[::-1]
-    axes = _world_axes(robot, way, q) if in_world else _frame_axes(robot, way, frame.placement, q)
-    offsets = {i: _offset(robot, i, q[i], axes) for i in way}
-    reaches = _reaches(robot, way, frame, axes, offsets)
-    links = _links(robot, way, (v, a), axes, offsets, base)
+    way = _Way(robot, frame, q, in_world)
+    links = way.links((v, a), base)
     with region("frame", frame.body):
-        twists = [_moved(twist, reaches[frame.body]) for twist in links[frame.body].motion]
-        placement = _pose(robot, way, frame, q, axes, reaches, in_world)
-    columns = _columns(robot, way, links, reaches, in_world)
+        twists = [_moved(twist, way.reaches[frame.body]) for twist in links[frame.body].motion]
+        placement = way.pose()
+    columns = way.columns(links)
     return FrameMotion(placement, columns[0], _row(twists[0]), _row(twists[1]), *columns[1:])
 
 
-def _frame_axes(
-    robot: Robot, way: Sequence[int], placement: Placement, q: Sequence[Coordinate]
-) -> dict[int, _Axes]:
-    """Return the frame's axes in the coordinates of each body on the way, and of the base."""
-    axes = {}
-    rows: Tensor = transpose(placement.rotation)
-    for i in reversed(way):
+class _Way:
+    """The bodies from the base to a frame, the axes of all results, and the vectors between origins.
+
+    ``offsets`` lead from the origin of a body's parent to its own, and ``reaches`` from the origin of each
+    body, and from the base's, to the frame's.
+    """
+
+    def __init__(self, robot: Robot, frame: BodyFrame, q: Sequence[Coordinate], in_world: bool) -> None:
+        self.robot, self.frame, self.q, self.in_world = robot, frame, q, in_world
+        self.bodies = robot.path(frame.body)[::-1]
+        self.axes = self._world_axes() if in_world else self._frame_axes()
+        self.offsets = {i: self._offset(i) for i in self.bodies}
+        self.reaches = self._reaches()
+
+    def _frame_axes(self) -> dict[int, _Axes]:
+        """Return the frame's axes in the coordinates of each body, and of the base."""
+        axes = {}
+        rows: Tensor = transpose(self.frame.placement.rotation)
+        for i in reversed(self.bodies):
+            with region("frame", i):
+                joint = _each(rows, self.q[i].out_of)
+                axes[i] = _Axes(rows, joint)
+                rows = _turned(joint, self.robot.bodies[i].joint.placement.rotation)
+        return axes | {BASE: _Axes(rows, rows)}
+
+    def _world_axes(self) -> dict[int, _Axes]:
+        """Return the world's axes in the coordinates of each body, and of the base."""
+        rows: Tensor = UNIT
+        axes = {BASE: _Axes(rows, rows)}
+        for i in self.bodies:
+            with region("frame", i):
+                joint = _turned(rows, transpose(self.robot.bodies[i].joint.placement.rotation))
+                rows = _each(joint, self.q[i].into)
+                axes[i] = _Axes(rows, joint)
+        return axes
+
+    def _offset(self, i: int) -> Vector:
+        body = self.robot.bodies[i]
         with region("frame", i):
-            joint = _each(rows, q[i].out_of)
-            axes[i] = _Axes(rows, joint)
-            rows = _turned(joint, robot.bodies[i].joint.placement.rotation)
-    return axes | {BASE: _Axes(rows, rows)}
+            fixed = apply(self.axes[body.parent].body, body.joint.placement.translation)
+            return add(fixed, apply(self.axes[i].joint, self.q[i].shift))
 
+    def _reaches(self) -> dict[int, Vector]:
+        frame = self.frame
+        with region("frame", frame.body):
+            reaches = {frame.body: apply(self.axes[frame.body].body, frame.placement.translation)}
+        for i in reversed(self.bodies):
+            with region("frame", i):
+                reaches[self.robot.bodies[i].parent] = add(reaches[i], self.offsets[i])
+        return reaches
 
-def _world_axes(robot: Robot, way: Sequence[int], q: Sequence[Coordinate]) -> dict[int, _Axes]:
-    """Return the world's axes in the coordinates of each body on the way, and of the base."""
-    rows: Tensor = UNIT
-    axes = {BASE: _Axes(rows, rows)}
-    for i in way:
-        with region("frame", i):
-            joint = _turned(rows, transpose(robot.bodies[i].joint.placement.rotation))
-            rows = _each(joint, q[i].into)
-            axes[i] = _Axes(rows, joint)
-    return axes
+    def links(
+        self, rates: tuple[Sequence[Scalar], Sequence[Scalar]], base: tuple[Twist, Twist]
+    ) -> dict[int, _Link]:
+        """Return the bodies with their motions; ``rates`` are velocities and accelerations."""
+        spans = dofs(self.robot)
+        links: dict[int, _Link] = {}
+        with region("base"):
+            root = self.axes[BASE].body
+            velocity, acceleration = ((apply(root, angular), apply(root, linear)) for angular, linear in base)
+        for i in self.bodies:
+            with region("frame", i):
+                offset, joint = self.offsets[i], self.robot.bodies[i].joint
+                v, a = (quantity[spans[i]] for quantity in rates)
+                above = _moved(velocity, offset), _moved(acceleration, offset)
+                axes = [_axis(self.axes[i].body, direction) for direction in directions(joint)]
+                turned = [cross_twist(above[0], axis) for axis in axes]
+                share = (
+                    add_twist(*map(scale_twist, v, axes)),
+                    add_twist(*map(scale_twist, a, axes), *map(scale_twist, v, turned)),
+                )
+                links[i] = _Link(spans[i], offset, axes, turned, above, share)
+                velocity, acceleration = links[i].motion
+        return links
 
+    def columns(self, links: Mapping[int, _Link]) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Return the Jacobian, ``dv_dq``, ``da_dq`` and ``da_dv``: six rows each."""
+        n = dofs(self.robot)[-1].stop
+        matrices: tuple[Matrix, ...] = tuple([[0.0] * n for _ in range(6)] for _ in range(4))
+        beyond = ZERO_TWIST, ZERO_TWIST  # the frame's motion relative to the body
+        for i in reversed(self.bodies):
+            with region("frame", i):
+                link = links[i]
+                past = add_twist(beyond[0], link.share[0]), add_twist(beyond[1], link.share[1])
+                for k, axis, rate in zip(range(n)[link.dofs], link.axes, link.rates, strict=True):
+                    if self.in_world:
+                        moved = cross_twist(axis, past[0])
+                        bent = add_twist(cross_twist(axis, past[1]), cross_twist(rate, past[0]))
+                    else:
+                        moved = rate
+                        bent = add_twist(cross_twist(link.above[1], axis), cross_twist(rate, past[0]))
+                    pushed = add_twist(rate, cross_twist(axis, beyond[0]))
+                    for matrix, twist in zip(matrices, (axis, moved, bent, pushed), strict=True):
+                        for row, entry in zip(matrix, _row(_moved(twist, self.reaches[i])), strict=True):
+                            row[k] = entry
+                back = scale(-1.0, link.offset)
+                beyond = _moved(past[0], back), _moved(past[1], back)
+        jacobian, by_position, bent_by_position, bent_by_velocity = matrices
+        return jacobian, by_position, bent_by_position, bent_by_velocity
 
-def _offset(robot: Robot, i: int, q: Coordinate, axes: Mapping[int, _Axes]) -> Vector:
-    """Return the vector from the origin of the parent of body ``i`` to its own."""
-    body = robot.bodies[i]
-    with region("frame", i):
-        fixed = apply(axes[body.parent].body, body.joint.placement.translation)
-        return add(fixed, apply(axes[i].joint, q.shift))
-
-
-def _reaches(
-    robot: Robot,
-    way: Sequence[int],
-    frame: BodyFrame,
-    axes: Mapping[int, _Axes],
-    offsets: Mapping[int, Vector],
-) -> dict[int, Vector]:
-    """Return the vectors from the origin of each body on the way, and from the base's, to the frame's."""
-    with region("frame", frame.body):
-        reaches = {frame.body: apply(axes[frame.body].body, frame.placement.translation)}
-    for i in reversed(way):
-        with region("frame", i):
-            reaches[robot.bodies[i].parent] = add(reaches[i], offsets[i])
-    return reaches
-
-
-def _links(
-    robot: Robot,
-    way: Sequence[int],
-    rates: tuple[Sequence[Scalar], Sequence[Scalar]],
-    axes: Mapping[int, _Axes],
-    offsets: Mapping[int, Vector],
-    base: tuple[Twist, Twist],
-) -> dict[int, _Link]:
-    """Return the bodies on the way, in its order; ``rates`` are velocities and accelerations."""
-    spans = dofs(robot)
-    links: dict[int, _Link] = {}
-    with region("base"):
-        root = axes[BASE].body
-        velocity, acceleration = ((apply(root, angular), apply(root, linear)) for angular, linear in base)
-    for i in way:
-        with region("frame", i):
-            v, a = (quantity[spans[i]] for quantity in rates)
-            above = _moved(velocity, offsets[i]), _moved(acceleration, offsets[i])
-            joint_axes = [_axis(axes[i].body, direction) for direction in directions(robot.bodies[i].joint)]
-            turned = [cross_twist(above[0], axis) for axis in joint_axes]
-            share = (
-                add_twist(*map(scale_twist, v, joint_axes)),
-                add_twist(*map(scale_twist, a, joint_axes), *map(scale_twist, v, turned)),
-            )
-            links[i] = _Link(spans[i], offsets[i], joint_axes, turned, above, share)
-            velocity, acceleration = links[i].motion
-    return links
-
-
-def _columns(
-    robot: Robot,
-    way: Sequence[int],
-    links: Mapping[int, _Link],
-    reaches: Mapping[int, Vector],
-    in_world: bool,
-) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Return the Jacobian, ``dv_dq``, ``da_dq`` and ``da_dv``: six rows each."""
-    n = dofs(robot)[-1].stop
-    matrices: tuple[Matrix, ...] = tuple([[0.0] * n for _ in range(6)] for _ in range(4))
-    beyond = ZERO_TWIST, ZERO_TWIST  # the frame's motion relative to the body
-    for i in reversed(way):
-        with region("frame", i):
-            link = links[i]
-            past = add_twist(beyond[0], link.share[0]), add_twist(beyond[1], link.share[1])
-            for k, axis, rate in zip(range(n)[link.dofs], link.axes, link.rates, strict=True):
-                if in_world:
-                    moved = cross_twist(axis, past[0])
-                    bent = add_twist(cross_twist(axis, past[1]), cross_twist(rate, past[0]))
-                else:
-                    moved = rate
-                    bent = add_twist(cross_twist(link.above[1], axis), cross_twist(rate, past[0]))
-                pushed = add_twist(rate, cross_twist(axis, beyond[0]))
-                for matrix, twist in zip(matrices, (axis, moved, bent, pushed), strict=True):
-                    for row, entry in zip(matrix, _row(_moved(twist, reaches[i])), strict=True):
-                        row[k] = entry
-            back = scale(-1.0, link.offset)
-            beyond = _moved(past[0], back), _moved(past[1], back)
-    jacobian, by_position, bent_by_position, bent_by_velocity = matrices
-    return jacobian, by_position, bent_by_position, bent_by_velocity
-
-
-def _pose(
-    robot: Robot,
-    way: Sequence[int],
-    frame: BodyFrame,
-    q: Sequence[Coordinate],
-    axes: Mapping[int, _Axes],
-    reaches: Mapping[int, Vector],
-    in_world: bool,
-) -> Matrix:
-    """Return the rows of the homogeneous matrix of the frame's pose in the world."""
-    if in_world:
-        rotation = _turned(axes[frame.body].body, transpose(frame.placement.rotation))
-        return _homogeneous(rotation, reaches[BASE])
-    rotation = transpose_tensor(axes[BASE].body)
-    first = robot.bodies[way[0]].joint
-    if first.kind is not JointKind.FLOATING:
-        return _homogeneous(rotation, apply(rotation, reaches[BASE]))
-    offset = apply(transpose_tensor(axes[way[0]].body), reaches[way[0]])
-    point = multiply(first.placement.rotation, add(q[way[0]].out_of(offset), q[way[0]].shift))
-    return _homogeneous(rotation, add(point, first.placement.translation))
+    def pose(self) -> Matrix:
+        """Return the rows of the homogeneous matrix of the frame's pose in the world."""
+        if self.in_world:
+            turned = transpose(self.frame.placement.rotation)
+            return _homogeneous(_turned(self.axes[self.frame.body].body, turned), self.reaches[BASE])
+        rotation, root = transpose_tensor(self.axes[BASE].body), self.bodies[0]
+        joint, q = self.robot.bodies[root].joint, self.q[root]
+        if joint.kind is not JointKind.FLOATING:
+            return _homogeneous(rotation, apply(rotation, self.reaches[BASE]))
+        offset = apply(transpose_tensor(self.axes[root].body), self.reaches[root])
+        point = multiply(joint.placement.rotation, add(q.out_of(offset), q.shift))
+        return _homogeneous(rotation, add(point, joint.placement.translation))
 
 
 def _homogeneous(rotation: Tensor, point: Vector) -> Matrix:

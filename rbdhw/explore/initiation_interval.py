@@ -73,20 +73,146 @@ def interval(
     among ``candidates``, ``smaller`` is the same build on it, and the InputError for a design that does not
     fit states whether it would.
     """
-    start = Interval(least, reason(options.ii))
+    start, choice = Interval(least, reason(options.ii)), _Choice(options, device, candidates, smaller)
     if options.pacing is None:
         if options.fit is not None:
-            _check_fit(least, options, options.fit, device, candidates, smaller)
+            choice.check_fit(least)
         return start
     if options.pacing.link:
-        start = link_interval(least, options.pacing.bandwidth, candidates)
-    return find_fitting(start, options, device, candidates, smaller)
+        start = _link_interval(least, options.pacing.bandwidth, candidates)
+    return choice.find_fitting(start)
 
 
-def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
+@dataclass(frozen=True)
+class _Choice:
+    """The choice among the candidates of a build, or on the array core, by the share of the device."""
+
+    options: BuildOptions
+    device: Target
+    candidates: Candidates
+    smaller: Candidates | None
+
+    @property
+    def share(self) -> float:
+        """The share of the device that the design may use."""
+        return self.options.fit or 1.0
+
+    def find_fitting(self, start: Interval) -> Interval:
+        """Return the shortest interval from ``start`` on at which the design fits.
+
+        Raises InputError if it fits at no interval up to the last of :data:`INTERVALS`.
+        """
+        ii, fits = self._find_smallest(start.ii, self.candidates)
+        if fits and ii == start.ii:
+            return start
+        if fits:
+            return Interval(ii, f"the fewest that fit {percent(self.share)} of {self.device.name}")
+        short, remedies = f"{self._largest_shares(ii)}, and no other ii fits better", self._smaller_builds()
+        if self.smaller is not None:
+            fitting = self._find_on_array(self.smaller, INTERVALS[-1])
+            if fitting is None:
+                short += f", nor does any with --core {SMALLER.name}"
+            else:
+                remedies.insert(0, f"--core {SMALLER.name} (which fits at --ii {fitting})")
+        elif SMALLER.needs(self.options) and not SMALLER.is_asked(self.options):
+            remedies.append(f"{self._array_options()}, which was not tried")
+        option = "ii" if self.options.fit is None else "fit"
+        raise InputError(option, short, remedy=_use(remedies))
+
+    def check_fit(self, ii: int) -> None:
+        """Refuse a design that does not fit at the given interval, with the intervals at which it would."""
+        if not self._short(ii):
+            return
+        last = intervals(self.candidates.unit)[-1]
+        larger, fits = self._find_smallest(ii + 1, self.candidates)
+        short = self._largest_shares(ii)
+        if not fits:
+            short += f", and no ii up to {last} fits"
+        remedies = [f"--ii {larger}"] if fits else self._smaller_builds()
+        most = larger - 1 if fits else last
+        if self.smaller is not None and most >= SMALLER.least_ii:
+            fitting = self._find_on_array(self.smaller, most)
+            if fitting is not None:
+                remedies.insert(0, f"--core {SMALLER.name} --ii {fitting}")
+            elif not fits:
+                short += f", nor does any with --core {SMALLER.name}"
+        elif SMALLER.needs(self.options) and not SMALLER.is_asked(self.options) and most >= SMALLER.least_ii:
+            option = f" --ii {SMALLER.least_ii} or more" if ii < SMALLER.least_ii else ""
+            remedies.append(f"{self._array_options()}{option}, which was not tried")
+        raise InputError("fit", short, remedy=_use(remedies))
+
+    def _find_smallest(self, least: int, candidates: Candidates, most: int = MOST_II) -> tuple[int, bool]:
+        """Return the shortest interval from ``least`` on at which a design fits the share, and True.
+
+        If none fits, the interval that comes closest and False are returned. Intervals at which the products
+        alone need too many DSP blocks are skipped. The search finds the first of :func:`intervals`, up to
+        ``most``, at which the design fits, and then bisects between it and the one before. Raises InputError
+        if the design can be built at no interval.
+        """
+        refused: dict[int, InputError] = {}
+
+        def fits(ii: int) -> bool:
+            try:
+                return not short_of(candidates.estimate(ii), self.device, self.share)
+            except InputError as error:
+                refused[ii] = error
+                return False
+
+        allowed = max(1, math.floor(self.share * self.device.dsp_blocks))
+        least = next(ii for ii in count(least) if candidates.serves(ii))
+        least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
+        least = next(ii for ii in count(least) if candidates.serves(ii))
+        among = [ii for ii in intervals(candidates.unit) if least < ii <= most]
+        tried = [least, *(ii for ii in among if candidates.serves(ii))]
+        below = least
+        for ii in tried:
+            if fits(ii):
+                between = [k for k in range(below + 1, ii + 1) if candidates.serves(k)] or [ii]
+                return between[bisect_left(between[:-1], True, key=fits)], True
+            below = ii
+        built = [ii for ii in tried if ii not in refused]
+        if not built:
+            raise refused[tried[-1]]
+        return min(built, key=lambda ii: max(shares(candidates.estimate(ii), self.device).values())), False
+
+    def _find_on_array(self, array: Candidates, most: int) -> int | None:
+        """Return the shortest interval up to ``most`` at which the array core fits, or None."""
+        least = max(self.options.least_ii, SMALLER.least_ii)
+        try:
+            if self.options.pacing is not None and self.options.pacing.link:
+                least = _link_interval(least, self.options.pacing.bandwidth, array).ii
+            ii, fits = self._find_smallest(least, array, most)
+        except InputError:
+            return None
+        return ii if fits and ii <= most else None
+
+    def _short(self, ii: int) -> Sequence[object]:
+        """Return the resources of which the design takes more than the share."""
+        return short_of(self.candidates.estimate(ii), self.device, self.share)
+
+    def _largest_shares(self, ii: int) -> str:
+        short = " and ".join(map(str, self._short(ii)))
+        return f"at an ii of {ii} the design takes {short} of {self.device.name}"
+
+    def _smaller_builds(self) -> list[str]:
+        """Return the ways to make a design fit at any interval."""
+        larger = "a larger --target" if self.options.fit is None else "a larger --fit"
+        return ["fewer --functions", "a smaller --width", larger]
+
+    def _array_options(self) -> str:
+        """Return the options with which the array core would be tried."""
+        core = CHEAPER_CORE if self.options.core == CHEAPER_CORE else SMALLER.name
+        return " ".join(["--core", core, *SMALLER.needs(self.options)])
+
+
+def _use(remedies: Sequence[str]) -> str:
+    return f"use {' or '.join(filter(None, (', '.join(remedies[:-1]), remedies[-1])))}"
+
+
+def _link_interval(least: int, bandwidth: float | None, candidates: Candidates) -> Interval:
     """Return the shortest interval from ``least`` on at which the link carries the packets of every function.
 
-    InputError if it exceeds :data:`rbdhw.runtime.number_bounds.MOST_II`.
+    Raises InputError if it exceeds :data:`rbdhw.runtime.number_bounds.MOST_II`.
     """
     ii = least
     while True:
@@ -102,9 +228,8 @@ def link_interval(least: int, bandwidth: float | None, candidates: Candidates) -
 
 def _link_reason(function: str, packets: Traffic, bandwidth: float | None) -> str:
     if bandwidth is None:
-        return (
-            f"the streams: a task of {function} takes {packets.beats_in} beats in and {packets.beats_out} out"
-        )
+        size = f"{packets.beats_in} beats in and {packets.beats_out} out"
+        return f"the streams: a task of {function} takes {size}"
     size = f"{packets.bytes_in} bytes in and {packets.bytes_out} out"
     return f"{bandwidth:g} GB/s: a task of {function} takes {size}"
 
@@ -117,135 +242,3 @@ def _link_refusal(function: str, packets: Traffic, clock_mhz: float, bandwidth: 
         option, remedy = "bandwidth", f"use --bandwidth {least:.3g} or more"
     transfer = f"a task of {function} takes {needed:,} cycles of the link"
     return InputError(option, transfer, f"at most {MOST_II:,}", remedy)
-
-
-def find_fitting(
-    start: Interval,
-    options: BuildOptions,
-    device: Target,
-    candidates: Candidates,
-    smaller: Candidates | None = None,
-) -> Interval:
-    """Return the shortest interval from ``start`` on at which the design fits the share ``options.fit``.
-
-    InputError if it fits at no interval up to the last of :data:`INTERVALS`.
-    """
-    share = options.fit or 1.0
-    ii, fits = find_smallest_fitting(start.ii, share, device, candidates)
-    if fits and ii == start.ii:
-        return start
-    if fits:
-        return Interval(ii, f"the fewest that fit {percent(share)} of {device.name}")
-    short = f"{_largest_shares(ii, share, device, candidates)}, and no other ii fits better"
-    remedies = _smaller_builds(options)
-    if smaller is not None:
-        fitting = _find_fitting_smaller(options, share, device, smaller)
-        if fitting is None:
-            short += f", nor does any with --core {SMALLER.name}"
-        else:
-            remedies.insert(0, f"--core {SMALLER.name} (which fits at --ii {fitting})")
-    elif SMALLER.needs(options) and not SMALLER.is_asked(options):
-        remedies.append(f"{_smaller_options(options)}, which was not tried")
-    option = "ii" if options.fit is None else "fit"
-    raise InputError(option, short, remedy=_use(remedies))
-
-
-def find_smallest_fitting(
-    least: int, share: float, device: Target, candidates: Candidates, most: int = MOST_II
-) -> tuple[int, bool]:
-    """Return the shortest interval from ``least`` on at which a design fits a share of a device, and True.
-
-    If none fits, the interval that comes closest and False are returned. Intervals at which the products
-    alone need too many DSP blocks are skipped. The search finds the first of :func:`intervals`, up to
-    ``most``, at which the design fits, and then bisects between it and the one before. InputError if the
-    design can be built at no interval.
-    """
-    refused: dict[int, InputError] = {}
-
-    def fits(ii: int) -> bool:
-        try:
-            return not short_of(candidates.estimate(ii), device, share)
-        except InputError as error:
-            refused[ii] = error
-            return False
-
-    allowed = max(1, math.floor(share * device.dsp_blocks))
-    least = next(ii for ii in count(least) if candidates.serves(ii))
-    least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
-    least = next(ii for ii in count(least) if candidates.serves(ii))
-    among = [ii for ii in intervals(candidates.unit) if least < ii <= most]
-    tried = [least, *(ii for ii in among if candidates.serves(ii))]
-    below = least
-    for ii in tried:
-        if fits(ii):
-            between = [k for k in range(below + 1, ii + 1) if candidates.serves(k)] or [ii]
-            return between[bisect_left(between[:-1], True, key=fits)], True
-        below = ii
-    built = [ii for ii in tried if ii not in refused]
-    if not built:
-        raise refused[tried[-1]]
-    return min(built, key=lambda ii: max(shares(candidates.estimate(ii), device).values())), False
-
-
-def _check_fit(
-    ii: int,
-    options: BuildOptions,
-    share: float,
-    device: Target,
-    candidates: Candidates,
-    smaller: Candidates | None,
-) -> None:
-    """Refuse a design that does not fit at the given interval, with the intervals at which it would."""
-    if not short_of(candidates.estimate(ii), device, share):
-        return
-    larger, fits = find_smallest_fitting(ii + 1, share, device, candidates)
-    short = _largest_shares(ii, share, device, candidates)
-    if not fits:
-        short += f", and no ii up to {intervals(candidates.unit)[-1]} fits"
-    remedies = [f"--ii {larger}"] if fits else _smaller_builds(options)
-    most = larger - 1 if fits else intervals(candidates.unit)[-1]
-    if smaller is not None and most >= SMALLER.least_ii:
-        fitting = _find_fitting_smaller(options, share, device, smaller, most)
-        if fitting is not None:
-            remedies.insert(0, f"--core {SMALLER.name} --ii {fitting}")
-        elif not fits:
-            short += f", nor does any with --core {SMALLER.name}"
-    elif SMALLER.needs(options) and not SMALLER.is_asked(options) and most >= SMALLER.least_ii:
-        interval = f" --ii {SMALLER.least_ii} or more" if ii < SMALLER.least_ii else ""
-        remedies.append(f"{_smaller_options(options)}{interval}, which was not tried")
-    raise InputError("fit", short, remedy=_use(remedies))
-
-
-def _find_fitting_smaller(
-    options: BuildOptions, share: float, device: Target, smaller: Candidates, most: int = INTERVALS[-1]
-) -> int | None:
-    """Return the shortest interval up to ``most`` at which the array core fits, or None."""
-    least = max(options.least_ii, SMALLER.least_ii)
-    try:
-        if options.pacing is not None and options.pacing.link:
-            least = link_interval(least, options.pacing.bandwidth, smaller).ii
-        ii, fits = find_smallest_fitting(least, share, device, smaller, most)
-    except InputError:
-        return None
-    return ii if fits and ii <= most else None
-
-
-def _smaller_builds(options: BuildOptions) -> list[str]:
-    """Return the ways to make a design fit at any interval."""
-    larger = "a larger --target" if options.fit is None else "a larger --fit"
-    return ["fewer --functions", "a smaller --width", larger]
-
-
-def _use(remedies: Sequence[str]) -> str:
-    return f"use {' or '.join(filter(None, (', '.join(remedies[:-1]), remedies[-1])))}"
-
-
-def _smaller_options(options: BuildOptions) -> str:
-    """Return the options with which the array core would be tried."""
-    core = CHEAPER_CORE if options.core == CHEAPER_CORE else SMALLER.name
-    return " ".join(["--core", core, *SMALLER.needs(options)])
-
-
-def _largest_shares(ii: int, share: float, device: Target, candidates: Candidates) -> str:
-    short = " and ".join(map(str, short_of(candidates.estimate(ii), device, share)))
-    return f"at an ii of {ii} the design takes {short} of {device.name}"

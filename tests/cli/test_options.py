@@ -92,8 +92,8 @@ def test_every_option_reaches_the_build(tmp_path):
 
 def test_the_options_of_the_hardware_are_told_apart():
     assert OF_HARDWARE == (
-        "ii", "bandwidth", "fit", "clock", "max_error", "width", "tdata", "streams", "number",
-        "priority", "share_limbs", "share_stages", "core", "cores", "copies", "mix",
+        "board", "ii", "bandwidth", "fit", "clock", "stream_clock", "max_error", "width", "tdata",
+        "streams", "number", "priority", "share_limbs", "share_stages", "core", "cores", "copies", "mix",
         "parameters_by", "parameter_sets", "name", "domain", "seed",
     )  # fmt: skip
     panels = {name: panel for name, (*_, panel) in options_of("info").items()}

@@ -1,7 +1,5 @@
 """The layers of the package: each stage imports only lower stages, as read from the sources."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path

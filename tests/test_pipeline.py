@@ -31,6 +31,7 @@ from rbdhw.robots import path
 from rbdhw.schedule.model import MULTIPLIERS, Resource
 from rbdhw.target import target
 from tests.support.builds import evaluated, graph_of, lowered, program_of
+from tests.support.marks import long
 from tests.support.strategies import ALL_KINDS, robots
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -280,9 +281,7 @@ class TestAllFunctions:
         assert 0.0 < error["median"] < 1e-4
         assert error["flagged"] <= 0.001 * error["samples"]
 
-    @pytest.mark.parametrize(
-        "chosen", [("id",), ("m", "minv"), ("fd", "did"), pytest.param(("dfd",), marks=pytest.mark.verify)]
-    )
+    @pytest.mark.parametrize("chosen", [("id",), ("m", "minv"), ("fd", "did"), long(("dfd",))])
     def test_a_build_of_some_functions_contains_only_their_operations(self, chosen):
         """Every operation of the program is used, and every input is read by one of the functions."""
         options = BuildOptions(functions=chosen, width=18, samples=256)

@@ -1,8 +1,7 @@
 """The tables of errors."""
 
-from __future__ import annotations
-
 import numpy as np
+import pytest
 
 from benchmarks import accuracy
 from benchmarks.accuracy import accuracy_layout
@@ -10,6 +9,7 @@ from benchmarks.builds import ALL, errors_of, plan_of
 from rbdhw.protocol import FUNCTIONS
 
 
+@pytest.mark.verify
 def test_errors_by_build(monkeypatch):
     """The figures are those of the build; after its builds each robot has a row of Q16.16."""
     monkeypatch.setattr(accuracy, "UNIFORM_TASKS", 512)

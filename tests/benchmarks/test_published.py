@@ -51,6 +51,7 @@ def test_a_build_of_ours_is_like_each_published_one():
     assert any(functions == ("difd",) and width == 32 for functions, _, width in OURS)
 
 
+@pytest.mark.verify
 def test_a_row_of_ours(monkeypatch):
     """Shares of the device are estimates where Yosys has not counted this design."""
     monkeypatch.setattr(published, "OURS", ((("difd",), 3, 18),))

@@ -1,7 +1,5 @@
 """The tables of the documents: those in documents equal the measured ones, or have their form."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """What the documents name exists: files, modules, links, commands and options."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex

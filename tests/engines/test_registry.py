@@ -1,7 +1,5 @@
 """The registry of engines: the documents and the front door say of them what it says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Multipliers with registers: the portable one equals integers, every device's block the portable one."""
 
 import subprocess

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The trigonometry unit equals its model, with an angle every cycle."""
 
 import numpy as np

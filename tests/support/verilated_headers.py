@@ -1,7 +1,5 @@
 """Verilator's headers, compiled once for all small simulators: reading them takes most of a compilation."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from functools import partial

@@ -6,7 +6,6 @@ from benchmarks import published
 from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.pinocchio_cpp import Figures
 from benchmarks.published import (
-    OURS,
     PUBLISHED,
     measure_published,
     measure_small,
@@ -42,13 +41,6 @@ def test_published_latencies_in_microseconds():
     found = {own.name: own.latency / own.clock_mhz for own in PUBLISHED}
     expected = {"Robomorphic [1, 2]": pytest.approx(0.61, abs=0.005), "Dadu-RBD [3]": pytest.approx(0.76)}
     assert found == expected
-
-
-def test_a_build_of_ours_is_like_each_published_one():
-    """The build has all functions, the same number of bits and the same rate of tasks."""
-    dadu = next(own for own in PUBLISHED if own.answers == "all")
-    assert (ALL, int(dadu.interval.split()[-1]), int(dadu.bits)) in OURS
-    assert any(functions == ("difd",) and width == 32 for functions, _, width in OURS)
 
 
 @pytest.mark.verify

@@ -9,10 +9,8 @@ from benchmarks.synthesis import (
     Subject,
     known_counts,
     measure_subject,
-    rows,
     select_subjects,
     subjects,
-    tables,
     yosys_version,
 )
 from rbdhw.errors import InputError
@@ -36,18 +34,6 @@ def test_subjects_are_told_in_a_line():
     floating = Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating")
     assert str(floating) == "atlas floating id II=16 18 bits xcvu9p"
     assert floating.options.mounting.base == "floating"
-
-
-@pytest.mark.parametrize("target", ["ecp5-85", "xcvu9p"])
-def test_both_number_formats_are_measured_on_two_robots(target):
-    floats = {
-        (own.robot, own.functions) for own in subjects() if own.number == "float32" and own.target == target
-    }
-    assert {("toy", ("id",)), ("iiwa14", ("id",))} < floats
-
-
-def test_a_floating_humanoid_is_measured():
-    assert Subject("atlas", ("id",), 16, 18, "xcvu9p", base="floating") in subjects()
 
 
 def test_designs_are_found_by_what_they_are_told_with():
@@ -90,14 +76,6 @@ def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
 def test_what_is_known_is_the_same_hardware():
     kept = calibration().designs[0]
     assert known_counts(synthesis.subject_of(kept), "other Verilog") is None
-
-
-def test_tables_set_estimates_beside_counts():
-    titles = tables(calibration())
-    assert f"Estimated / counted by Yosys {calibration().yosys}" in titles
-    first = rows(calibration())[0]
-    assert set(first) == {"design", "luts", "flip flops", "dsp blocks", "block rams"}
-    assert " / " in first["luts"]
 
 
 def test_it_may_be_stopped_at_any_time(monkeypatch):

@@ -73,8 +73,9 @@ def test_other_latencies_are_refused(latency, registers, expected):
         ReciprocalUnit(reciprocal_spec(22, 18), latency, registers)
 
 
-@pytest.mark.parametrize(("width", "device"), list(zip([18, 27, 36], TARGETS.values(), strict=True)))
-def test_it_takes_the_blocks_of_its_multipliers(width, device):
+@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), (36, "ecp5-85")])
+def test_it_takes_the_blocks_of_its_multipliers(width, name):
+    device = TARGETS[name]
     spec = reciprocal_spec(width + 4, width)
     verilog = to_verilog(ReciprocalUnit(spec, 1 + 3 * spec.order, 2, device.primitive))
     assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))

@@ -1,7 +1,6 @@
 """Rollouts with samples drawn on the chip: every bit in mixed streams, the forces from Python and files."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,6 @@ from rbdhw.front.run import run
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.samples import SEED
-from rbdhw.options.build import BuildOptions
-from rbdhw.options.checks import check_options
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
@@ -132,15 +129,3 @@ def test_unusable_samples_are_refused(folder: Path) -> None:
     ):
         with pytest.raises(InputError, match=text):
             acc.rollout(q, q, tau, 0.01, **given)
-
-
-def test_parts_are_checked() -> None:
-    options = BuildOptions(functions=("step",), horizon=8)
-    for parts, text in (
-        (("noise",), "rollout: 'noise' is unknown; expected some of samples, cost"),
-        (("samples", "samples"), "rollout: 'samples' appears twice; expected each part once"),
-    ):
-        with pytest.raises(InputError, match=text):
-            check_options(replace(options, rollout=parts))
-    with pytest.raises(InputError, match="rollout: the build has no rollouts; use --functions rollout"):
-        check_options(BuildOptions(functions=("step",), rollout=("samples",)))

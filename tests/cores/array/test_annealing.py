@@ -15,6 +15,7 @@ from rbdhw.cores.array.model import (
     Timing,
     equivalent_terms,
     kept_window,
+    slots_of,
 )
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
@@ -149,7 +150,7 @@ def test_free_slots_are_those_of_which_no_cycle_is_taken(cycles):
     state = _State(array)
     for unit in range(len(array.units)):
         bits = state.free_slots(unit, cycles)
-        free = [slot for slot in range(8) if not state.busy[unit] & state.mask(slot, cycles)]
+        free = [slot for slot in range(8) if not state.busy[unit] & slots_of(slot, cycles, 8)]
         assert [place_of(bits, n) for n in range(bits.bit_count())] == free
 
 

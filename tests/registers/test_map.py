@@ -1,5 +1,6 @@
 """The addresses and bits that Python knows, and the C header, against the description of the registers."""
 
+import re
 import subprocess
 from pathlib import Path
 

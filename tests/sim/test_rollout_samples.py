@@ -54,6 +54,7 @@ def test_deviations_are_limited_when_they_are_loaded(folder: Path) -> None:
     far = {name: int(row[0]) for name, row in own.rows.items()}
     far |= {name: word.format.highest for name, word in bounds.items()}
     stream = Stream(design)
+    stream.rows({name: row[:1] for name, row in own.rows.items()})
     stream.row(0, far, 1, OUTSIDE)
     limited = {name: np.array([bounds[name].highest if name in bounds else far[name]]) for name in own.rows}
     stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))

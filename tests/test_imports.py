@@ -98,13 +98,17 @@ MAY_IMPORT = {
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "
         "cores design.entries quantize"
     ),
+    "driver": (
+        "errors runtime arrays protocol fixed.program fixed.rollout model design software verilator.simulator"
+    ),
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
         "passes frontend.algorithms frontend.build_graph fixed domain model "
         "rtl.simulation_models registers.map estimate cores design quantize explore software"
     ),
     "engines": (
-        "errors runtime options.build protocol robot golden fixed.format model design software verilator"
+        "errors runtime options.build protocol robot golden fixed.format model design software verilator "
+        "driver"
     ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,

@@ -23,7 +23,9 @@ from typer.exceptions import TyperException
 
 from rbdhw.board import BOARDS
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
+from rbdhw.design.folder import read as read_design
 from rbdhw.design.replacement import check_output
+from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
@@ -67,6 +69,7 @@ def main() -> None:
 def run_commands(commands: typer.Typer, name: str) -> None:
     """Run commands and exit. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
+    from rbdhw.driver.library import DriverError
     from rbdhw.software.compiler import CompilerError
     from rbdhw.verilator.tools import SimulationError
 
@@ -88,7 +91,7 @@ def run_commands(commands: typer.Typer, name: str) -> None:
     except InputError as error:
         _print_refusal(error)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, CompilerError, InternalError) as error:
+    except (ToolError, SimulationError, CompilerError, DriverError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -259,6 +262,10 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values()))
     ] = DEFAULT_ENGINE,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="The board of the engine board: serial:/dev/ttyUSB0, xdma:/dev/xdma0 or uio:..."),
+    ] = None,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -273,6 +280,7 @@ def run(
             output_file,
             engine,
             extended=extended,
+            link=Link(transport),
             progress=progress,
         )
     if outcome.ignored:
@@ -285,6 +293,22 @@ def run(
         print(f"{outcome.tasks} tasks, {outcome.flagged} flagged -> {output_file}")
         print_causes(outcome.json()["causes"])
     warn(f"{input_file}: {warning}" for warning in outcome.warnings)
+
+
+@app.command()
+def driver(
+    directory: Directory,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write the driver in C for a program of your own, with the description of a design."""
+    from rbdhw.driver import folder
+
+    names = folder.write(read_design(directory), output)
+    if as_json:
+        _print_json({"files": names})
+    else:
+        print(f"{len(names)} files -> {output}")
 
 
 @app.command()

@@ -14,6 +14,15 @@ LINE = 110
 """The width of lines in generated sources."""
 
 
+CPP_HEADER = "rbdhw.hpp"
+"""The header in C++ for generated C and for the driver."""
+
+
+def cpp_header() -> str:
+    """Return the text of :data:`CPP_HEADER`, which is the same for all robots."""
+    return files("rbdhw.software").joinpath(CPP_HEADER).read_text(encoding="utf-8")
+
+
 @cache
 def _environment() -> Environment:
     return Environment(
@@ -24,6 +33,11 @@ def _environment() -> Environment:
 def fill(template: str, **values: Any) -> str:
     """Return a template of this folder with its fields filled in; an unknown field is an error."""
     text = files("rbdhw.software").joinpath(f"{template}.template").read_text(encoding="utf-8")
+    return fill_text(text, **values)
+
+
+def fill_text(text: str, **values: Any) -> str:
+    """Return the text of a template with its fields filled in."""
     return _environment().from_string(text).render(**values)
 
 

@@ -33,6 +33,12 @@ class Link:
 
 # Ten bits a byte; two ENDs and two bytes of CRC a frame. Bytes that are escaped take twice as long.
 UART = Link("UART, 921,600 bit/s", 92_160.0, overhead=4)
+AXI_DMA = Link("AXI DMA to the memory of the processors, 128 bits at 100 MHz", 1.6e9)
+# 16 lanes of 8 GT/s with 128b/130b, and packets of 256 bytes with 24 of headers.
+PCIE = Link("PCI Express 3.0 x16, XDMA", 16e9 * 128 / 130 * 256 / 280)
+
+
+_K26 = "xck26-sfvc784-2LV-c"
 
 
 @dataclass(frozen=True)
@@ -46,18 +52,32 @@ class Board:
     link: Link
     clock_mhz: float | None = None
     """The clock of the cores; None is the default of the target."""
+    stream_clock_mhz: float | None = None
+    """The clock of the link's streams; None is that of the cores."""
+    part: str = ""
+    """The device as Vivado names it, of a board with a project around the block with registers."""
+    board_part: str = ""
+    """A pattern of the names of Vivado's board files."""
     seeded: bool = False
     """Whether placement takes a seed."""
 
     @property
     def options(self) -> Mapping[str, Any]:
         """The options of a build that the board sets, by their names in Python."""
-        return {"target": self.target, "clock": self.clock_mhz, "tdata": self.data_width}
+        return {
+            "target": self.target,
+            "clock": self.clock_mhz,
+            "stream_clock": self.stream_clock_mhz,
+            "tdata": self.data_width,
+        }
 
 
 BOARDS = {
     "ulx3s-85f": Board("ULX3S with ECP5-85F", "ulx3s", "ecp5-85", 32, UART, seeded=True),
-    "vcu118": Board("VCU118", "vcu118", "xcvu9p", 32, UART),
+    "kv260": Board("Kria KV260", "kria", "xck26", 128, AXI_DMA, 100.0, None, _K26, "xilinx.com:kv260_som:*"),
+    "kr260": Board("Kria KR260", "kria", "xck26", 128, AXI_DMA, 100.0, None, _K26, "xilinx.com:kr260_som:*"),
+    "vcu118": Board("VCU118", "vcu118_pcie", "xcvu9p", 512, PCIE, 125.0, 250.0, "xcvu9p-flga2104-2L-e"),
+    "vcu118-uart": Board("VCU118, to bring it up", "vcu118", "xcvu9p", 32, UART),
 }
 
 

@@ -1,5 +1,7 @@
 """The layers of the package: each stage imports only lower stages, as read from the sources."""
 
+from __future__ import annotations
+
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -90,16 +92,14 @@ MAY_IMPORT = {
         "golden graph passes frontend fixed domain model"
     ),
     "boards": (
-        "errors verilog_names progress runtime options.build target board rtl estimate.fit "
-        "estimate.resources design.digests design.manifest design.replacement"
+        "errors verilog_names progress runtime options.build target board packages registers.map rtl "
+        "estimate.fit estimate.resources design.digests design.manifest design.replacement"
     ),
+    "packages": "errors runtime design registers.map",
     "explore": (
         "errors remarks progress runtime options target arrays protocol robot graph passes "
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "
         "cores design.entries quantize"
-    ),
-    "driver": (
-        "errors runtime arrays protocol fixed.program fixed.rollout model design software verilator.simulator"
     ),
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
@@ -107,8 +107,7 @@ MAY_IMPORT = {
         "rtl.simulation_models registers.map estimate cores design quantize explore software"
     ),
     "engines": (
-        "errors runtime options.build protocol robot golden fixed.format model design software verilator "
-        "driver"
+        "errors runtime options.build protocol robot golden fixed.format model design software verilator"
     ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,

@@ -13,6 +13,7 @@ from rbdhw.boards.build import Implementation
 from rbdhw.boards.design import DesignFiles, read_design
 from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
+from rbdhw.boards.project import build_project
 from rbdhw.boards.tools import ToolError, tool_version
 from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
@@ -180,6 +181,11 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
     design.check_pairs(f"board {board}", "generate without --streams")
     design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     seeds = run.seeds(board, described.seeded)
+    if described.part:
+        built = build_project(
+            run.directory, run.folder(board), described, clock_mhz=design.clock_mhz, progress=run.progress
+        )
+        return design, built
     check_installed("amaranth_boards")
     built = import_module(f"rbdhw.boards.{described.module}").build_bitstream(
         design.verilog,

@@ -5,10 +5,6 @@ Pins and I/O standards are from the board's user guide, UG1224. Writing the plan
 
 from __future__ import annotations
 
-import math
-import os
-import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +17,10 @@ from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.vendor import XilinxPlatform
 from amaranth_boards.resources import ButtonResources, LEDResources, SwitchResources, UARTResource
 
-from rbdhw.boards.build import TOP, Implementation, commands, fastest_below, prepare
-from rbdhw.boards.tools import ToolError, run_tool
+from rbdhw.boards.build import Implementation, commands, fastest_below, prepare
 from rbdhw.boards.uart import bit_cycles
-from rbdhw.estimate.resources import Resources
-from rbdhw.progress import Progress, silent, within
+from rbdhw.boards.vivado import STOP_UNLESS_TIMED, run_vivado
+from rbdhw.progress import Progress, silent
 
 OSCILLATOR_MHZ = 125.0
 ARCHIVE = "vivado.zip"
@@ -33,16 +28,6 @@ ARCHIVE = "vivado.zip"
 # Limits of the MMCM: DS923, speed grade -2L at 0.85 V. The multiplier has steps of 1/8.
 VCO_MHZ = (800.0, 1600.0)
 MAX_DIVIDER = 128
-
-# The plan stops before the bitstream if a path is too slow.
-STOP_UNLESS_TIMED = """
-foreach type {max min} {
-    foreach path [get_timing_paths -delay_type $type] {
-        set slack [get_property SLACK $path]
-        if {$slack < 0} { error "timing: the worst $type path misses the clock by $slack ns" }
-    }
-}
-"""
 
 CONFIGURATION = """
 set_property CFGBVS GND [current_design]
@@ -161,51 +146,13 @@ def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float = OSCILLATOR
 def build_bitstream(
     verilog: Path, work: Path, *, clock_mhz: float, progress: Progress = silent
 ) -> Implementation:
-    """Write the build plan to ``work``, and run it if ``vivado`` (or the program in VIVADO) is on PATH.
+    """Write the build plan to ``work``, and run it where Vivado is (:func:`~rbdhw.boards.vivado.run_vivado`).
 
-    The design runs at ``clock_mhz``, or at the next slower clock of the board's MMCM. Without Vivado, the
-    result has no bitstream and ``tool`` states that Vivado did not run. Raises InputError for a clock too
-    slow for the MMCM or the serial line. Raises ToolError if Vivado fails, or if the design misses the clock;
-    then there is no bitstream.
+    The design runs at ``clock_mhz``, or at the next slower clock of the board's MMCM. Raises InputError for a
+    clock too slow for the MMCM or the serial line.
     """
     progress("build plan for Vivado")
     plan = write_build_plan(verilog, work, clock_mhz=clock_mhz)
     made = mmcm_for(clock_mhz).clock_mhz
-    vivado = shutil.which(os.environ.get("VIVADO", "vivado"))
-    if vivado is None:
-        return Implementation(tool="vivado (not run)", clock_mhz=made)
-    bitstream = work / f"{TOP}.bit"
-    bitstream.unlink(missing_ok=True)
-    step = "synthesis, placement and routing with Vivado"
-    progress(step)
     ((_, *arguments),) = commands(plan)
-    command, log = [vivado, *arguments], work / f"{TOP}.log"
-    run_tool("vivado", command, folder=work, log=log, progress=within(step, progress))
-    return Implementation(
-        tool="vivado",
-        clock_mhz=made,
-        fastest_mhz=1000.0 / (1000.0 / made - _setup_slack(work / f"{TOP}_timing.rpt")),
-        resources=_resources(work / f"{TOP}_utilization_place.rpt"),
-        bitstream=bitstream,
-    )
-
-
-def _setup_slack(report: Path) -> float:
-    """Return the worst setup slack in ns: the first figure in the design timing summary."""
-    match = re.search(r"^ *WNS\(ns\).*\n[ -]+\n *(-?[0-9.]+)", report.read_text(), re.MULTILINE)
-    if match is None:
-        raise ToolError(f"vivado: {report} has no worst negative slack")
-    return float(match[1])
-
-
-def _resources(report: Path) -> Resources:
-    """Return the used resources of the utilization report."""
-    text = report.read_text()
-
-    def used(site: str) -> int:
-        match = re.search(rf"^\| *{site}\*? *\| *([0-9.]+)", text, re.MULTILINE)
-        if match is None:
-            raise ToolError(f"vivado: {report} has no line for '{site}'")
-        return math.ceil(float(match[1]))
-
-    return Resources(used("CLB LUTs"), used("CLB Registers"), used("DSPs"), used("Block RAM Tile"))
+    return run_vivado(arguments, work, made, progress)

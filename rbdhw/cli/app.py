@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | run | synthesize``.
+"""The command line: ``rbdhw info | generate | simulate | run | synthesize | package``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -23,9 +23,7 @@ from typer.exceptions import TyperException
 
 from rbdhw.board import BOARDS
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
-from rbdhw.design.folder import read as read_design
 from rbdhw.design.replacement import check_output
-from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
@@ -34,6 +32,8 @@ from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
 from rbdhw.options.build import LINK_PACE, PROCESSORS
+from rbdhw.packages.package import FORMATS
+from rbdhw.packages.package import package as write_package
 from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 from rbdhw.target import TARGETS
@@ -69,7 +69,6 @@ def main() -> None:
 def run_commands(commands: typer.Typer, name: str) -> None:
     """Run commands and exit. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
-    from rbdhw.driver.library import DriverError
     from rbdhw.software.compiler import CompilerError
     from rbdhw.verilator.tools import SimulationError
 
@@ -91,7 +90,7 @@ def run_commands(commands: typer.Typer, name: str) -> None:
     except InputError as error:
         _print_refusal(error)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, CompilerError, DriverError, InternalError) as error:
+    except (ToolError, SimulationError, CompilerError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -262,10 +261,6 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values()))
     ] = DEFAULT_ENGINE,
-    transport: Annotated[
-        str | None,
-        typer.Option(help="The board of the engine board: serial:/dev/ttyUSB0, xdma:/dev/xdma0 or uio:..."),
-    ] = None,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -280,7 +275,6 @@ def run(
             output_file,
             engine,
             extended=extended,
-            link=Link(transport),
             progress=progress,
         )
     if outcome.ignored:
@@ -293,22 +287,6 @@ def run(
         print(f"{outcome.tasks} tasks, {outcome.flagged} flagged -> {output_file}")
         print_causes(outcome.json()["causes"])
     warn(f"{input_file}: {warning}" for warning in outcome.warnings)
-
-
-@app.command()
-def driver(
-    directory: Directory,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
-    as_json: Json = False,
-) -> None:
-    """Write the driver in C for a program of your own, with the description of a design."""
-    from rbdhw.driver import folder
-
-    names = folder.write(read_design(directory), output)
-    if as_json:
-        _print_json({"files": names})
-    else:
-        print(f"{len(names)} files -> {output}")
 
 
 @app.command()
@@ -349,6 +327,24 @@ def synthesize(
             _report_synthesis(directory, error.report, as_json)
             raise
     _report_synthesis(directory, report, as_json)
+
+
+@app.command()
+def package(
+    directory: Directory,
+    form: Annotated[str, typer.Option("--format", help=f"The format: {', '.join(FORMATS)}.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="A new or an empty folder; by default in DIR."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the accelerator with registers as a package for FuseSoC, Vivado, Vitis or LiteX."""
+    folder = write_package(directory, form, output)
+    if as_json:
+        _print_json({"format": form, "folder": str(folder)})
+    else:
+        print(folder)
 
 
 def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) -> None:

@@ -4,41 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from rbdhw.runtime import templates
 
 LINE = 110
 """The width of lines in generated sources."""
 
 
-CPP_HEADER = "rbdhw.hpp"
-"""The header in C++ for generated C and for the driver."""
-
-
-def cpp_header() -> str:
-    """Return the text of :data:`CPP_HEADER`, which is the same for all robots."""
-    return files("rbdhw.software").joinpath(CPP_HEADER).read_text(encoding="utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-
-
 def fill(template: str, **values: Any) -> str:
     """Return a template of this folder with its fields filled in; an unknown field is an error."""
-    text = files("rbdhw.software").joinpath(f"{template}.template").read_text(encoding="utf-8")
-    return fill_text(text, **values)
-
-
-def fill_text(text: str, **values: Any) -> str:
-    """Return the text of a template with its fields filled in."""
-    return _environment().from_string(text).render(**values)
+    return templates.fill("rbdhw.software", template, **values)
 
 
 def comment(lines: Iterable[str]) -> str:

@@ -1,5 +1,7 @@
 """After synthesis for ECP5 the accelerator's responses still equal the model's, bit for bit."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The tutorial shows the commands of ``make demo``, and what they print."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """What the documents name exists: files, modules, links, commands and options."""
 
+from __future__ import annotations
+
 import importlib
 import re
 import shlex
@@ -29,7 +31,7 @@ from rbdhw.target import TARGETS
 from tests.support.documents import CHANGELOG, PAGES, README, ROOT, blocks, name, prose, text
 
 FILE = re.compile(r"(?<![\w/.-])(?:rbdhw|tests|docs|robots|boards|sim)/[\w./-]*[\w-]")
-MODULE = re.compile(r"(?<![\w./-])rbdhw(?!\.h(?:pp)?\b)(?:\.\w+)+")
+MODULE = re.compile(r"(?<![\w./-])rbdhw(?:\.\w+)+")
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

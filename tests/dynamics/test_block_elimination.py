@@ -1,5 +1,7 @@
 """Reduction and elimination of block systems, compared with dense solutions."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The choice of cores for a mix of tasks."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import pytest

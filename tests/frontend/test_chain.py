@@ -1,5 +1,7 @@
 """The steps of a chain's links, beside the golden model."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Rotor inertia and viscous friction in traced graphs, compared with the golden model."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

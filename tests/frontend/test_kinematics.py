@@ -1,5 +1,7 @@
 """Traced kinematics of frames, compared with the golden model."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

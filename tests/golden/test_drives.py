@@ -1,5 +1,7 @@
 """Rotor inertia and viscous friction in the golden model, compared with Pinocchio."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

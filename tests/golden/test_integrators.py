@@ -1,5 +1,7 @@
 """The golden steps in time, compared with steps that Pinocchio integrates, and with finite differences."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Arrays, words and packets."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Number formats of chains: errors by width, and budgets."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

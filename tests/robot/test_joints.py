@@ -9,10 +9,9 @@ import pytest
 from rbdhw import golden
 from rbdhw.robot.model import UNLIMITED, JointKind, Limits, Mimic, Placement
 from rbdhw.robot.pinocchio import PinocchioLayout
-from tests.support.bad.joints import OWN, REFUSED, SILENT, TAKEN, arm_with_limit
 from tests.support.refusals import assert_refused, assert_taken
 from tests.support.strategies import random_states
-from tests.support.urdf_documents import AXIS, LIMIT, UNRANGED, arm_with, hand, joint, link, mimic, robot
+from tests.support.urdf_documents import ARM, AXIS, LIMIT, UNRANGED, arm_with, hand, joint, link, mimic, robot
 
 
 def assert_inverse_dynamics(ours, theirs):
@@ -132,6 +131,187 @@ class TestMimics:
             'name="second" type="revolute"', f'name="second" type="{kind}"'
         )
         assert_inverse_dynamics(load(text), pin.buildModelFromXML(text, mimic=True))
+
+
+def arm_with_limit(text):
+    return arm_with(rest=AXIS + text)
+
+
+REFUSED = {
+    "two parents": (
+        robot(*ARM, link("other"), joint("second", "other", "arm")),
+        "link 'arm': child of both joint 'shoulder' and joint 'second'; expected one parent for each link",
+    ),
+    "unknown parent": (
+        robot(*ARM, link("hand"), joint("wrist", "forearm", "hand")),
+        "joint 'wrist': unknown parent link 'forearm'; expected a link of this file",
+    ),
+    "unknown child": (
+        robot(*ARM, joint("wrist", "arm", "hand")),
+        "joint 'wrist': unknown child link 'hand'; expected a link of this file",
+    ),
+    "no parent": (
+        robot(*ARM, '<joint name="j" type="fixed"><child link="arm"/></joint>'),
+        "joint 'j': no <parent>; expected <parent> in <joint>",
+    ),
+    "no link in child": (
+        robot(*ARM, '<joint name="j" type="fixed"><parent link="arm"/><child/></joint>'),
+        "joint 'j': <child> has no link; expected link=\"...\"",
+    ),
+    "no type": (
+        robot(*ARM, '<joint name="j"/>'),
+        "joint 'j': <joint> has no type; expected type=\"...\"",
+    ),
+    "unsupported type": (
+        arm_with(kind="universal"),
+        "joint 'shoulder': unsupported type 'universal'; "
+        "expected one of revolute, continuous, prismatic, planar, spherical, floating, fixed",
+    ),
+    "mimic of an unknown joint": (
+        arm_with(rest=AXIS + LIMIT + mimic("other")),
+        "joint 'shoulder': mimics unknown joint 'other'; expected a joint of this file",
+    ),
+    "mimic of itself": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder")),
+        "joint 'shoulder': mimics itself; expected another joint",
+    ),
+    "mimic of nobody": (
+        arm_with(rest=AXIS + LIMIT + "<mimic/>"),
+        "joint 'shoulder': <mimic> has no joint; expected joint=\"...\"",
+    ),
+    "mimic of a mimic": (
+        hand(first=mimic("second"), second=mimic("shoulder")),
+        "joint 'first': mimics joint 'second', which mimics joint 'shoulder'; "
+        "expected a joint that mimics none",
+    ),
+    "mimic of a fixed joint": (
+        robot(
+            *(*ARM, link("hand"), link("tip")),
+            joint("flange", "arm", "tip", "fixed", ""),
+            joint("wrist", "arm", "hand", rest=AXIS + LIMIT + mimic("flange")),
+        ),
+        "joint 'wrist': mimics the fixed joint 'flange'; expected a joint that moves",
+    ),
+    "mimic of several freedoms": (
+        hand(kind="planar", second=mimic("shoulder")),
+        "joint 'second': mimics the planar joint 'shoulder'; expected a joint of one degree of freedom",
+    ),
+    "mimic with several freedoms": (
+        arm_with(kind="spherical", rest=mimic("other")),
+        "joint 'shoulder': spherical, but with a <mimic>; expected a joint of one degree of freedom",
+    ),
+    "fixed mimic": (
+        arm_with(kind="fixed", rest=mimic("other")),
+        "joint 'shoulder': fixed, but with a <mimic>; expected a joint that moves",
+    ),
+    "infinite multiplier": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder", 'multiplier="inf"')),
+        "joint 'shoulder': <mimic> has multiplier=\"inf\"; expected a finite number",
+    ),
+    "NaN offset": (
+        arm_with(rest=AXIS + LIMIT + mimic("shoulder", 'offset="nan"')),
+        "joint 'shoulder': <mimic> has offset=\"nan\"; expected a finite number",
+    ),
+    "planar without an axis": (
+        arm_with(kind="planar", rest=""),
+        "joint 'shoulder': no <axis>; expected <axis> in <joint>",
+    ),
+    "negative velocity of a spherical joint": (
+        arm_with(kind="spherical", rest='<limit velocity="-1" effort="1"/>'),
+        "joint 'shoulder': <limit> has velocity -1; expected zero or more",
+    ),
+    "zero axis": (
+        arm_with(rest='<axis xyz="0 0 0"/>' + LIMIT),
+        "joint 'shoulder': <axis> is zero; expected a direction such as 0 0 1",
+    ),
+    "no axis": (arm_with(rest=LIMIT), "joint 'shoulder': no <axis>; expected <axis> in <joint>"),
+    "two axes": (
+        arm_with(rest=AXIS + AXIS + LIMIT),
+        "joint 'shoulder': 2 <axis> elements; expected at most one",
+    ),
+    "NaN axis": (
+        arm_with(rest='<axis xyz="0 nan 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 nan 1\"; expected three finite numbers",
+    ),
+    "infinite axis": (
+        arm_with(rest='<axis xyz="0 0 1e999"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 0 1e999\"; expected three finite numbers",
+    ),
+    "short axis": (
+        arm_with(rest='<axis xyz="0 1"/>' + LIMIT),
+        "joint 'shoulder': <axis> has xyz=\"0 1\"; expected three finite numbers",
+    ),
+    "bad origin": (
+        arm_with(rest='<origin xyz="0 0 0" rpy="0 0 ${pi}"/>' + AXIS + LIMIT),
+        "joint 'shoulder': <origin> has rpy=\"0 0 ${pi}\"; expected three finite numbers",
+    ),
+    "no limit": (arm_with_limit(""), "joint 'shoulder': no <limit>; expected <limit> in <joint>"),
+    "no limit of a continuous joint": (
+        arm_with(kind="continuous", rest=AXIS),
+        "joint 'shoulder': no <limit>; expected <limit> in <joint>",
+    ),
+    "no lower": (
+        arm_with_limit('<limit upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no lower; expected lower=\"...\"",
+    ),
+    "no upper": (
+        arm_with_limit('<limit lower="-1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no upper; expected upper=\"...\"",
+    ),
+    "no lower and upper": (
+        arm_with_limit('<limit velocity="1" effort="1"/>'),
+        'joint \'shoulder\': <limit> has no lower and no upper; expected lower="..." and upper="..."',
+    ),
+    "no velocity": (
+        arm_with_limit('<limit lower="0" upper="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has no velocity; expected velocity=\"...\"",
+    ),
+    "no effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1"/>'),
+        "joint 'shoulder': <limit> has no effort; expected effort=\"...\"",
+    ),
+    "reversed limits": (
+        arm_with_limit('<limit lower="1" upper="-1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower 1 above upper -1; expected lower <= upper",
+    ),
+    "infinite limit": (
+        arm_with_limit('<limit lower="-inf" upper="1" velocity="1" effort="1"/>'),
+        "joint 'shoulder': <limit> has lower=\"-inf\"; expected a finite number",
+    ),
+    "negative velocity": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="-1" effort="1"/>'),
+        "joint 'shoulder': <limit> has velocity -1; expected zero or more",
+    ),
+    "negative effort": (
+        arm_with_limit('<limit lower="0" upper="1" velocity="1" effort="-1"/>'),
+        "joint 'shoulder': <limit> has effort -1; expected zero or more",
+    ),
+}
+
+OWN = "as a joint of its own"
+TAKEN = {
+    "mimic of an unknown joint": OWN,
+    "mimic of itself": OWN,
+    "mimic of nobody": OWN,
+    "mimic of a mimic": "as 1 times joint 'shoulder' plus 0",
+    "mimic of a fixed joint": OWN,
+    "mimic of several freedoms": OWN,
+    "mimic with several freedoms": OWN,
+    "fixed mimic": "as fixed",
+    "planar without an axis": "as 0 0 1, as Pinocchio does",
+    "no axis": "as 1 0 0, as URDF says",
+    "two axes": "the first",
+    "no lower": "as 0, as URDF says",
+    "no upper": "as 0, as URDF says",
+    "reversed limits": "the other way round",
+    "negative velocity": "as no limit",
+    "negative velocity of a spherical joint": "as no limit",
+    "negative effort": "as no limit",
+}
+"""Problems that are tolerated with a remark, by case."""
+
+SILENT = ("no limit", "no limit of a continuous joint", "no lower and upper", "no velocity", "no effort")
+"""Problems that a tolerant reading treats as no limit, without a remark."""
 
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if case not in TAKEN and case not in SILENT])

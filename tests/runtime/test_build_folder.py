@@ -1,5 +1,7 @@
 """Folders in which tools keep their results."""
 
+from __future__ import annotations
+
 import pytest
 
 from rbdhw.errors import InputError

@@ -1,5 +1,7 @@
 """Optional packages: each command names the missing extra in one line."""
 
+from __future__ import annotations
+
 import sys
 import tomllib
 from pathlib import Path
@@ -12,7 +14,7 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.robots import path
 from rbdhw.runtime.extras import EXTRAS, check_installed
-from tests.support.board_designs import write_manifest
+from tests.boards.conftest import write_manifest
 from tests.support.designs import rail_design
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +66,7 @@ def test_a_missing_package_is_refused(package, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("board", "manifest"), [("ulx3s-85f", {}), ("vcu118", {"target": "xcvu9p", "clock_mhz": 125.0})]
+    ("board", "manifest"), [("ulx3s-85f", {}), ("vcu118-uart", {"target": "xcvu9p", "clock_mhz": 125.0})]
 )
 def test_a_board_without_its_package(capsys, monkeypatch, tmp_path, board, manifest):
     (tmp_path / "accelerator.v").write_text("module accelerator; endmodule\n")

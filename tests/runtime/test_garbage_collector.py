@@ -12,8 +12,7 @@ OFTEN = (700, 10, 10)
 
 @pytest.fixture(autouse=True)
 def default_thresholds():
-    """Collect as often as Python does by default, not as seldom as the other tests, and nothing of theirs."""
-    gc.freeze()
+    """Collect as often as Python does by default, not as seldom as the other tests."""
     before = gc.get_threshold()
     gc.set_threshold(*OFTEN)
     yield

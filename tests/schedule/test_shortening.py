@@ -1,5 +1,7 @@
 """Shortened schedules: valid, not longer, and without later results unless that is necessary."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pytest
@@ -16,7 +18,7 @@ from tests.support.schedule_problems import REGION, problems, small, twinned
 
 
 @given(problems())
-@settings(max_examples=50)
+@settings(max_examples=150)
 def test_random_problems(task):
     known = list_schedule(task)
     found = shorten(task, known)

@@ -1,5 +1,7 @@
 """Steps in time in generated C, in floating point."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np

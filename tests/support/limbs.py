@@ -1,5 +1,7 @@
 """Robots with symmetric limbs."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Small robots with given joints."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """The seven functions by Pinocchio for any robot, including mimics and a given base motion."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

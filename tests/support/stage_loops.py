@@ -1,5 +1,7 @@
 """Stages of small robots on the loop core."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from rbdhw.cores.steps.loop import LoopCore

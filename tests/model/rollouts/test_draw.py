@@ -1,5 +1,7 @@
 """Random rollouts of a simulation: most stay in the domain to their last step, and some leave it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -41,13 +43,7 @@ BUILDS = {
 }
 
 
-LONG = ("kinds",)
-"""Builds for `make verify`."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.verify if name in LONG else ()) for name in BUILDS]
-)
+@pytest.mark.parametrize("name", BUILDS)
 def test_most_rollouts_stay_in_the_domain(name, tmp_path):
     source, own = BUILDS[name]
     options = BuildOptions(functions=("step",), width=24, ii=4, samples=128, horizon=32, **own)

@@ -1,0 +1,1 @@
+"""Packages of an accelerator for the tools in which designs are put together."""

@@ -1,0 +1,22 @@
+"""Templates that are files of the package."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+
+
+def fill(package: str, template: str, **values: Any) -> str:
+    """Return a template of a package's folder with its fields filled in; an unknown field is an error."""
+    text = files(package).joinpath(f"{template}.template").read_text(encoding="utf-8")
+    return _environment().from_string(text).render(**values)

@@ -47,7 +47,7 @@ class CoreChoice:
 
     def entry(self, asked: str) -> CoresEntry:
         """Return the manifest's entry on the choice, for a build that asks for ``asked``."""
-        estimates = {core: own.json() for core, own in self.estimates.items()}
+        estimates = {core: resources.json() for core, resources in self.estimates.items()}
         return CoresEntry(asked=asked, why=self.why, estimates=estimates)
 
 
@@ -71,7 +71,7 @@ def choose_core(
         cheaper, dearer = sorted(loads, key=lambda core: loads[core])
         reasons = [f"the {core} takes {loads[core]:.1%} over all resources" for core in (cheaper, dearer)]
         del compared[dearer]
-    largest = {core: _largest(found, device) for core, found in compared.items()}
+    largest = {core: _largest(resources, device) for core, resources in compared.items()}
     core = min(largest, key=lambda core: largest[core][0])
     if len(largest) > 1 or not reasons:
         others = sorted(largest, key=lambda other: other != core)
@@ -80,9 +80,9 @@ def choose_core(
     return CoreChoice(core, ", ".join(reasons), estimates)
 
 
-def _largest(found: Resources, device: Target) -> tuple[float, str]:
+def _largest(resources: Resources, device: Target) -> tuple[float, str]:
     """Return the largest share of a device's resources that a design takes, and the resource's name."""
-    share, resource = max((share, resource) for resource, share in shares(found, device).items())
+    share, resource = max((share, resource) for resource, share in shares(resources, device).items())
     return share, resource
 
 

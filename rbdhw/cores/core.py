@@ -228,11 +228,11 @@ def estimate_accelerator(cores: Sequence[Core], interface: Interface) -> Resourc
     blocks = sum(map(device.blocks, preparation_products(interface)))
     total = Resources(0, 0, 0, 0)
     for kind in dict.fromkeys(core.estimated_as for core in cores):
-        own = [core for core in cores if core.estimated_as == kind]
+        alike = [core for core in cores if core.estimated_as == kind]
         parts = dict(edge)
-        for core in own:
+        for core in alike:
             for part, cells in core.cells().items():
                 parts[part] = parts.get(part, Cells()) + cells
-        total += weigh(parts, blocks + sum(core.dsp_blocks for core in own), weights_of(device, kind))
+        total += weigh(parts, blocks + sum(core.dsp_blocks for core in alike), weights_of(device, kind))
         edge, blocks = {}, 0
     return total

@@ -126,13 +126,15 @@ class PreparedBuild:
 
     def _observe(self) -> Observed:
         self.progress("observing random tasks")
-        own = self.prepared
-        return observe(own.model, own.graph, own.domain, self.options, None, self.trials())
+        prepared = self.prepared
+        return observe(prepared.model, prepared.graph, prepared.domain, self.options, None, self.trials())
 
     def trials(self) -> Trials:
         """Return the tasks in which errors are measured."""
-        own, tasks = self.prepared, 4 * self.options.samples
-        return self.cache.get(TRIALS, lambda: draw_trials(own.model, own.domain, self.options, tasks))
+        prepared, tasks = self.prepared, 4 * self.options.samples
+        return self.cache.get(
+            TRIALS, lambda: draw_trials(prepared.model, prepared.domain, self.options, tasks)
+        )
 
     def choosing_formats(self, core: str) -> Progress:
         """Report that number formats of a core are chosen, and return the progress of this stage."""

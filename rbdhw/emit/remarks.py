@@ -24,8 +24,8 @@ def plan_remarks(plan: AcceleratorPlan, options: BuildOptions) -> tuple[str, ...
 def _size_remarks(plan: AcceleratorPlan, device: Target) -> Iterator[str]:
     """Yield a remark if the design exceeds its device, with the resources and an interval that would fit."""
     if short := short_of(plan.estimate, device, 1.0):
-        taken = " and ".join(map(str, short))
-        yield f"{device.name}: by estimate the design takes {taken}; expected {_smaller(plan, device)}"
+        needs = " and ".join(map(str, short))
+        yield f"{device.name}: by estimate the design takes {needs}; expected {_smaller(plan, device)}"
 
 
 def _smaller(plan: AcceleratorPlan, device: Target) -> str:

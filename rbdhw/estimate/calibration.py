@@ -136,10 +136,10 @@ def leave_out_errors(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
     for robot in dict.fromkeys(design.robot for design in designs):
         weights = fit_weights([design for design in designs if design.robot != robot])
         for design in (design for design in designs if design.robot == robot):
-            found = weigh(design.cells(), design.dsp_blocks, weights)
+            estimate = weigh(design.cells(), design.dsp_blocks, weights)
             for resource in RESOURCES:
                 counted = getattr(design.measured, resource)
-                difference = abs(getattr(found, resource) - counted)
+                difference = abs(getattr(estimate, resource) - counted)
                 errors[resource].append(difference / counted if resource in WEIGHED else difference)
     return {
         resource: {"median": round(median(values), 3), "largest": round(max(values), 3)}
@@ -149,18 +149,19 @@ def leave_out_errors(designs: Sequence[Sample]) -> dict[str, dict[str, float]]:
 
 def fit_calibration(designs: Sequence[Sample]) -> Calibration:
     """Return the table of these designs with fitted weights and errors."""
-    own: dict[str, dict[str, list[Sample]]] = {}
+    by_target: dict[str, dict[str, list[Sample]]] = {}
     for design in sorted(designs, key=lambda design: design.target):
-        own.setdefault(design.target, {}).setdefault(design.core, []).append(design)
+        by_target.setdefault(design.target, {}).setdefault(design.core, []).append(design)
     return Calibration(
         yosys=" and ".join(sorted({design.yosys for design in designs})),
         designs=tuple(designs),
         weights={
-            target: {core: fit_weights(of) for core, of in cores.items()} for target, cores in own.items()
+            target: {core: fit_weights(of) for core, of in cores.items()}
+            for target, cores in by_target.items()
         },
         errors={
             target: {core: leave_out_errors(of) for core, of in cores.items()}
-            for target, cores in own.items()
+            for target, cores in by_target.items()
         },
     )
 

@@ -55,20 +55,20 @@ def synthesised_for(device: Target) -> str:
     return names[0] if names else device.name
 
 
-def shares(found: Resources, device: Target) -> dict[str, float]:
+def shares(needs: Resources, device: Target) -> dict[str, float]:
     """Return the share of the device that a design needs, by resource."""
-    return {resource: getattr(found, resource) / getattr(device, resource) for resource in RESOURCES}
+    return {resource: getattr(needs, resource) / getattr(device, resource) for resource in RESOURCES}
 
 
-def load(found: Resources, device: Target) -> float:
+def load(needs: Resources, device: Target) -> float:
     """Return the sum of the shares of all resources; the cheaper of two designs has the smaller sum."""
-    return sum(shares(found, device).values())
+    return sum(shares(needs, device).values())
 
 
-def short_of(found: Resources, device: Target, share: float) -> list[Short]:
+def short_of(needs: Resources, device: Target, share: float) -> list[Short]:
     """Return the resources of which a design needs more than a share of the device."""
     return [
-        Short(resource, getattr(found, resource), getattr(device, resource), share)
-        for resource, taken in shares(found, device).items()
-        if taken > share
+        Short(resource, getattr(needs, resource), getattr(device, resource), share)
+        for resource, needed_share in shares(needs, device).items()
+        if needed_share > share
     ]

@@ -54,7 +54,7 @@ class Admission(wiring.Component):
         task = self.i.p
         accepts = Cat(self.accepts, 1)
         leaves = self.available.all() & self.accepts.all()
-        commands = [k for k, own in enumerate(self.interface.functions) if own.name in COMMANDS]
+        commands = [k for k, function in enumerate(self.interface.functions) if function.name in COMMANDS]
         if commands:  # these wait long, and would hold up packets of one beat
             others = [k for k in range(known) if k not in commands]
             leaves = Cat(self.available[k] & self.accepts[k] for k in others).all() & self.available[known]

@@ -80,14 +80,14 @@ class Arbiter(wiring.Component):
         with m.Switch(chosen):
             for k in range(self.edges):
                 with m.Case(k):
-                    own = self.each[k]
+                    entrance = self.each[k]
                     m.d.comb += [
-                        self.select.eq(own.select),
-                        self.words.eq(Cat(own.words, chosen)),
-                        self.options.eq(own.options),
-                        self.admit.eq(own.admit),
+                        self.select.eq(entrance.select),
+                        self.words.eq(Cat(entrance.words, chosen)),
+                        self.options.eq(entrance.options),
+                        self.admit.eq(entrance.admit),
                     ]
-                    with m.If(own.admit.any()):
+                    with m.If(entrance.admit.any()):
                         m.d.sync += turn.eq((k + 1) % self.edges)
         for k in range(self.edges):
             starts = (self.edge == k).replicate(len(self.start))

@@ -191,6 +191,8 @@ def add_up(m: Module, name: str, numbers: Sequence[Any]) -> Any:
     while len(numbers) > 1:
         groups = [numbers[k : k + ADDENDS] for k in range(0, len(numbers), ADDENDS)]
         sums = [sum(group[1:], group[0]) for group in groups]
-        numbers = [register(m, f"{name}_{level}_{k}", own, own.shape()) for k, own in enumerate(sums)]
+        numbers = [
+            register(m, f"{name}_{level}_{k}", subtotal, subtotal.shape()) for k, subtotal in enumerate(sums)
+        ]
         level += 1
     return numbers[0]

@@ -29,7 +29,7 @@ NUMBER_LATENCY = 4
 
 def numbers_layout(readers: Sequence[Reader]) -> data.StructLayout:
     """Return the layout of the numbers of one link, by the inputs that read them."""
-    return data.StructLayout({own.name: own.width for own in readers})
+    return data.StructLayout({reader.name: reader.width for reader in readers})
 
 
 class ColumnReader(wiring.Component):
@@ -87,7 +87,7 @@ class ColumnReader(wiring.Component):
         within, below = Signal(range(len(column.beats)), name="within"), _bits(column.banks)
         inside = (self.index >= column.beats.start) & (self.index < column.beats.stop)
         m.d.comb += within.eq(self.index - column.beats.start)
-        found = []
+        beats = []
         for bank in range(column.banks):
             m.submodules[f"beats_{bank}"] = memory = Memory(
                 shape=column.beat, depth=WAITING * column.rows, init=[]
@@ -103,8 +103,8 @@ class ColumnReader(wiring.Component):
                 read.addr.eq(Cat(row, self.slot)),
                 read.en.eq(self.read),
             ]
-            found.append(read.data)
-        return Cat(found)
+            beats.append(read.data)
+        return Cat(beats)
 
     def _select(self, m: Module, beats: Any, place: Any) -> Signal:
         """Return the field at a place among the beats of all memories, three cycles after ``read``."""
@@ -127,7 +127,7 @@ class ColumnReader(wiring.Component):
         column = self.column
         kinds = [column.kinds.index(kind) for kind in column.kind_of_each]
         entries = {"lowest": column.lowest, "highest": column.highest, "kind": kinds}
-        entries |= {own.name: own.links for own in column.readers}
+        entries |= {reader.name: reader.links for reader in column.readers}
         of_link = _table(m, "links", entries, self.link)
         value, number = (Signal(Shape(column.width, signed=True), name=name) for name in ("value", "number"))
         for kind, (of_field, of_word) in enumerate(column.kinds):
@@ -135,9 +135,9 @@ class ColumnReader(wiring.Component):
                 m.d.comb += [value.eq(field[:of_field].as_signed()), number.eq(field[:of_word].as_signed())]
         below, above = value < of_link["lowest"], value > of_link["highest"]
         m.d.sync += self.outside.eq(below | above)
-        for own in column.readers:
-            present = self.active & of_link[own.name]
-            m.d.sync += self.numbers[own.name].eq(Mux(present, number, 0))
+        for reader in column.readers:
+            present = self.active & of_link[reader.name]
+            m.d.sync += self.numbers[reader.name].eq(Mux(present, number, 0))
 
 
 def _bits(count: int) -> int:
@@ -150,21 +150,21 @@ def _table(m: Module, name: str, entries: Mapping[str, Sequence[int]], address: 
 
     What is the same for all links takes no table.
     """
-    found: dict[str, Any] = {
-        own: C(int(values[0])) for own, values in entries.items() if not distinct(values)
+    columns: dict[str, Any] = {
+        entry: C(int(values[0])) for entry, values in entries.items() if not distinct(values)
     }
-    kept = {own: [*map(int, values)] for own, values in entries.items() if distinct(values)}
+    kept = {entry: [*map(int, values)] for entry, values in entries.items() if distinct(values)}
     if not kept:
-        return found
-    shapes = {own: Shape.cast(range(min(values), max(values) + 1)) for own, values in kept.items()}
+        return columns
+    shapes = {entry: Shape.cast(range(min(values), max(values) + 1)) for entry, values in kept.items()}
     widths = [shape.width for shape in shapes.values()]
     rows = [pack(list(row), widths) for row in zip(*kept.values(), strict=True)]
     m.submodules[name] = memory = Memory(shape=sum(widths), depth=len(rows), init=rows)
     read = memory.read_port(domain="sync")
     m.d.comb += read.addr.eq(address)
-    for (own, shape), part in zip(shapes.items(), split_sum(m, read.data, widths), strict=True):
-        found[own] = part.as_signed() if shape.signed else part
-    return found
+    for (entry, shape), part in zip(shapes.items(), split_sum(m, read.data, widths), strict=True):
+        columns[entry] = part.as_signed() if shape.signed else part
+    return columns
 
 
 def reader_cells(column: Column, fabric: Fabric) -> Cells:
@@ -173,9 +173,9 @@ def reader_cells(column: Column, fabric: Fabric) -> Cells:
     amount = (units - 1).bit_length()
     low = amount // 2
     coarse = column.width + column.unit * ((1 << low) - 1)
-    given = sum(own.width for own in column.readers)
+    numbers = sum(reader.width for reader in column.readers)
     place = (len(column.beats) * column.beat // column.unit).bit_length()
     luts = shifter_luts(amount - low, column.unit << low, coarse, fabric)
     luts += shifter_luts(low, column.unit, column.width, fabric)
-    luts += 2.0 * column.width * fabric.compare + given + 2.0 * place
-    return Cells(luts, coarse + column.width + given + place + amount + low + 1)
+    luts += 2.0 * column.width * fabric.compare + numbers + 2.0 * place
+    return Cells(luts, coarse + column.width + numbers + place + amount + low + 1)

@@ -49,10 +49,10 @@ def places(interface: Interface, function: FunctionWords, latency: int, initiati
     The output needs as many cycles as a response has beats. With more places than this pace requires, more
     tasks would wait in the accelerator and block others, at the same throughput.
     """
-    taken = max(latency, RECORDED)
+    cycles = max(latency, RECORDED)
     if streams(interface, function, latency, initiation_interval):
-        taken += interface.response_beats(function, extended=True)
-    return buffer_depth(taken, max(initiation_interval, interface.response_beats(function, extended=False)))
+        cycles += interface.response_beats(function, extended=True)
+    return buffer_depth(cycles, max(initiation_interval, interface.response_beats(function, extended=False)))
 
 
 def first_beat(latency: int) -> int:

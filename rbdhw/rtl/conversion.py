@@ -142,8 +142,8 @@ class RequestConverter(wiring.Component):
         brought: Any = 0
         for function in self.interface.functions:
             plain, extended = (self.interface.slots_of(function, x) for x in (False, True))
-            own = Mux(header.options[EXTENDED], extended, plain) if extended != plain else plain
-            brought = Mux(code_in(header) == function.code, own, brought)
+            count = Mux(header.options[EXTENDED], extended, plain) if extended != plain else plain
+            brought = Mux(code_in(header) == function.code, count, brought)
         return brought
 
 
@@ -269,14 +269,14 @@ def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[t
 
 def range_patterns(start: int, stop: int, bits: int) -> list[str]:
     """Return patterns of bits that match the numbers from ``start`` to ``stop - 1``."""
-    found = []
+    patterns = []
     while start < stop:
         free = (stop - start).bit_length() - 1
         if start:
             free = min(free, (start & -start).bit_length() - 1)
-        found.append(f"{start:0{bits}b}"[: bits - free] + "-" * free)
+        patterns.append(f"{start:0{bits}b}"[: bits - free] + "-" * free)
         start += 1 << free
-    return found
+    return patterns
 
 
 def converter_cells(interface: Interface) -> Cells:

@@ -54,17 +54,17 @@ class DomainCheck(wiring.Component):
         for (first, _, lowest, highest), flag in flags.items():
             field = fields[first].as_signed()
             m.d.sync += flag.eq((field < lowest) | (field > highest))
-        found = []
+        by_function = []
         for function in self.interface.functions:
             always, optional = (
                 Cat(flags[check] for check in checks(self.interface, words)).any()
                 for words in (function.inputs, function.optional_inputs)
             )
-            found.append(always | extended & optional)
+            by_function.append(always | extended & optional)
         m.d.sync += [
             select.eq(self.select),
             extended.eq(self.extended),
-            outside.eq((Cat(found) & select).any()),
+            outside.eq((Cat(by_function) & select).any()),
         ]
         m.d.comb += self.outside.eq(outside)
         return m

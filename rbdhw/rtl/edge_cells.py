@@ -55,8 +55,8 @@ def _serial_edges(interface: Interface, ports: Sequence[Port], fabric: Fabric) -
     cells, buffers = Cells(), Cells()
     for port in ports:
         (latency,) = port.latency.values()
-        own, queues = serial_cells(interface, port.readers, latency, port.ii, len(ports), fabric)
-        cells += own * interface.streams + shared_number_cells(port.readers, interface.streams, fabric)
+        logic, queues = serial_cells(interface, port.readers, latency, port.ii, len(ports), fabric)
+        cells += logic * interface.streams + shared_number_cells(port.readers, interface.streams, fabric)
         buffers += queues * interface.streams
     cells += port_cells(interface) * interface.streams
     return {"edge": cells, "buffers": buffers}
@@ -72,15 +72,15 @@ def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[
     for port in ports:
         waiting = waiting_places(len(ports), port.ii, interface.streams)
         for name in port.latency:
-            own, queues = completion_cells(
+            logic, queues = completion_cells(
                 interface, interface.words(name), port.latency[name], port.ii, waiting, fabric
             )
-            cells, buffers = cells + own, buffers + queues
+            cells, buffers = cells + logic, buffers + queues
         if interface.rollout is not None and "step" in port.latency:
-            own, queues = rollout_cells(
+            logic, queues = rollout_cells(
                 interface, interface.rollout, port.latency["step"], port.ii, port.bits, fabric
             )
-            cells, buffers = cells + own, buffers + queues
+            cells, buffers = cells + logic, buffers + queues
     for name, copies in Counter(name for port in ports for name in port.latency).items():
         if copies > 1:
             bits = fill_bits(interface, interface.words(name).result_bits)

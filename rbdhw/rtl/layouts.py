@@ -62,8 +62,8 @@ def response_layout(bits: int) -> data.StructLayout:
 
 def split_words(words: Sequence[Word], bits: Any) -> dict[str, Any]:
     """Return the numbers of packed words by their names; the first word is in the lowest bits."""
-    found, start = {}, 0
+    numbers, start = {}, 0
     for word in words:
-        found[word.name] = bits[start : start + word.format.width].as_signed()
+        numbers[word.name] = bits[start : start + word.format.width].as_signed()
         start += word.format.width
-    return found
+    return numbers

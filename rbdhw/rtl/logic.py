@@ -273,7 +273,7 @@ class Logic:
         key = (width, width_of(switch.test), tuple(map(tuple, labels)))
         if key not in self._functions:
             self._functions[key] = self._names.new_name(f"choice_of_{len(arguments)}")
-        cases = [",".join(str(int(label.partition("b")[2], 2)) for label in own) or "-" for own in labels]
+        cases = [",".join(str(int(label.partition("b")[2], 2)) for label in few) or "-" for few in labels]
         marked = (f"/*{case}*/{NO_BREAK}{text}" for case, text in zip(cases, arguments, strict=True))
         return f"{self._functions[key]}({self.text(switch.test, bare=True)}, {', '.join(marked)})"
 

@@ -138,28 +138,28 @@ class WireNames:
         aliases = defaultdict[str | None, list[str]](list)
         for target, value in module.connections:
             aliases[whole(value, module)].append(stem(target))
-        found = {}
+        described_as = {}
         for wire, uses in ports.items():
             _, instance, port = min(uses)
             passed = {"n", *(port for _, _, port in uses)}
             described = port if port.startswith(instance) else f"{instance}_{port}"
             named = [name for name in (stem(wire), *aliases[wire]) if name not in passed]
-            found[wire] = next(iter(named), described)
-        return found
+            described_as[wire] = next(iter(named), described)
+        return described_as
 
     def _derive_names(self) -> dict[str, str]:
         """Derive names for unnamed wires from a part that has one, or from a sum of which they are a term."""
-        found: dict[str, str] = {}
+        derived: dict[str, str] = {}
         for target, value in self._module.connections:
             if not is_numbered(target) and len(value) == 1 and isinstance(value[0], Part):
-                found.setdefault(value[0].wire, f"{stem(target)}_full")
+                derived.setdefault(value[0].wire, f"{stem(target)}_full")
         for cell in self._module.cells:
             if cell.kind in ("$add", "$sub"):
                 result, term = only_part(cell.ports["Y"]).wire, next(iter(cell.ports["A"]), None)
-                name = found.get(result, stem(result)).removesuffix("_full")
+                name = derived.get(result, stem(result)).removesuffix("_full")
                 if isinstance(term, Part) and is_numbered(term.wire) and name != "n":
-                    found.setdefault(term.wire, f"{name}_sum")
-        return found
+                    derived.setdefault(term.wire, f"{name}_sum")
+        return derived
 
 
 def stem(name: str) -> str:

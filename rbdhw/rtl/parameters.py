@@ -57,14 +57,14 @@ class Parameters(wiring.Component):
                 Signal(len(field), name=self._name(f"parameter_{slot}", k), init=value)
                 for k in range(self.sets)
             ]
-            for load, own in zip(loads, held, strict=True):
+            for load, register in zip(loads, held, strict=True):
                 with m.If(load):
-                    m.d.sync += own.eq(field)
+                    m.d.sync += register.eq(field)
             parts.append(self._of_set(held))
         odd = [Signal(name=self._name("odd", k)) for k in range(self.sets)]
-        for load, own in zip(loads, odd, strict=True):
+        for load, register in zip(loads, odd, strict=True):
             with m.If(load):
-                m.d.sync += own.eq(~own)
+                m.d.sync += register.eq(~register)
         m.d.comb += [self.completed.eq(Cat(*parts)), self.odd.eq(self._of_set(odd))]
         return m
 

@@ -41,7 +41,7 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
             **dict.fromkeys(("malformed", "not_finite", "outside", "overflow", "exceeds"), 1),
             **dict.fromkeys(("first_flagged", "left", "done", "due", "every"), number),
             "constant": sum(word.format.width for word in constant_words(step)),
-            "state": sum(own.word.format.width for own in state_words(step, shape.nq)),
+            "state": sum(state.word.format.width for state in state_words(step, shape.nq)),
             **({"loaded": 1} if step.held else {}),
             **prepared,
         }
@@ -56,21 +56,21 @@ def exceeds(field: Any, word: Word) -> Any:
     return above.any() & ~above.all()
 
 
-def go_back(own: StateWord, results: list[tuple[Word, Any]]) -> tuple[Any, Any]:
+def go_back(state: StateWord, results: list[tuple[Word, Any]]) -> tuple[Any, Any]:
     """Return a word of the next state in the format of the input, and whether it does not fit.
 
     It is the result, rounded to the nearest step of the word, ties upward. It is exact where the word has as
     many fraction bits as the result.
     """
-    width = own.word.format.width
-    if own.place is None:
+    width = state.word.format.width
+    if state.place is None:
         return Const(0, width), Const(0, 1)
-    word, value = results[own.place]
-    more = own.word.format.binary_point - word.format.binary_point
+    word, value = results[state.place]
+    more = state.word.format.binary_point - word.format.binary_point
     if more >= 0:
         whole = Cat(Const(0, more), value).as_signed()
     else:
         whole = (value + half(-more)) >> -more
     missing = max(width - len(whole), 0)
     whole = Cat(whole, whole[-1].replicate(missing)).as_signed()
-    return whole[:width], exceeds(whole, own.word)
+    return whole[:width], exceeds(whole, state.word)

@@ -116,16 +116,16 @@ class Module:
 
 def slice_value(value: Value, low: int, width: int) -> Value:
     """Return ``width`` bits of a value from bit ``low`` on."""
-    found: list[Part | Bits] = []
+    parts: list[Part | Bits] = []
     position = 0
     for part in reversed(value):
         first, end = max(low - position, 0), min(low + width - position, part.width)
         if first < end and isinstance(part, Part):
-            found.append(Part(part.wire, part.low + first, end - first))
+            parts.append(Part(part.wire, part.low + first, end - first))
         elif first < end and isinstance(part, Bits):
-            found.append(Bits(part.text[part.width - end : part.width - first]))
+            parts.append(Bits(part.text[part.width - end : part.width - first]))
         position += part.width
-    return tuple(reversed(found))
+    return tuple(reversed(parts))
 
 
 def width_of(value: Value) -> int:

@@ -68,5 +68,5 @@ class SerialCore(wiring.Component):
 
 def serial(cores: Sequence[Any]) -> list[SerialCore]:
     """Return the cores, if they take the numbers of one link after the other; otherwise none."""
-    found = [core for core in cores if isinstance(core, SerialCore)]
-    return found if len(found) == len(cores) else []
+    serial_cores = [core for core in cores if isinstance(core, SerialCore)]
+    return serial_cores if len(serial_cores) == len(cores) else []

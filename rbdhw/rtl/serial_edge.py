@@ -179,4 +179,4 @@ def serial_cells(
 
 def shared_number_cells(readers: Sequence[Reader], streams: int, fabric: Fabric) -> Cells:
     """Return what lets several pairs of streams bring the numbers of a core."""
-    return Cells(fabric.multiplexer(streams, sum(own.width for own in readers)))
+    return Cells(fabric.multiplexer(streams, sum(reader.width for reader in readers)))

@@ -116,20 +116,20 @@ def columns(inputs: Sequence[Reader], interface: Interface, function: FunctionWo
     """Return the arrays of a request, in the order of the inputs that read them."""
     links = range(len(inputs[0].links))
     by_name = {word.name: word for word in function.inputs}
-    found = []
-    for array in dict.fromkeys(own.array for own in inputs):
+    result = []
+    for array in dict.fromkeys(reader.array for reader in inputs):
         words = tuple(by_name[f"{array}[{link}]"] for link in links)
-        found.append(
+        result.append(
             Column(
                 array,
                 interface.request_beat,
                 words,
                 tuple(interface.request_field + interface.places[word.slot] for word in words),
                 tuple(interface.fields[word.slot] for word in words),
-                tuple(own for own in inputs if own.array == array),
+                tuple(reader for reader in inputs if reader.array == array),
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 @dataclass(frozen=True)

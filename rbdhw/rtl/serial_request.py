@@ -171,11 +171,11 @@ class _Reading:
             m.d.sync += self.slot.eq(self.slot + 1)
         self.begun = _line(m, "begun", self.begins, NUMBER_LATENCY)
         self.ended = _line(m, "ended", self.ends, NUMBER_LATENCY)
-        active, own = Signal(name="active_0"), Signal.like(link, name="link_0")
+        active, current = Signal(name="active_0"), Signal.like(link, name="link_0")
         with m.If(request.first):
-            m.d.sync += [active.eq(self.begins), own.eq(link)]
+            m.d.sync += [active.eq(self.begins), current.eq(link)]
         self.active = [active, *_line(m, "active", active, 2)]
-        self.links = [own, *_line(m, "link", own, 1)]
+        self.links = [current, *_line(m, "link", current, 1)]
 
 
 def _count(m: Module, name: str, more: Any, less: Any) -> Signal:
@@ -187,15 +187,15 @@ def _count(m: Module, name: str, more: Any, less: Any) -> Signal:
 
 def _line(m: Module, name: str, value: Any, cycles: int) -> list[Signal]:
     """Return a value one cycle later, two cycles later, and so on."""
-    found = [Signal.like(value, name=f"{name}_{k + 1}") for k in range(cycles)]
-    m.d.sync += [later.eq(before) for later, before in zip(found, [value, *found], strict=False)]
-    return found
+    line = [Signal.like(value, name=f"{name}_{k + 1}") for k in range(cycles)]
+    m.d.sync += [later.eq(before) for later, before in zip(line, [value, *line], strict=False)]
+    return line
 
 
 def memory_cells(column: Column, fabric: Fabric) -> Cells:
     """Return the memories of beats, and the table of what differs between links."""
     kinds = [column.kinds.index(kind) for kind in column.kind_of_each]
-    entries = [column.lowest, column.highest, kinds, *(own.links for own in column.readers)]
+    entries = [column.lowest, column.highest, kinds, *(reader.links for reader in column.readers)]
     cells = fabric.memory(column.beat, WAITING * column.rows) * column.banks
     for kept in ([column.steps], entries):
         bits = sum(_widest(values) for values in kept if distinct(values))

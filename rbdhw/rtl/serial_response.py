@@ -132,8 +132,8 @@ class SerialResponse(wiring.Component):
         index = Signal(range(beats))
         computed = ~record.malformed & ~record.not_finite
         last = (index == beats - 1) | ~record.known
-        taken = self.o.valid & self.o.ready
-        ends = taken & last
+        moves = self.o.valid & self.o.ready
+        ends = moves & last
         of_line = index[: (self.packing.beats_of_line - 1).bit_length()]
         beat = shift_down(m, "beat", lines.r_data, of_line, self.packing.beat, self.packing.beat)
         header = self._header(m, record, outside.r_data & computed, overflow.r_data & computed)
@@ -144,10 +144,10 @@ class SerialResponse(wiring.Component):
             records.r_en.eq(ends),
             outside.r_en.eq(ends & computed),
             overflow.r_en.eq(ends & computed),
-            lines.r_en.eq(taken & computed & (last | (of_line == self.packing.beats_of_line - 1))),
+            lines.r_en.eq(moves & computed & (last | (of_line == self.packing.beats_of_line - 1))),
             places.give.eq(ends & computed),
         ]
-        with m.If(taken):
+        with m.If(moves):
             m.d.sync += index.eq(Mux(last, 0, index + 1))
 
     def _header(self, m: Module, record: Any, outside: Any, overflow: Any) -> Any:

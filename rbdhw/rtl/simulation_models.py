@@ -11,8 +11,8 @@ _NONE = "// The accelerator names no block of its device, so nothing is needed h
 def models() -> dict[str, str]:
     """Return the Verilog of every model by file name; the file is named after its module."""
     folder = files("rbdhw").joinpath("rtl", "primitives")
-    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
-    return {entry.name: entry.read_text(encoding="utf-8") for entry in found}
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".v")), key=lambda e: e.name)
+    return {entry.name: entry.read_text(encoding="utf-8") for entry in entries}
 
 
 def models_of(verilog: str) -> str:

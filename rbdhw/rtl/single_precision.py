@@ -68,9 +68,9 @@ class SingleToFixed(wiring.Component):
         sign, wrap, refused = (Signal(name=name, reset_less=True) for name in ("sign", "wrapping", "none"))
         normal = (self.single.exponent != 0) & (self.single.exponent != EXPONENT_ALL_ONES)
         zero = (self.single.exponent == 0) & (self.single.fraction == 0)
-        taken = self.used & normal
+        counts = self.used & normal
         m.d.sync += [
-            mantissa.eq(Cat(self.single.fraction, C(1, 1)) & taken.replicate(MANTISSA_BITS)),
+            mantissa.eq(Cat(self.single.fraction, C(1, 1)) & counts.replicate(MANTISSA_BITS)),
             exponent.eq(self.single.exponent),
             sign.eq(self.single.sign),
             scale.eq(self.scale),

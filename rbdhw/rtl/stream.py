@@ -28,8 +28,10 @@ WIDEST = 1 << 15
 def registers(name: str, bits: int) -> Any:
     """Return registers of this many bits, which are never reset, as one value."""
     parts = [min(WIDEST, bits - first) for first in range(0, bits, WIDEST)]
-    found = [Signal(part, name=f"{name}_{k}" if k else name, reset_less=True) for k, part in enumerate(parts)]
-    return Cat(found) if found[1:] else found[0]
+    signals = [
+        Signal(part, name=f"{name}_{k}" if k else name, reset_less=True) for k, part in enumerate(parts)
+    ]
+    return Cat(signals) if signals[1:] else signals[0]
 
 
 class Assembler(wiring.Component):

@@ -66,9 +66,13 @@ class Turns(wiring.Component):
             self.each_recorded.eq(Mux(self.recorded, recorded, 0)),
         ]
         for k in range(self.copies):
-            own = self.i[k]
-            m.d.comb += own.ready.eq(self.o.ready & answered[k])
+            completion = self.i[k]
+            m.d.comb += completion.ready.eq(self.o.ready & answered[k])
             with m.If(answered[k]):
                 following = self.i[(k + 1) % self.copies]
-                m.d.comb += [self.o.p.eq(own.p), self.o.valid.eq(own.valid), self.more.eq(following.valid)]
+                m.d.comb += [
+                    self.o.p.eq(completion.p),
+                    self.o.valid.eq(completion.valid),
+                    self.more.eq(following.valid),
+                ]
         return m

@@ -23,7 +23,7 @@ def value_names(program: Program, values: Iterable[int], hosts: Mapping[int, Reg
         words.setdefault(word.value, re.sub(r"\W+", "_", word.name).strip("_"))
     words = {flag.value: flag.name for flag in program.flags} | words
     names: dict[int, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for value in sorted(values, reverse=True):
         operation = program.operations[value]
         host = str(hosts.get(value, operation.region))
@@ -33,8 +33,8 @@ def value_names(program: Program, values: Iterable[int], hosts: Mapping[int, Reg
             name = f"{host}__{operation.kind.value}_{words[operation.operands[0].value]}"
         else:
             name = f"{host}__{operation.region.quantity or f'v{value}'}"
-        names[value] = f"{name}_v{value}" if name in taken else name
-        taken.add(name)
+        names[value] = f"{name}_v{value}" if name in used else name
+        used.add(name)
     return names
 
 

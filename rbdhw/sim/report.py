@@ -51,10 +51,9 @@ class StratumReport:
     @staticmethod
     def largest(unflagged: NDArray[np.bool_], reports: Iterable[StratumReport]) -> StratumReport:
         """Return the report of tasks (N,) with the largest median and the largest error of all results."""
-        known = [own for own in reports if own.error_median is not None and own.error_max is not None]
-        median, largest = (
-            max((getattr(own, name) for own in known), default=None) for name in ("error_median", "error_max")
-        )
+        every = list(reports)
+        median = max((each.error_median for each in every if each.error_median is not None), default=None)
+        largest = max((each.error_max for each in every if each.error_max is not None), default=None)
         return StratumReport(len(unflagged), int(np.count_nonzero(~unflagged)), median, largest)
 
 
@@ -69,7 +68,7 @@ class ResultReport(StratumReport):
     strata: dict[str, StratumReport]
 
     def json(self) -> dict[str, Any]:
-        return vars(self) | {"strata": {name: vars(own).copy() for name, own in self.strata.items()}}
+        return vars(self) | {"strata": {name: vars(entry).copy() for name, entry in self.strata.items()}}
 
 
 @dataclass(frozen=True)
@@ -94,16 +93,16 @@ class FunctionReport:
 
     def json(self) -> dict[str, Any]:
         return vars(self) | {
-            "strata": {name: vars(own).copy() for name, own in self.strata.items()},
-            "results": {name: own.json() for name, own in self.results.items()},
+            "strata": {name: vars(entry).copy() for name, entry in self.strata.items()},
+            "results": {name: entry.json() for name, entry in self.results.items()},
         }
 
     def excess(self, name: str) -> Iterator[str]:
         """Yield a line on each result and stratum beyond the limit; ``name`` is the function's."""
-        for result, own in self.results.items():
-            for stratum, part in own.strata.items():
-                if part.error_max is not None and not part.error_max <= own.limit:
-                    error, limit = told_apart(part.error_max, own.limit, digits=2)
+        for result, part_of in self.results.items():
+            for stratum, part in part_of.strata.items():
+                if part.error_max is not None and not part.error_max <= part_of.limit:
+                    error, limit = told_apart(part.error_max, part_of.limit, digits=2)
                     yield (
                         f"{name}: {result} of an unflagged task ({stratum}) has an error of {error}; "
                         f"expected at most {limit}, the limit that the manifest states"
@@ -147,19 +146,21 @@ class Report:
             lines.append(
                 f"responses of no function, or violations of the stream protocol: {self.stray}; expected 0"
             )
-        for name, own in self.functions.items():
-            if own.mismatches:
-                lines.append(f"{name}: responses that differ from the model's: {own.mismatches}; expected 0")
-            lines.extend(own.excess(name))
-            if own.flagged > most_flagged(own.tasks):
+        for name, report in self.functions.items():
+            if report.mismatches:
                 lines.append(
-                    f"{name}: {own.flagged} of {own.tasks} tasks are flagged; "
+                    f"{name}: responses that differ from the model's: {report.mismatches}; expected 0"
+                )
+            lines.extend(report.excess(name))
+            if report.flagged > most_flagged(report.tasks):
+                lines.append(
+                    f"{name}: {report.flagged} of {report.tasks} tasks are flagged; "
                     f"expected at most {FLAGGED_SHARE:.0%}; the causes name the remedies"
                 )
         if self.rollouts and self.rollouts.mismatches:
             differing = self.rollouts.mismatches
             lines.append(f"rollout: responses that differ from the model's: {differing}; expected 0")
-        if all(own.error_median is None for own in self.functions.values()):
+        if all(report.error_median is None for report in self.functions.values()):
             lines.append("no response is unflagged, so no error can be measured; expected at least one")
         return lines
 

@@ -198,10 +198,10 @@ def _batches(design: Design, first: int, tasks: int, rng: np.random.Generator) -
     extended = rng.random(tasks) < 0.5
     batches = {}
     for function in design.functions:
-        own = functions == function
+        of_function = functions == function
         options = (False, True) if FUNCTIONS[function].extensible else (False,)
         for option in options:
-            chosen = own & (extended == option) if len(options) > 1 else own
+            chosen = of_function & (extended == option) if len(options) > 1 else of_function
             places = np.flatnonzero(chosen)
             if len(places):
                 batches[function, option] = _batch(design, (function, option), first, places, drawn, loads)
@@ -218,18 +218,18 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
     """Return the batch of some tasks of one function; loads of parameters come in between."""
     function, extended = key
     chosen, places = drawn.taken(tasks), tasks + loads.before[tasks]
-    own = chosen.of(function)
+    arrays = chosen.of(function)
     if extended and FUNCTIONS[function].takes_inverse:
-        own |= golden.evaluate(design.robot, "minv", own)
-    words = encode(design, function, own, extended)
+        arrays |= golden.evaluate(design.robot, "minv", arrays)
+    words = encode(design, function, arrays, extended)
     status, results = respond(design, function, words, extended)
     asked = requests(design, function, first + places, words, extended, loads.sets[tasks])
     before = loads.own[tasks] if design.interface.held else None
     answer = responses(design, function, first + places, status, results, extended, before)
     flagged = np.flatnonzero(status)
-    rows = {name: array[flagged] for name, array in own.items()}
+    rows = {name: array[flagged] for name, array in arrays.items()}
     causes = diagnose(design, function, rows, extended, first + tasks[flagged])
-    return _Batch(places, replace(chosen, arrays=own), asked, answer, causes)
+    return _Batch(places, replace(chosen, arrays=arrays), asked, answer, causes)
 
 
 # Responses
@@ -247,9 +247,9 @@ def _simulate_batches(
         for batches in each
     ]
     outcomes = connection(sequences, traffic)
-    found = [_compare(design, *own) for own in zip(each, sequences, outcomes, strict=True)]
-    stray, cycles = sum(count for count, _ in found), max(own.cycles for own in outcomes)
-    return _Piece(stray, cycles, tuple(own for _, few in found for own in few))
+    compared = [_compare(design, *own) for own in zip(each, sequences, outcomes, strict=True)]
+    stray, cycles = sum(count for count, _ in compared), max(own.cycles for own in outcomes)
+    return _Piece(stray, cycles, tuple(own for _, few in compared for own in few))
 
 
 def _compare(
@@ -260,7 +260,7 @@ def _compare(
     first_beats = np.concatenate([[0], ends[:-1] + 1])
     came = {option: answers(design, outcome.responses, option) for _, option in batches}
     answered = {(function, option): came[option][function] for function, option in batches}
-    found = [
+    results = [
         (key, _compare_batch(design, key, batch, answered[key], outcome, first_beats))
         for key, batch in batches.items()
         if key[0] in FUNCTIONS
@@ -273,7 +273,7 @@ def _compare(
     last = outcome.responses.last
     packets = int(np.count_nonzero(last)) + int(not last[-1:].all())
     unknown = packets - sum(len(answer.places) for answer in answered.values())
-    return unknown + wrong + outcome.violations, found
+    return unknown + wrong + outcome.violations, results
 
 
 def _compare_batch(
@@ -285,8 +285,8 @@ def _compare_batch(
     out = outcome.taken[outcome.responses.last][answered.places[: len(status)]]
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
     drawn = batch.drawn.first(len(status))
-    clipped, own = drawn.clipped_of(key[0]), len(batch.places)
-    return _Found(own, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
+    clipped, asked = drawn.clipped_of(key[0]), len(batch.places)
+    return _Found(asked, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -303,32 +303,33 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     status, words = contents(design, function, answered.packets[:count], extended)
     tasks = batch.drawn.first(count).arrays
     reference = golden.evaluate(design.robot, function, tasks, extended)
-    told = design.description.error[function].results
-    floors = {f"{function}.{result}": own.floor for result, own in told.items()}
+    entries = design.description.error[function].results
+    floors = {f"{function}.{result}": entry.floor for result, entry in entries.items()}
     results = decode(design, function, words, extended)
     return status, function_errors(design.robot, function, tasks, results, reference, floors)
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
-    every = [(key[0], found) for piece in pieces for key, found in piece.found]
+    every = [(key[0], batch) for piece in pieces for key, batch in piece.found]
     functions = {
-        function: _function_report([found for name, found in every if name == function], told.results)
-        for function, told in ((f, design.description.error[f]) for f in design.functions)
+        function: _function_report([batch for name, batch in every if name == function], entry.results)
+        for function, entry in ((f, design.description.error[f]) for f in design.functions)
     }
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
-    causes = merge_causes(cause for _, found in every for cause in found.causes)
+    causes = merge_causes(cause for _, batch in every for cause in batch.causes)
     return Report(tasks, stray, cycles, functions, traffic, causes)
 
 
-def _function_report(own: list[_Found], told: Mapping[str, ResultErrors]) -> FunctionReport:
-    """Return the report of all batches of a function; ``told`` are the manifest's entries on its results."""
-    unflagged, stratum = _joined(found.status for found in own) == 0, _joined(found.stratum for found in own)
-    latencies = _joined(found.latencies for found in own)
-    results = {name: _result_report(own, name, entry.limit) for name, entry in told.items()}
+def _function_report(batches: list[_Found], entries: Mapping[str, ResultErrors]) -> FunctionReport:
+    """Return the report of all batches of a function; ``entries`` are the manifest's on its results."""
+    unflagged = _joined(batch.status for batch in batches) == 0
+    stratum = _joined(batch.stratum for batch in batches)
+    latencies = _joined(batch.latencies for batch in batches)
+    results = {name: _result_report(batches, name, entry.limit) for name, entry in entries.items()}
     whole = StratumReport.largest(unflagged, results.values())
     return FunctionReport(
-        sum(found.tasks for found in own),
-        sum(found.mismatches for found in own),
+        sum(batch.tasks for batch in batches),
+        sum(batch.mismatches for batch in batches),
         whole.flagged,
         whole.error_median,
         whole.error_max,
@@ -345,12 +346,12 @@ def _function_report(own: list[_Found], told: Mapping[str, ResultErrors]) -> Fun
     )
 
 
-def _result_report(own: list[_Found], name: str, limit: float) -> ResultReport:
+def _result_report(batches: list[_Found], name: str, limit: float) -> ResultReport:
     """Return the report of one result in those batches whose tasks ask for it."""
-    asked = [found for found in own if name in found.errors]
-    errors = np.concatenate([np.zeros(0), *(found.errors[name] for found in asked)])
-    unflagged, stratum = _joined(found.status for found in asked) == 0, _joined(f.stratum for f in asked)
-    clipped = _joined(found.clipped for found in asked) != 0
+    asked = [batch for batch in batches if name in batch.errors]
+    errors = np.concatenate([np.zeros(0), *(batch.errors[name] for batch in asked)])
+    unflagged, stratum = _joined(batch.status for batch in asked) == 0, _joined(f.stratum for f in asked)
+    clipped = _joined(batch.clipped for batch in asked) != 0
     kinds = {kind: stratum == k for k, kind in enumerate(STRATA) if (stratum == k).any()}
     strata = {
         kind: StratumReport.of(errors[mask], unflagged[mask], clipped[mask]) for kind, mask in kinds.items()

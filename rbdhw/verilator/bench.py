@@ -80,10 +80,10 @@ def prefixes(dut: Any) -> list[tuple[str, str]]:
     """Return the prefixes of the ports of each pair of streams."""
     if hasattr(dut, "s_axis_tvalid"):
         return [("s_axis", "m_axis")]
-    found: list[tuple[str, str]] = []
-    while hasattr(dut, f"s_axis_{len(found)}_tvalid"):
-        found.append((f"s_axis_{len(found)}", f"m_axis_{len(found)}"))
-    return found
+    pairs: list[tuple[str, str]] = []
+    while hasattr(dut, f"s_axis_{len(pairs)}_tvalid"):
+        pairs.append((f"s_axis_{len(pairs)}", f"m_axis_{len(pairs)}"))
+    return pairs
 
 
 class Pair:
@@ -162,14 +162,14 @@ def _load(folder: Path, pairs: int, settings: dict[str, Any]) -> tuple[list[Job]
     """Return the job of each pair, idle without requests, and the bytes of a beat."""
     jobs, size = [], 0
     for k in range(pairs):
-        path, own = folder / f"requests_{k}.npz", settings | {"seed": settings["seed"] + k}
+        path, parameters = folder / f"requests_{k}.npz", settings | {"seed": settings["seed"] + k}
         if not path.exists():
-            jobs.append(Job([], [], **own | {"surplus": 0}))
+            jobs.append(Job([], [], **parameters | {"surplus": 0}))
             continue
         with np.load(path) as requests:
             data, last = requests["data"], requests["last"]
         beats = [int.from_bytes(row.tobytes(), "little") for row in data]
-        jobs.append(Job(beats, last.tolist(), **own))
+        jobs.append(Job(beats, last.tolist(), **parameters))
         size = data.shape[1]
     return jobs, size
 

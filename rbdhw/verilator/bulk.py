@@ -61,10 +61,10 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as name:
         work = Path(name)
         numbers = (traffic.bubbles, traffic.back_pressure, traffic.seed, traffic.patience, traffic.surplus)
-        for k, own in enumerate(requests):
-            np.column_stack([own.data, own.last]).tofile(work / f"requests_{k}")
+        for k, beats in enumerate(requests):
+            np.column_stack([beats.data, beats.last]).tofile(work / f"requests_{k}")
         violations = _simulate(executable, [name, *map(repr, numbers)])
-        return [_read_record(work, k, own, violations[k]) for k, own in enumerate(requests)]
+        return [_read_record(work, k, beats, violations[k]) for k, beats in enumerate(requests)]
 
 
 def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exchange:

@@ -196,8 +196,8 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         folder = Path(work)
         (folder / "job.json").write_text(json.dumps(asdict(traffic)))
-        for k, own in enumerate(requests):
-            np.savez(folder / f"requests_{k}.npz", data=own.data, last=own.last)
+        for k, beats in enumerate(requests):
+            np.savez(folder / f"requests_{k}.npz", data=beats.data, last=beats.last)
         _simulate(executable, folder)
         return [_read_record(folder / f"responses_{k}.npz") for k in range(len(requests))]
 

@@ -94,7 +94,7 @@ class Accumulator(wiring.Component):
         self, m: Module, sequencer: Sequencer, terms: Mapping[int, TermControl], product: Any
     ) -> Any:
         """Return the product, shifted as its slot requires."""
-        shifts = sorted({own.shift for own in terms.values()})
+        shifts = sorted({term.shift for term in terms.values()})
         ways = []
         for shift in shifts:
             way = Signal(signed(self.sum_bits), name=f"moved_{shift}".replace("-", "right_"))
@@ -102,7 +102,7 @@ class Accumulator(wiring.Component):
             ways.append(way)
         if len(ways) == 1:
             return ways[0]
-        numbers = {slot: shifts.index(own.shift) for slot, own in terms.items()}
+        numbers = {slot: shifts.index(term.shift) for slot, term in terms.items()}
         choice = sequencer.steps(m, "shift", numbers, places(len(shifts)))
         return multiplex(m, "moved", ways, choice, self.primitive)
 

@@ -124,11 +124,11 @@ class _State:
     def free_slots(self, unit: int, cycles: int) -> int:
         """Return the slots of a unit in which successive cycles begin that are all free, as bits."""
         every = (1 << self.ii) - 1
-        free = found = every & ~self.busy[unit]
+        free = starts = every & ~self.busy[unit]
         for _ in range(min(cycles, self.ii) - 1):
             free = free >> 1 | (free & 1) << (self.ii - 1)
-            found &= free
-        return found
+            starts &= free
+        return starts
 
     def came(self, k: int) -> int:
         """Return when a job came to its unit."""
@@ -227,10 +227,10 @@ class _PlaceSearch:
         self.place.terms = placed
         for value in self._state.jobs[self._k].values:
             for port, cycles in self._state.reads[value].items():
-                found = self._bring(port, value, min(cycles), max(cycles))
-                if found is None:
+                needed = self._bring(port, value, min(cycles), max(cycles))
+                if needed is None:
                     return False
-                self.place.writes += found
+                self.place.writes += needed
         return True
 
     def _bring_factors(self, factors: tuple[Factor, Factor], read: int) -> tuple[Factor, Factor] | None:
@@ -240,10 +240,10 @@ class _PlaceSearch:
             writes: list[tuple[Port, Write]] = []
             for index, factor in enumerate(turned):
                 if not isinstance(factor, Constant):
-                    found = self._bring(Port(self.place.unit, index), factor, read, read)
-                    if found is None:
+                    needed = self._bring(Port(self.place.unit, index), factor, read, read)
+                    if needed is None:
                         break
-                    writes += found
+                    writes += needed
             else:
                 fresh = sum(self._state.outputs[port][write.output] == 0 for port, write in writes)
                 if best is None or fresh < best[0]:
@@ -255,8 +255,8 @@ class _PlaceSearch:
 
     def _bring(self, port: Port, value: int, first: int, last: int) -> list[tuple[Port, Write]] | None:
         """Return the writes with which a memory holds a value from one cycle to another, or None."""
-        state, own = self._state, [write for other, write in self.place.writes if other == port]
-        known = state.writes[port].get(value) or next((w for w in own if w.value == value), None)
+        state, planned = self._state, [write for other, write in self.place.writes if other == port]
+        known = state.writes[port].get(value) or next((w for w in planned if w.value == value), None)
         if known is not None:
             return [] if known.cycle < first and last < known.cycle + self._age else None
         k = state.producer[value]
@@ -270,10 +270,10 @@ class _PlaceSearch:
             if cycle >= first:
                 break
             if last < cycle + self._age and slot not in state.slots[port]:
-                if any(write.cycle % state.ii == slot for write in own):
+                if any(write.cycle % state.ii == slot for write in planned):
                     continue
                 write = Write(value, Output(unit, result, delay), cycle)
-                if state.outputs[port][write.output] or any(w.output == write.output for w in own):
+                if state.outputs[port][write.output] or any(w.output == write.output for w in planned):
                     return [(port, write)]
                 best = best or write
         return None if best is None else [(port, best)]

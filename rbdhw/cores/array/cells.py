@@ -42,10 +42,10 @@ def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[
     waiting = _delay_memories(program, array, device, fabric)
     held = contents(array)
     blocks = block_memories(array, held, array.block_rams)
-    for port, own in held.items():
+    for port, stored in held.items():
         inputs = len(outputs(array, port))
         selection += Cells(_multiplexers(fabric, inputs, width))
-        waiting += _memory(array, own, inputs, port in blocks, width, fabric)
+        waiting += _memory(array, stored, inputs, port in blocks, width, fabric)
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
 
 
@@ -72,8 +72,8 @@ def _memory(
     if not inputs:
         return Cells(fabric.constants(array.ii, width), float(width))
     address = held.slot_bits(array.ii)
-    told = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
-    cells = Cells(fabric.constants(array.ii, told) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
+    bits = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
+    cells = Cells(fabric.constants(array.ii, bits) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
     if block:
         return cells + Cells(block_rams=held.blocks(array.ii) * fabric.tables[0].takes.block_rams)
     return cells + fabric.distributed(width, held.depth(array.ii))

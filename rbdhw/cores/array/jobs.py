@@ -16,30 +16,30 @@ def jobs(program: Program) -> list[Job]:
     A choice is the sum of both values, one times the flag and the other times the flag's complement. Sine and
     cosine of the same angle are one job.
     """
-    found = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
-    found += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]
-    found += [Job((~value,), ArrayResource.SOURCE) for value in program.choosing_words]
+    work = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
+    work += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]
+    work += [Job((~value,), ArrayResource.SOURCE) for value in program.choosing_words]
     for word in program.inputs:
         wide = word.format.width > max(program.port_widths)
-        found.append(Job((word.value,), ArrayResource.SOURCE, wide=wide))
+        work.append(Job((word.value,), ArrayResource.SOURCE, wide=wide))
     turns: dict[tuple[int, int, int], dict[Kind, int]] = defaultdict(dict)
     for i, operation in enumerate(program.operations):
         match operation.kind:
             case Kind.DOT:
                 terms = tuple(_products(program, operation))
-                found.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
+                work.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
             case Kind.SELECT:
                 terms = tuple(_choices(program, operation))
-                found.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
+                work.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
             case Kind.SIN | Kind.COS:
                 (angle,) = operation.operands
                 turns[angle.value, angle.shift, operation.constant][operation.kind] = i
             case Kind.RECIPROCAL:
-                found.append(Job((i,), ArrayResource.RECIPROCAL, operand=operation.operands[0].value))
+                work.append(Job((i,), ArrayResource.RECIPROCAL, operand=operation.operands[0].value))
     for (value, _, _), turn in turns.items():
-        found.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), ArrayResource.TRIGONOMETRY, operand=value))
-    used = {value for job in found for value in job.operands}
-    return [job for job in found if job.resource is not ArrayResource.SOURCE or job.results[0] in used]
+        work.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), ArrayResource.TRIGONOMETRY, operand=value))
+    used = {value for job in work for value in job.operands}
+    return [job for job in work if job.resource is not ArrayResource.SOURCE or job.results[0] in used]
 
 
 def _factor(program: Program, value: int) -> Factor:

@@ -52,14 +52,14 @@ def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: in
     """
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
-    taken: set[Port] = set()
+    blocks_of: set[Port] = set()
     left = most
     for port in deep:
         blocks = held[port].blocks(array.ii)
         if blocks <= left:
-            taken.add(port)
+            blocks_of.add(port)
             left -= blocks
-    return frozenset(taken)
+    return frozenset(blocks_of)
 
 
 def outputs(array: ArraySchedule, port: Port) -> list[Output]:

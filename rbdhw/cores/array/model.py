@@ -210,10 +210,10 @@ class ArraySchedule:
 
     @cached_property
     def steps_of(self) -> dict[int, list[ArrayStep]]:
-        found: dict[int, list[ArrayStep]] = defaultdict(list)
+        steps: dict[int, list[ArrayStep]] = defaultdict(list)
         for step in self.steps:
-            found[step.unit].append(step)
-        return found
+            steps[step.unit].append(step)
+        return steps
 
     @cached_property
     def written(self) -> dict[tuple[Port, int], Write]:

@@ -228,10 +228,10 @@ class _Placement:
         """Yield the units that can do a job from a cycle on; of unused units only the first."""
         if job.resource is ArrayResource.SOURCE and start > self._ii:
             return
-        taken = slots_of(start, job.cycles, self._ii)
+        slots = slots_of(start, job.cycles, self._ii)
         empty = False
         for number, unit in enumerate(self.units):
-            if unit.resource is not job.resource or unit.busy & taken or (empty and not unit.busy):
+            if unit.resource is not job.resource or unit.busy & slots or (empty and not unit.busy):
                 continue
             empty = empty or not unit.busy
             fit = self._fit(job, number, start)
@@ -308,18 +308,18 @@ class _Placement:
     def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
         """Ensure that a memory holds a value when it is read, with a write at some cost if necessary."""
         memory = self.memories[port]
-        added = [write for own, write in fit.writes if own == port]
+        added = [write for target, write in fit.writes if target == port]
         cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
         if cycle is not None:
             return cycle < read < cycle + self._age
         unit, result = self._origin[value]
         known = memory.outputs.union(write.output for write in added)
-        taken = {write.cycle % self._ii for write in added}
+        slots = {write.cycle % self._ii for write in added}
         best: tuple[float, Write] | None = None
         for delay in range(HOLD):
             cycle = self._ready[value] + delay
             slot = cycle % self._ii
-            if not cycle < read < cycle + self._age or slot in taken or slot in memory.slots:
+            if not cycle < read < cycle + self._age or slot in slots or slot in memory.slots:
                 continue
             output = Output(unit, result, delay)
             cost = DELAY * delay + (0.0 if output in known else CONNECTION)
@@ -359,7 +359,7 @@ class _Placement:
             for port, write in writes:
                 memory = self.memories[port]
                 del memory.slots[write.cycle % self._ii], memory.values[write.value]
-                memory.outputs = {own.output for own in memory.slots.values()}
+                memory.outputs = {write.output for write in memory.slots.values()}
             for value in step.job.values:
                 del self._ready[value], self._origin[value]
                 if value in self._original:

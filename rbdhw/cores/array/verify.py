@@ -118,17 +118,17 @@ def _term(term: Term, copies: dict[int, int]) -> tuple[object, ...]:
 
 def _check_units(array: ArraySchedule) -> None:
     """Check that a unit does one thing per slot, and that results are ready when its timing says."""
-    taken: Counter[tuple[int, int]] = Counter()
+    busy: Counter[tuple[int, int]] = Counter()
     for step in array.steps:
         resource = step.job.resource
         if not 0 <= step.unit < len(array.units) or array.units[step.unit] is not resource:
             raise ArrayError(f"{resource} on unit {step.unit}, which is not one")
         if step.ready != _ready(array, step):
             raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}, against the unit's timing")
-        taken.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
+        busy.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
         if resource is ArrayResource.SOURCE and not 1 <= step.start <= array.ii:
             raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}, outside of 1 to {array.ii}")
-    for (unit, slot), count in taken.items():
+    for (unit, slot), count in busy.items():
         if count > 1:
             raise ArrayError(f"unit {unit}: {count} jobs in slot {slot}")
 

@@ -229,19 +229,19 @@ Source = Tap | tuple[int, int]
 def _sources(program: Program, bound: Bound, index: int) -> list[tuple[Source, int]]:
     """Return the sources of a step in the order of its operation's operands, and their widths."""
     operation = _operation(program, bound, index)
-    found: list[tuple[Source, int]] = []
+    sources: list[tuple[Source, int]] = []
     for operand in operation.operands:
         width = _width(program, operand.value)
         known = program.operations[operand.value]
         if known.kind is Kind.CONSTANT:
-            found.append(((known.constant, width), width))
+            sources.append(((known.constant, width), width))
         else:
-            found.append((bound.tap(operand.value, bound.starts[index]), width))
+            sources.append((bound.tap(operand.value, bound.starts[index]), width))
     if operation.kind is Kind.SCALE:
         values = bound.group(bound.steps[index].results[0])
         width = max(program.operations[value].constant.bit_length() for value in values) + 1
-        found.append(((operation.constant, width), width))
-    return found
+        sources.append(((operation.constant, width), width))
+    return sources
 
 
 def _choice(column: Sequence[tuple[Source, int]]) -> Multiplexer:

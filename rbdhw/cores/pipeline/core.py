@@ -179,7 +179,7 @@ class PipelineCore(Core):
     def shift_add_products(self) -> list[int]:
         """Return the products by constants that adders compute."""
         operations = enumerate(self.program.operations)
-        return [i for i, own in operations if own.kind is Kind.SCALE and self.schedule.alone(i)]
+        return [i for i, operation in operations if operation.kind is Kind.SCALE and self.schedule.alone(i)]
 
     def sharing_entries(self, robot: Robot, sharing: Sharing) -> dict[str, Any]:
         groups = limb_names(robot, sharing.limbs)
@@ -220,5 +220,5 @@ def schedule_pipeline(
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:
     """Return the cost of the core without the rest of the accelerator."""
     cells = core_cells(program, bound, device)
-    found = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, PipelineCore.name))
-    return CoreCost(counts(program, bound), found)
+    estimate = weigh(cells, dsp_blocks(program, bound, device), weights_of(device, PipelineCore.name))
+    return CoreCost(counts(program, bound), estimate)

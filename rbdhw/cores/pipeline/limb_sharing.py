@@ -88,17 +88,17 @@ def least_interval(groups: Sequence[LimbGroup]) -> int:
 def hardware(graph: Graph, twins: Twins, ii: int) -> dict[str, dict[str, int]]:
     """Return the multipliers and adders of a graph at an interval with limb sharing ``on`` and ``off``."""
     kinds = {"multipliers": (Op.MULTIPLY, Op.SCALE), "adders": (Op.ADD, Op.SELECT)}
-    found: dict[str, dict[str, int]] = {"on": {}, "off": {}}
+    units: dict[str, dict[str, int]] = {"on": {}, "off": {}}
     for name, ops in kinds.items():
         sizes = Counter(len(group) for group in twins.groups if graph.nodes[group[0]].op in ops)
         total = sum(graph.count(op) for op in ops)
         alone = total - sum(size * count for size, count in sizes.items())
         turns = ii if name == "multipliers" else 1
-        found["off"][name] = math.ceil(total / turns)
-        found["on"][name] = math.ceil(alone / turns) + sum(
+        units["off"][name] = math.ceil(total / turns)
+        units["on"][name] = math.ceil(alone / turns) + sum(
             math.ceil(size * count / ii) if turns > 1 else count for size, count in sizes.items()
         )
-    return found
+    return units
 
 
 def limb_inputs(robot: Robot, groups: Sequence[LimbGroup]) -> list[list[dict[str, Meaning]]]:

@@ -69,11 +69,11 @@ class _Links(Steps):
     """Links that bring their numbers, and give their results, one after the other."""
 
     def _task_numbers(self, sweep: Sweep) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         for store in self._between(TASK, sweep.name):
             numbers = Cat(self._core.numbers[word.name.partition("[")[0]] for word in store.words)
-            found |= self._stored(store, numbers)
-        return found
+            inputs |= self._stored(store, numbers)
+        return inputs
 
     def _put_out(self) -> None:
         schedule = self._schedule

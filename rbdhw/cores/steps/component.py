@@ -60,13 +60,13 @@ class Steps(ABC):
 
     def _split_results(self) -> dict[str, Any]:
         """Return what steps hand on, by the names of the words, valid in the first cycle of a window."""
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for sweep, words in self._core.program.steps.program.outputs.items():
             parts = split_sum(
                 self._m, getattr(self._step, f"result_{sweep}"), [word.format.width for word in words]
             )
-            found |= {word.name: part for word, part in zip(words, parts, strict=True)}
-        return found
+            results |= {word.name: part for word, part in zip(words, parts, strict=True)}
+        return results
 
     @abstractmethod
     def _task_numbers(self, sweep: Sweep) -> dict[str, Any]:
@@ -80,8 +80,8 @@ class Steps(ABC):
 
     def _stored(self, store: Store, value: Any) -> dict[str, Any]:
         """Return the inputs that a memory holds, which is written with a value in every window."""
-        found = self.windows.store(store, value, self._places[store.reader][1])
-        return {word.name: part for word, part in zip(store.words, found, strict=True)}
+        read = self.windows.store(store, value, self._places[store.reader][1])
+        return {word.name: part for word, part in zip(store.words, read, strict=True)}
 
     def _constants(self, sweep: Sweep) -> dict[str, Any]:
         """Return the constants of the link that enters a sweep, from one table."""
@@ -103,14 +103,14 @@ class Steps(ABC):
 
     def _carried(self, sweep: Sweep) -> dict[str, Any]:
         """Return what the step before hands on, or the constants with which a sweep begins."""
-        found: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         if self._sweeps.branches(sweep):
-            return found
+            return inputs
         time, place = self._times[sweep.name], self._places[sweep.name][0]
         for name in self._names(sweep, Carried):
             handed = self.windows.delay(name, self._handed[f"{sweep.name}.{name}"], time.step - time.delay)
-            found[name] = Mux(place == 0, self._first(name), handed)
-        return found
+            inputs[name] = Mux(place == 0, self._first(name), handed)
+        return inputs
 
     def _looked_up(self, lookup: Lookup) -> dict[str, Any]:
         """Return what another link hands on, or the constants for a link that has none before it."""
@@ -118,8 +118,8 @@ class Steps(ABC):
         ahead, step = self._places[lookup.sweep][1], self._times[lookup.sweep].step
         words, known = self.windows.look_up(lookup, handed, step, ahead)
         return {
-            word.name: Mux(known, found, self._first(word.name))
-            for word, found in zip(lookup.words, words, strict=True)
+            word.name: Mux(known, handed_on, self._first(word.name))
+            for word, handed_on in zip(lookup.words, words, strict=True)
         }
 
     def _first(self, name: str) -> Const:

@@ -31,8 +31,8 @@ def verify_sweeps(program: UnrolledProgram, schedule: SweepSchedule) -> None:
     sweeps, links = program.steps.sweeps, schedule.links
     entry, ready = _events(program, schedule)
     for sweep in sweeps.sweeps:
-        taken = {entry[sweep.name, link] % links for link in range(links)}
-        if len(taken) != links:
+        windows = {entry[sweep.name, link] % links for link in range(links)}
+        if len(windows) != links:
             raise SweepError(f"{sweep.name}: two links enter in one window")
         for name in sweep.step.inputs:
             for link in range(links):

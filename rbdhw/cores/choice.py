@@ -71,20 +71,15 @@ def choose_core(
         cheaper, dearer = sorted(loads, key=lambda core: loads[core])
         reasons = [f"the {core} takes {loads[core]:.1%} over all resources" for core in (cheaper, dearer)]
         del compared[dearer]
-    largest = {core: _largest(resources, device) for core, resources in compared.items()}
+    largest = {
+        core: max((share, resource) for resource, share in shares(resources, device).items())
+        for core, resources in compared.items()
+    }
     core = min(largest, key=lambda core: largest[core][0])
     if len(largest) > 1 or not reasons:
         others = sorted(largest, key=lambda other: other != core)
-        reasons += [_share_text(other, *largest[other]) for other in others]
+        for other in others:
+            share, resource = largest[other]
+            reasons.append(f"the {other} takes {share:.1%} of the {NAMES[resource]}")
     reasons += [f"no {other} ({why})" for other, why in refused.items()]
     return CoreChoice(core, ", ".join(reasons), estimates)
-
-
-def _largest(resources: Resources, device: Target) -> tuple[float, str]:
-    """Return the largest share of a device's resources that a design takes, and the resource's name."""
-    share, resource = max((share, resource) for resource, share in shares(resources, device).items())
-    return share, resource
-
-
-def _share_text(core: str, share: float, resource: str) -> str:
-    return f"the {core} takes {share:.1%} of the {NAMES[resource]}"

@@ -122,12 +122,13 @@ class PreparedBuild:
 
     def observed(self) -> Observed:
         """Return the observations of the graph on random tasks."""
-        return self.cache.get(("observed",), self._observe)
 
-    def _observe(self) -> Observed:
-        self.progress("observing random tasks")
-        prepared = self.prepared
-        return observe(prepared.model, prepared.graph, prepared.domain, self.options, None, self.trials())
+        def make() -> Observed:
+            self.progress("observing random tasks")
+            prepared = self.prepared
+            return observe(prepared.model, prepared.graph, prepared.domain, self.options, None, self.trials())
+
+        return self.cache.get(("observed",), make)
 
     def trials(self) -> Trials:
         """Return the tasks in which errors are measured."""

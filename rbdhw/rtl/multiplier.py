@@ -89,7 +89,9 @@ class Multiplier(wiring.Component):
         m = Module()
         if self.primitive is None:
             result = self._multiply(m)
-        elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or self._overflows:
+        elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or (
+            self.primitive.adds and len(self.o) > SUM_BITS
+        ):
             result = self._join_blocks(m, self.primitive)
         else:
             a, b = self._order_operands(self.primitive)
@@ -98,11 +100,6 @@ class Multiplier(wiring.Component):
             result = result if self.primitive.adds else result + self.addend
         m.d.comb += self.o.eq(result)
         return m
-
-    @property
-    def _overflows(self) -> bool:
-        """Whether the sum is wider than that of a block that adds."""
-        return self.primitive is not None and self.primitive.adds and len(self.o) > SUM_BITS
 
     def _order_operands(self, primitive: Primitive) -> tuple[Any, Any]:
         """Return the operands in the order of the block's ports."""

@@ -232,15 +232,12 @@ class Rollout(wiring.Component):
     def _state(self) -> list[Word]:
         return [state.word for state in state_words(self.step, self.shape.nq)]
 
-    def _field(self, word: Word) -> Any:
-        """Return the whole field of a word of the task at the input."""
-        slot = self.interface.stored(word).slot
-        first, width = self.interface.places[slot], self.interface.fields[slot]
-        return self.words[first : first + width].as_signed()
-
     def _numbers(self, command: str) -> dict[str, Any]:
-        """Return the fields of a command at the input by the names of its words."""
-        return {word.name: self._field(word) for word in self.interface.words(command).inputs}
+        """Return the whole fields of a command at the input by the names of its words."""
+        words = self.interface.words(command).inputs
+        slots = {word.name: self.interface.stored(word).slot for word in words}
+        lowest, widths = self.interface.places, self.interface.fields
+        return {name: self.words[lowest[k] : lowest[k] + widths[k]].as_signed() for name, k in slots.items()}
 
     # Entering
 

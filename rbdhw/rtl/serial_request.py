@@ -198,12 +198,8 @@ def memory_cells(column: Column, fabric: Fabric) -> Cells:
     entries = [column.lowest, column.highest, kinds, *(reader.links for reader in column.readers)]
     cells = fabric.memory(column.beat, WAITING * column.rows) * column.banks
     for kept in ([column.steps], entries):
-        bits = sum(_widest(values) for values in kept if distinct(values))
+        different = [values for values in kept if distinct(values)]
+        bits = sum(max(value.bit_length() for value in values) + (min(values) < 0) for values in different)
         if bits:
             cells += fabric.table(bits, len(column.words))
     return cells
-
-
-def _widest(values: Sequence[int]) -> int:
-    """Return the bits of the widest of some integers."""
-    return max(value.bit_length() for value in values) + (min(values) < 0)

@@ -22,8 +22,5 @@ def models_of(verilog: str) -> str:
     """
     words = set(re.findall(r"\b[A-Z][A-Z0-9]+\b", verilog))
     named = {name: text for file, text in models().items() if (name := file.removesuffix(".v")) in words}
-    return "\n".join(_once(name, text) for name, text in named.items()) or _NONE
-
-
-def _once(name: str, text: str) -> str:
-    return f"`ifndef RBDHW_{name}\n`define RBDHW_{name}\n{text}`endif\n"
+    guarded = (f"`ifndef RBDHW_{name}\n`define RBDHW_{name}\n{text}`endif\n" for name, text in named.items())
+    return "\n".join(guarded) or _NONE

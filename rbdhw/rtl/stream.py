@@ -164,14 +164,13 @@ class Serialiser(wiring.Component):
         with m.If(moving):
             m.d.sync += [
                 self.o.valid.eq(1),
-                beat.data.eq(self._words(m, index, beats[True]) | self._header(index)),
+                beat.data.eq(
+                    self._words(m, index, beats[True]) | Mux(index == 0, self.i.p.header.as_value(), 0)
+                ),
                 beat.last.eq(last),
                 index.eq(Mux(last, 0, index + 1)),
             ]
         return m
-
-    def _header(self, index: Any) -> Any:
-        return Mux(index == 0, self.i.p.header.as_value(), 0)
 
     def _words(self, m: Module, index: Any, beats: int) -> Any:
         """Return the bits of a beat that hold words; zero for an empty response."""

@@ -74,9 +74,10 @@ class _Placer:
                 ready = self._ready[value]
                 start = max(start, Time(ready.cycle - later, ready.offset))
         start = max(self._in_cycle(step, start) for step in steps)
-        while not self._free(steps[0], start.cycle):
-            start = Time(start.cycle + 1, 0.0)
         if steps[0].resource is not None:
+            limit = self._problem.limit(steps[0])
+            while self._used[self._slot(steps[0], start.cycle)] >= limit:
+                start = Time(start.cycle + 1, 0.0)
             self._used[self._slot(steps[0], start.cycle)] += 1
         for i, step, later in zip(group, steps, later_by, strict=True):
             self._put(i, step, Time(start.cycle + later, start.offset))
@@ -95,6 +96,3 @@ class _Placer:
     def _in_cycle(self, step: Step, start: Time) -> Time:
         late = start.offset + step.setup > self._problem.period
         return Time(start.cycle + 1, 0.0) if late or (step.registered and start.offset > 0.0) else start
-
-    def _free(self, step: Step, cycle: int) -> bool:
-        return step.resource is None or self._used[self._slot(step, cycle)] < self._problem.limit(step)

@@ -68,14 +68,12 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
 
 
 def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exchange:
-    beats = np.fromfile(work / f"responses_{pair}", _beat(requests.data.shape[1]))
+    size = requests.data.shape[1]
+    beat = np.dtype([("data", "u1", (size,)), ("last", "u1"), ("taken", "<i8")])
+    beats = np.fromfile(work / f"responses_{pair}", beat)
     responses = Beats(beats["data"].copy(), beats["last"] != 0)
     taken: NDArray[np.int64] = beats["taken"].astype(np.int64)
     return Exchange(responses, np.fromfile(work / f"sent_{pair}", "<i8"), taken, violations)
-
-
-def _beat(size: int) -> np.dtype[np.void]:
-    return np.dtype([("data", "u1", (size,)), ("last", "u1"), ("taken", "<i8")])
 
 
 def _simulate(executable: Path, arguments: list[str]) -> list[int]:

@@ -222,10 +222,8 @@ class ArrayComponent(CorePorts):
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
         self._results[unit, 0] = self._select(m, sequencer, f"{name}_o", results)
-        self._overflows[unit] = register(m, f"unit_{unit}_overflow", self._overflow_by_slot(overflows), 1)
-
-    def _overflow_by_slot(self, overflows: dict[int, Any]) -> Any:
-        return Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
+        overflow = Cat(self._slots[slot] & overflow for slot, overflow in overflows.items()).any()
+        self._overflows[unit] = register(m, f"unit_{unit}_overflow", overflow, 1)
 
     def _connect(self, m: Module, memories: dict[Port, OperandMemory]) -> None:
         held: dict[Output, Any] = {}

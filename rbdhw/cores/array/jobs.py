@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 
 from rbdhw.cores.array.model import ArrayResource, Constant, Factor, Job, Term, Timing
-from rbdhw.fixed.program import Kind, Operand, Operation, Program
+from rbdhw.fixed.program import Kind, Operation, Program
 
 
 def jobs(program: Program) -> list[Job]:
@@ -26,11 +26,9 @@ def jobs(program: Program) -> list[Job]:
     for i, operation in enumerate(program.operations):
         match operation.kind:
             case Kind.DOT:
-                terms = tuple(_products(program, operation))
-                work.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
+                work.append(Job((i,), ArrayResource.ACCUMULATOR, tuple(_products(program, operation))))
             case Kind.SELECT:
-                terms = tuple(_choices(program, operation))
-                work.append(Job((i,), ArrayResource.ACCUMULATOR, terms))
+                work.append(Job((i,), ArrayResource.ACCUMULATOR, tuple(_choices(program, operation))))
             case Kind.SIN | Kind.COS:
                 (angle,) = operation.operands
                 turns[angle.value, angle.shift, operation.constant][operation.kind] = i
@@ -56,12 +54,8 @@ def _products(program: Program, operation: Operation) -> Iterator[Term]:
 def _choices(program: Program, operation: Operation) -> Iterator[Term]:
     flag, *values = operation.operands
     for flagged, value in zip((flag.value, ~flag.value), values, strict=True):
-        if not _is_zero(program, value):
-            yield Term((_factor(program, value.value), flagged), value.negative, value.shift)
-
-
-def _is_zero(program: Program, operand: Operand) -> bool:
-    return _factor(program, operand.value) == Constant(0)
+        if (factor := _factor(program, value.value)) != Constant(0):
+            yield Term((factor, flagged), value.negative, value.shift)
 
 
 Needs = Sequence[set[int]]

@@ -59,12 +59,12 @@ class OperandMemory(wiring.Component):
         )
         read = memory.read_port(domain="sync")
         m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
-        write = memory.write_port()
+        write, slot = memory.write_port(), sequencer.slot
         choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
         inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
         m.d.comb += [
             write.en.eq(1),
-            write.addr.eq(Cat(_widen(sequencer.slot, bits), sequencer.turn[:turn_bits])),
+            write.addr.eq(Cat(slot[:bits], Const(0, max(bits - len(slot), 0)), sequencer.turn[:turn_bits])),
             write.data.eq(multiplex(m, "input", inputs, choice, self.primitive)),
         ]
         return m
@@ -100,8 +100,3 @@ class OperandMemory(wiring.Component):
         turn = Signal(range(turns), name="read_turn", reset_less=True)
         m.d.sync += turn.eq(sequencer.next_turn - age)
         return Cat(low, turn)
-
-
-def _widen(value: Any, bits: int) -> Any:
-    """Return a number extended with zeros, or cut, to ``bits``."""
-    return Cat(value, Const(0, bits - len(value))) if bits > len(value) else value[:bits]

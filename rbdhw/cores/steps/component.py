@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
@@ -88,7 +87,7 @@ class Steps(ABC):
         names = self._names(sweep, Constant)
         if not names:
             return {}
-        widths = self._widths(names)
+        widths = [self._words[name].format.width for name in names]
         rows = [
             pack([self._constant(name, link) for name in names], widths) for link in sweep.order(self._links)
         ]
@@ -131,9 +130,6 @@ class Steps(ABC):
     def _names(self, sweep: Sweep, kind: type) -> list[str]:
         """Return the inputs of a sweep with one kind of source."""
         return [name for name in sweep.step.inputs if isinstance(self._sweeps.sources[name], kind)]
-
-    def _widths(self, names: Sequence[str]) -> list[int]:
-        return [self._words[name].format.width for name in names]
 
     # What leaves
 

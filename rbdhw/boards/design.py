@@ -9,7 +9,7 @@ from rbdhw.design.digests import MANIFEST
 from rbdhw.design.manifest import read_manifest
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
-from rbdhw.estimate.fit import Sharing, shortages
+from rbdhw.estimate.fit import MultiplierSharing, shortages
 from rbdhw.estimate.resources import Resources
 from rbdhw.target import Target
 
@@ -32,7 +32,7 @@ class DesignFiles:
     """The pairs of streams."""
     dsp_blocks: int
     """The DSP blocks of its multipliers."""
-    sharing: Sharing
+    sharing: MultiplierSharing
 
     def check_target(self, needed: str, by: str) -> None:
         """Raise InputError unless the design was generated for the target that ``by`` needs."""
@@ -82,5 +82,5 @@ def read_design(directory: Path) -> DesignFiles:
         data_width=manifest.stream.tdata_width,
         pairs=manifest.stream.pairs,
         dsp_blocks=manifest.dsp_blocks,
-        sharing=Sharing(manifest.ii, products, manifest.multipliers),
+        sharing=MultiplierSharing(manifest.ii, products, manifest.multipliers),
     )

@@ -29,7 +29,7 @@ from rbdhw.progress import Progress
 from rbdhw.quantize.formats import Formats, choose_formats
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.core_ports import CorePorts
-from rbdhw.rtl.edge_cells import Port, edge_cells
+from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.preparation import preparation_products
 from rbdhw.rtl.serial_core import SerialCore
@@ -208,9 +208,9 @@ class Core(ABC):
         return packet_latency(interface, function, self.latency[function.name], waiting)
 
     @property
-    def port(self) -> Port:
+    def port(self) -> CorePort:
         """The core as the edge sees it."""
-        return Port(self.latency, self.schedule.ii, sum(self.program.slots))
+        return CorePort(self.latency, self.schedule.ii, sum(self.program.slots))
 
     def parts(self, interface: Interface) -> dict[str, Cells]:
         """Return the cells of each part of an accelerator with this core, before they are weighted."""

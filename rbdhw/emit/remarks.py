@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks
-from rbdhw.estimate.fit import Sharing
+from rbdhw.estimate.fit import MultiplierSharing
 from rbdhw.estimate.model import short_of
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.fixed.program import Kind
@@ -35,6 +35,6 @@ def _smaller(plan: AcceleratorPlan, device: Target) -> str:
     remedy, blocks = "a longer --ii", plan.estimate.dsp_blocks
     if blocks > device.dsp_blocks:
         products = sum(operation.kind is Kind.MULTIPLY for operation in plan.only.program.operations)
-        sharing = Sharing(plan.only.ii, products, plan.only.core.multipliers)
+        sharing = MultiplierSharing(plan.only.ii, products, plan.only.core.multipliers)
         remedy = f"an --ii of some {sharing.interval_for(blocks, device.dsp_blocks)} or more"
     return f"{remedy}, or --ii auto, which finds the shortest that fits"

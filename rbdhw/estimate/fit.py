@@ -10,7 +10,7 @@ from rbdhw.target import Target
 
 
 @dataclass(frozen=True)
-class Sharing:
+class MultiplierSharing:
     """The sharing of multipliers in a design."""
 
     ii: int  # cycles between tasks

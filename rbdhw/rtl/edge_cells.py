@@ -25,7 +25,7 @@ RECORD_CYCLES = 2
 
 
 @dataclass(frozen=True)
-class Port:
+class CorePort:
     """A core as the edge sees it."""
 
     # For each of its functions, the cycles from a task's words to its results at the core's port.
@@ -36,7 +36,7 @@ class Port:
     readers: tuple[Reader, ...] = ()
 
 
-def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
+def edge_cells(interface: Interface, ports: Sequence[CorePort], fabric: Fabric) -> dict[str, Cells]:
     """Return the cells between the cores and the streams, by the parts ``edge`` and ``buffers``."""
     if all(port.readers for port in ports):
         return _serial_edges(interface, ports, fabric)
@@ -50,7 +50,7 @@ def edge_cells(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> d
     return {"edge": cells, "buffers": buffers}
 
 
-def _serial_edges(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> dict[str, Cells]:
+def _serial_edges(interface: Interface, ports: Sequence[CorePort], fabric: Fabric) -> dict[str, Cells]:
     """Return the cells between cores that take the numbers of one link after the other, and the streams."""
     cells, buffers = Cells(), Cells()
     for port in ports:
@@ -62,7 +62,7 @@ def _serial_edges(interface: Interface, ports: Sequence[Port], fabric: Fabric) -
     return {"edge": cells, "buffers": buffers}
 
 
-def _pair(interface: Interface, ports: Sequence[Port], fabric: Fabric) -> tuple[Cells, Cells]:
+def _pair(interface: Interface, ports: Sequence[CorePort], fabric: Fabric) -> tuple[Cells, Cells]:
     """Return the cells of the edge of one pair of streams, and those of its queues."""
     record = Cells(flip_flops=RECORD_CYCLES * (ADMITTED.size + len(interface.functions) + 1))
     cells = assembler_cells(interface, fabric) + domain_check_cells(interface, fabric)

@@ -34,7 +34,7 @@ class Overflow:
 
 
 @dataclass(frozen=True)
-class Place:
+class Concern:
     """The cycle of a task in which an overflow counts, and the functions whose tasks it concerns."""
 
     cycle: int
@@ -62,26 +62,26 @@ class RegionModule(wiring.Component):
         self._program = source.program
         self._bound = source.bound
         self._primitive = primitive
-        self._concerned: dict[Place, list[int]] = defaultdict(list)
+        self._concerned: dict[Concern, list[int]] = defaultdict(list)
         self._collect_checks()
         members: dict[str, Any] = {}
         if self._bound.ii > 1 and any(source.delays(value) for value in signature.values):
             members["slots"] = In(self._bound.ii)
         members |= {source.name(tap): In(source.shape(tap)) for tap in signature.inputs}
         members |= {source.name(tap): Out(source.shape(tap)) for tap in signature.outputs}
-        members |= {self._flag_name(place, later): Out(1) for place, later in self._flags()}
+        members |= {self._flag_name(concern, later): Out(1) for concern, later in self._flags()}
         super().__init__(members)
         self._signals = {tap: self.port(tap) for tap in (*signature.inputs, *signature.outputs)}
 
     def _collect_checks(self) -> None:
-        """Group the values whose overflow counts by their places; twins are represented by the first."""
+        """Group the values whose overflow counts by their concerns; twins are represented by the first."""
         bound, operations = self._bound, self._program.operations
         reached = {function: self._program.operations_of(function) for function in self._program.outputs}
         for first in self._content.values:
             for twin in bound.group(first):
                 if operations[twin].checked:
                     concerned = tuple(f for f, values in reached.items() if twin in values)
-                    self._concerned[Place(bound.ready[twin], concerned)].append(first)
+                    self._concerned[Concern(bound.ready[twin], concerned)].append(first)
 
     @property
     def description(self) -> list[str]:
@@ -100,21 +100,21 @@ class RegionModule(wiring.Component):
         sum. After two cycles they share one register. Only the overflow check follows a value
         combinationally.
         """
-        for place in self._concerned:
-            if function in place.functions:
-                later = self._later(place, function)
-                yield place.cycle + later, getattr(self, self._flag_name(place, later))
+        for concern in self._concerned:
+            if function in concern.functions:
+                later = self._later(concern, function)
+                yield concern.cycle + later, getattr(self, self._flag_name(concern, later))
 
-    def _flags(self) -> Iterator[tuple[Place, int]]:
-        pairs = ((place, self._later(place, f)) for place in self._concerned for f in place.functions)
+    def _flags(self) -> Iterator[tuple[Concern, int]]:
+        pairs = ((concern, self._later(concern, f)) for concern in self._concerned for f in concern.functions)
         yield from dict.fromkeys(pairs)
 
-    def _later(self, place: Place, function: str) -> int:
-        """Return the cycles from a place to those in which the function's flag needs to be known."""
-        return min(self._bound.latency[function] - place.cycle, SETTLED)
+    def _later(self, concern: Concern, function: str) -> int:
+        """Return the cycles from a concern to those in which the function's flag needs to be known."""
+        return min(self._bound.latency[function] - concern.cycle, SETTLED)
 
-    def _flag_name(self, place: Place, later: int) -> str:
-        return "_".join(["overflow", *place.functions, str(place.cycle), str(later)])
+    def _flag_name(self, concern: Concern, later: int) -> str:
+        return "_".join(["overflow", *concern.functions, str(concern.cycle), str(later)])
 
     def _tap(self, tap: Tap) -> Any:
         """Return the signal of a value, or of its twins, at a stage of its delay line; a constant as such."""
@@ -165,14 +165,14 @@ class RegionModule(wiring.Component):
 
     def _drive_flags(self, m: Module, overflows: dict[int, Overflow]) -> None:
         before = {value: overflow.before for value, overflow in overflows.items()}
-        for place, later in self._flags():
-            values = self._concerned[place]
+        for concern, later in self._flags():
+            values = self._concerned[concern]
             for value in values if later else ():
                 if before[value] is None:
                     name = f"{self._source.names[value]}_overflow"
                     before[value] = Signal(name=name, reset_less=True)
                     m.d.sync += before[value].eq(overflows[value].now)
-            name = self._flag_name(place, later)
+            name = self._flag_name(concern, later)
             raised: Any = Cat(before[value] if later else overflows[value].now for value in values).any()
             if later == SETTLED:
                 settled = Signal(name=name, reset_less=True)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rbdhw.fixed.program import Kind, Operation, Program
-from rbdhw.fixed.reciprocal import ReciprocalSpec
-from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import use_adders
@@ -84,14 +82,9 @@ def _widest(multipliers: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return a, b
 
 
-def trigonometry_latency(spec: TrigonometrySpec, registers: int = 0) -> int:
-    """Return the cycles from an angle to its sine: one for the tables, and one plus registers per product."""
-    return 1 + spec.order * (1 + registers)
-
-
-def reciprocal_latency(spec: ReciprocalSpec, registers: int = 0) -> int:
-    """Return the fewest cycles from an operand to its reciprocal, counted as for the trigonometry unit."""
-    return 1 + spec.order * (1 + registers)
+def polynomial_latency(order: int, registers: int = 0) -> int:
+    """Return the least cycles of a unit: one for its tables, and one plus the registers for each product."""
+    return 1 + order * (1 + registers)
 
 
 def select_levels(ii: int) -> int:
@@ -180,7 +173,7 @@ def _reciprocal_step(
     ways = _reciprocal_ways(program, delays, ii)
     extra = next((k for k, way in enumerate(ways) if max(way) <= period), len(ways) - 1)
     setup, *_, delay = ways[extra]
-    latency = reciprocal_latency(program.reciprocal, pipelines[Resource.RECIPROCAL].registers) + extra
+    latency = polynomial_latency(program.reciprocal.order, pipelines[Resource.RECIPROCAL].registers) + extra
     operation = program.operations[i]
     values = _variables(program, operation)
     return Step((i,), values, operation.region, Resource.RECIPROCAL, setup, latency, delay)
@@ -195,7 +188,7 @@ def _turn_step(
 ) -> Step:
     """Return the step of a sine and cosine, whose angle is selected from ``sharing`` ones."""
     operation = program.operations[results[0]]
-    latency = trigonometry_latency(program.trigonometry, pipelines[Resource.TRIGONOMETRY].registers)
+    latency = polynomial_latency(program.trigonometry.order, pipelines[Resource.TRIGONOMETRY].registers)
     return Step(
         tuple(results),
         _variables(program, operation),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rbdhw.estimate.fit import Sharing, shortages
+from rbdhw.estimate.fit import MultiplierSharing, shortages
 from rbdhw.estimate.resources import Resources
 from rbdhw.target import target
 
@@ -12,17 +12,17 @@ from rbdhw.target import target
 @pytest.mark.parametrize(
     ("sharing", "blocks", "expected"),
     [
-        (Sharing(1, 213, 213), 213, 2),
-        (Sharing(1, 312, 312), 312, 2),
-        (Sharing(1, 313, 313), 313, 3),
-        (Sharing(1, 2337, 2337), 2355, 16),
-        (Sharing(4, 2337, 585), 600, 16),
-        (Sharing(1, 213, 213), 852, 6),
-        (Sharing(3, 157, 157), 157, 4),
-        (Sharing(2, 0, 0), 160, 3),
+        (MultiplierSharing(1, 213, 213), 213, 2),
+        (MultiplierSharing(1, 312, 312), 312, 2),
+        (MultiplierSharing(1, 313, 313), 313, 3),
+        (MultiplierSharing(1, 2337, 2337), 2355, 16),
+        (MultiplierSharing(4, 2337, 585), 600, 16),
+        (MultiplierSharing(1, 213, 213), 852, 6),
+        (MultiplierSharing(3, 157, 157), 157, 4),
+        (MultiplierSharing(2, 0, 0), 160, 3),
     ],
 )
-def test_interval_that_would_fit(sharing: Sharing, blocks: int, expected: int) -> None:
+def test_interval_that_would_fit(sharing: MultiplierSharing, blocks: int, expected: int) -> None:
     assert sharing.interval_for(blocks, 156) == expected
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
-from rbdhw.rtl.edge_cells import Port, edge_cells
+from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from tests.support.designs import rail_design
 
 LATENCY = {"id": 10, "fd": 20}
@@ -13,7 +13,7 @@ LATENCY = {"id": 10, "fd": 20}
 
 def cells_of(interface, latency, ii, fabric):
     """Return the cells around one core with these latencies."""
-    return edge_cells(interface, [Port(latency, ii, sum(interface.slots))], fabric)
+    return edge_cells(interface, [CorePort(latency, ii, sum(interface.slots))], fabric)
 
 
 def cells(fabric=ULTRASCALE_PLUS, ii=1, bodies=3, data_width=64, number="fixed"):

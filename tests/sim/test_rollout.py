@@ -27,7 +27,7 @@ from rbdhw.pipeline import build_design, generate, generate_software
 from rbdhw.protocol import LOAD, ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.rtl.edge_cells import Port, edge_cells
+from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
@@ -187,7 +187,7 @@ def test_simulate_covers_rollouts(folder: Path) -> None:
 
 def test_the_estimate_has_the_queues_and_rows(folder: Path) -> None:
     model = read(folder)
-    port = Port({"id": 9, "step": 11}, 1, sum(model.interface.slots[:9]))
+    port = CorePort({"id": 9, "step": 11}, 1, sum(model.interface.slots[:9]))
     luts, rams = [], []
     for horizon in (None, 6, 2048):
         shape = None if horizon is None else RolloutShape(horizon, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from rbdhw.cores.array.model import ArrayResource, ArraySchedule, Timing
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
 from rbdhw.fixed.program import Program
+from rbdhw.schedule.problem import polynomial_latency, select_levels
 from rbdhw.target import Pipeline, Target
 
 REGISTERS = (2, 3)
@@ -62,9 +62,11 @@ def build_array(
 def timing(program: Program, registers: int) -> Timing:
     """Return the cycles of each kind of unit if products have this number of pipeline registers."""
     cycles = {ArrayResource.ACCUMULATOR: registers + 1, ArrayResource.SOURCE: 0}
-    cycles[ArrayResource.TRIGONOMETRY] = 1 + program.trigonometry.order * (1 + registers)
+    cycles[ArrayResource.TRIGONOMETRY] = polynomial_latency(program.trigonometry.order, registers)
     if program.reciprocal is not None:
-        cycles[ArrayResource.RECIPROCAL] = 1 + program.reciprocal.order * (1 + registers) + SPARE_CYCLES
+        cycles[ArrayResource.RECIPROCAL] = (
+            polynomial_latency(program.reciprocal.order, registers) + SPARE_CYCLES
+        )
     return Timing(cycles)
 
 
@@ -74,8 +76,8 @@ def _period(device: Target, pipeline: Pipeline, shifts: int, inputs: int) -> flo
     return max(
         delays.table + pipeline.before,
         pipeline.between,
-        pipeline.after + delays.select * levels(shifts) + delays.add,
-        delays.select * levels(inputs) + delays.select,
+        pipeline.after + delays.select * select_levels(shifts) + delays.add,
+        delays.select * select_levels(inputs) + delays.select,
     )
 
 
@@ -85,8 +87,3 @@ def _longest(array: ArraySchedule, device: Target, pipeline: Pipeline) -> float:
         shifts[step.unit].update(term.shift for term in step.job.terms)
     inputs = [len({write.output for write in row.values()}) for row in array.writes.values()]
     return _period(device, pipeline, max(map(len, shifts.values())), max(inputs, default=1))
-
-
-def levels(choices: int) -> int:
-    """Return the levels of 4-to-1 multiplexers that select one of ``choices``."""
-    return math.ceil(math.log(choices, 4)) if choices > 1 else 0

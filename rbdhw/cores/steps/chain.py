@@ -21,7 +21,7 @@ from rbdhw.quantize.steps import ObservedSteps, observe_links
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
-from rbdhw.rtl.edge_cells import Port
+from rbdhw.rtl.edge_cells import CorePort
 from rbdhw.rtl.serial_edge import serial_packet_latency
 from rbdhw.rtl.serial_layout import readers
 from rbdhw.target import Primitive
@@ -122,7 +122,7 @@ class ChainCore(StepsCore):
         return serial_packet_latency(interface, function, self.latency[function.name])
 
     @property
-    def port(self) -> Port:
+    def port(self) -> CorePort:
         return replace(super().port, readers=readers(self.program.steps))
 
     def entries(self) -> dict[str, Any]:

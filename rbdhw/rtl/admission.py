@@ -36,14 +36,14 @@ class Admission(wiring.Component):
         super().__init__(
             loads
             | {
-                "i": In(stream.Signature(task_layout(interface))),  # tasks
+                "i": In(stream.Signature(task_layout(interface))),
                 "accepts": In(size - 1),  # whether the core of each function accepts a task in this cycle
                 # One bit per function, the last for unknown functions: whether there is room for a result.
                 "available": In(size),
                 "leaves": Out(1),  # whether a task of any function would leave the input in this cycle
                 "admit": Out(size),  # one-hot: the task at the input is admitted in this cycle
                 "recorded": Out(size),  # `admit`, delayed by `CHECKED` cycles
-                "record": Out(ADMITTED),  # the record of that task
+                "record": Out(ADMITTED),
             }
         )
 

@@ -43,13 +43,7 @@ class Arbiter(wiring.Component):
     Raises ValueError for fewer than two edges.
     """
 
-    def __init__(
-        self,
-        *,
-        edges: int,  # the number of edges
-        bits: int,  # bits of a task's words
-        functions: int,  # the number of the core's functions
-    ) -> None:
+    def __init__(self, *, edges: int, bits: int, functions: int) -> None:
         if edges < 2:
             raise ValueError(f"edges: is {edges}; expected at least 2")
         self.edges = edges

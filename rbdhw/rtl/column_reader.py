@@ -35,12 +35,7 @@ def numbers_layout(readers: Sequence[Reader]) -> data.StructLayout:
 class ColumnReader(wiring.Component):
     """Keeps the beats of an array, and reads, in each window, the number of one link."""
 
-    def __init__(
-        self,
-        *,
-        column: Column,  # the array
-        beats: int,  # the beats of a packet
-    ) -> None:
+    def __init__(self, *, column: Column, beats: int) -> None:
         self.column = column
         links = len(column.words)
         super().__init__(
@@ -125,10 +120,7 @@ class ColumnReader(wiring.Component):
     def _give(self, m: Module, field: Signal) -> None:
         """Compare a field with the bounds of its link, and give its number to the inputs of the step."""
         column = self.column
-        kinds = [column.kinds.index(kind) for kind in column.kind_of_each]
-        entries = {"lowest": column.lowest, "highest": column.highest, "kind": kinds}
-        entries |= {reader.name: reader.links for reader in column.readers}
-        of_link = _table(m, "links", entries, self.link)
+        of_link = _table(m, "links", column.of_links, self.link)
         value, number = (Signal(Shape(column.width, signed=True), name=name) for name in ("value", "number"))
         for kind, (of_field, of_word) in enumerate(column.kinds):
             with m.If(of_link["kind"] == kind):

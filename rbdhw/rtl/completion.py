@@ -82,11 +82,7 @@ class Credits(wiring.Component):
     Raises ValueError for a depth below 1.
     """
 
-    def __init__(
-        self,
-        *,
-        depth: int,  # the total number of places
-    ) -> None:
+    def __init__(self, *, depth: int) -> None:
         if depth < 1:
             raise ValueError(f"depth: is {depth}; expected at least 1")
         self.depth = depth

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 from amaranth.hdl import C, Cat, EnableInserter, Module, Mux, Signal
@@ -20,6 +20,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import SINGLE_BITS, Interface
 from rbdhw.protocol import EXTENDED, HEADER_BITS
+from rbdhw.rtl.delay import register
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
 
@@ -29,14 +30,12 @@ TO_SINGLE = Cells(luts=9.0, flip_flops=6.0)
 
 
 class Follower(wiring.Component):
-    """Adds to each beat its index in its packet and the packet's header; one cycle of latency."""
+    """Adds to each beat its index in its packet and the packet's header; one cycle of latency.
 
-    def __init__(
-        self,
-        *,
-        data_width: int,  # bits of a beat
-        beats: int,  # the largest index; further beats keep it
-    ) -> None:
+    The largest index is ``beats``, which further beats keep.
+    """
+
+    def __init__(self, *, data_width: int, beats: int) -> None:
         self.beats = beats
         super().__init__(
             {
@@ -103,10 +102,7 @@ class RequestConverter(wiring.Component):
         beats = max(
             self.interface.request_beats(function, extended) for function, extended in self.interface.modes()
         )
-        m.submodules.follower = follower = Follower(data_width=self.interface.data_width, beats=beats)
-        m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
-        known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _delay(m, known, self.latency - 1, (1, 1, HEADER_BITS))
+        follower, last, first, header = _follow(m, self, self.interface.data_width, beats)
         brought = self._slot_count(follower.header)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
@@ -177,10 +173,7 @@ class ResponseConverter(wiring.Component):
         m = Module()
         interface = self.interface
         beats = max(interface.response_beats(function, extended) for function, extended in interface.modes())
-        m.submodules.follower = follower = Follower(data_width=interface.response_beat, beats=beats)
-        m.d.comb += [follower.i.eq(self.i), follower.valid.eq(self.valid)]
-        known = Cat(follower.o.last, follower.index == 0, follower.header)
-        last, first, header = _delay(m, known, self.latency - 1, (1, 1, HEADER_BITS))
+        follower, last, first, header = _follow(m, self, interface.response_beat, beats)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
             index, function = follower.index, code_in(follower.header)
@@ -233,13 +226,18 @@ class Elastic(wiring.Component):
         return m
 
 
-def _delay(m: Module, value: Any, cycles: int, widths: tuple[int, ...]) -> list[Any]:
-    for k in range(cycles):
-        held = Signal(len(value), name=f"known_{k}", reset_less=True)
-        m.d.sync += held.eq(value)
-        value = held
-    places = list(accumulate(widths, initial=0))
-    return [value[first:end] for first, end in pairwise(places)]
+def _follow(m: Module, converter: Any, bits: int, beats: int) -> tuple[Follower, Any, Any, Any]:
+    """Add the follower of a converter's input.
+
+    Beside it, return what belongs to the beat at the output: whether it is the last one of its packet, and
+    the first one, and its header.
+    """
+    m.submodules.follower = follower = Follower(data_width=bits, beats=beats)
+    m.d.comb += [follower.i.eq(converter.i), follower.valid.eq(converter.valid)]
+    known = Cat(follower.o.last, follower.index == 0, follower.header)
+    for k in range(converter.latency - 1):
+        known = register(m, f"known_{k}", known, len(known))
+    return follower, known[0], known[1], known[2:]
 
 
 def _look_up(m: Module, name: str, index: Any, function: Any, entries: Mapping[tuple[int, int], int]) -> Any:

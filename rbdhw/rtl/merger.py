@@ -54,18 +54,14 @@ class Merger(wiring.Component):
     A beat leaves one cycle after it is accepted; the outputs are registers. The turn is a register as well:
     while no input waits, it stays where it is, and an input without the turn waits one cycle.
 
-    Raises ValueError for an empty list of quotas, or a quota below 1.
+    The ``quotas`` are the most packets of each input in a round. Raises ValueError if there are none,
+    or one is below 1.
     """
 
     latency = 1
     """Cycles from a beat to the same beat at the output, for the input with the turn."""
 
-    def __init__(
-        self,
-        *,
-        quotas: tuple[int, ...],  # the most packets of each input in a round
-        bits: int,  # bits of a beat
-    ) -> None:
+    def __init__(self, *, quotas: tuple[int, ...], bits: int) -> None:
         if not quotas:
             raise ValueError("quotas: none; expected one for each of one or more inputs")
         if min(quotas) < 1:
@@ -78,7 +74,7 @@ class Merger(wiring.Component):
                 "i": In(stream.Signature(beat_layout(bits))).array(len(quotas)),
                 # Whether an input offers another packet in the cycle after the last beat of the current one.
                 "more": In(len(quotas)),
-                "o": Out(stream.Signature(beat_layout(bits))),  # the merged stream
+                "o": Out(stream.Signature(beat_layout(bits))),
             }
         )
 

@@ -157,7 +157,7 @@ class DspBlock(wiring.Component):
 
     def __init__(
         self,
-        primitive: Primitive,  # the block
+        primitive: Primitive,
         registers: int,  # pipeline registers, 1 to 3; also the latency
     ) -> None:
         self.primitive = primitive

@@ -20,11 +20,7 @@ class Packer(wiring.Component):
     latency = 1
     """Cycles from a result to the line that it completes, unless the result goes on in the next line."""
 
-    def __init__(
-        self,
-        *,
-        shape: Packing,  # how results fill lines
-    ) -> None:
+    def __init__(self, *, shape: Packing) -> None:
         self.shape = shape
         super().__init__(
             {

@@ -14,12 +14,7 @@ from rbdhw.rtl.layouts import beat_layout
 class Distributor(wiring.Component):
     """Gives packet k to output k modulo ``copies``."""
 
-    def __init__(
-        self,
-        *,
-        layout: Any,  # the layout of a beat, with a field `last`
-        copies: int,  # the number of outputs
-    ) -> None:
+    def __init__(self, *, layout: Any, copies: int) -> None:
         self.copies = copies
         super().__init__(
             {"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout)).array(copies)}
@@ -41,18 +36,13 @@ class Collector(wiring.Component):
     latency = 1
     """Cycles from a beat to the same beat at the output."""
 
-    def __init__(
-        self,
-        *,
-        bits: int,  # bits of a beat
-        copies: int,  # the number of inputs
-    ) -> None:
+    def __init__(self, *, bits: int, copies: int) -> None:
         self.bits = bits
         self.copies = copies
         super().__init__(
             {
-                "i": In(stream.Signature(beat_layout(bits))).array(copies),  # the packets of each input
-                "o": Out(stream.Signature(beat_layout(bits))),  # the packets
+                "i": In(stream.Signature(beat_layout(bits))).array(copies),
+                "o": Out(stream.Signature(beat_layout(bits))),
             }
         )
 

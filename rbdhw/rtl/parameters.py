@@ -22,11 +22,7 @@ class Parameters(wiring.Component):
     Raises ValueError if no words are held.
     """
 
-    def __init__(
-        self,
-        *,
-        interface: Interface,  # the packet layout, with words that are held
-    ) -> None:
+    def __init__(self, *, interface: Interface) -> None:
         if interface.parameters is None:
             raise ValueError("interface: holds no words; expected parameters")
         self.interface = interface

@@ -49,7 +49,7 @@ class ReciprocalUnit(wiring.Component):
         self._extra = latency - least
         super().__init__(
             {
-                "x": In(signed(spec.width)),  # the operand
+                "x": In(signed(spec.width)),
                 # The right shift of the result for an operand whose leading one is bit 0.
                 "shift": In(signed(SHIFT_BITS)),
                 # The result, `latency` cycles later; unless registered, it comes from a shifter.

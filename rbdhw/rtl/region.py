@@ -51,10 +51,7 @@ class RegionModule(wiring.Component):
     """
 
     def __init__(
-        self,
-        signature: Signature,  # what the region contains, takes and gives
-        source: BoundProgram,  # the program with its binding
-        primitive: Primitive | None = None,  # the device's multiplier block, or None for portable RTL
+        self, signature: Signature, source: BoundProgram, primitive: Primitive | None = None
     ) -> None:
         self.region = signature.region
         self._content = signature

@@ -32,15 +32,12 @@ def cost_latency(terms: int) -> int:
 
 
 class StageCost(wiring.Component):
-    """Computes the cost of a step, every cycle."""
+    """Computes the cost of a step, every cycle.
 
-    def __init__(
-        self,
-        *,
-        terms: tuple[CostTerm, ...],
-        # The words of a row of references and weights, in the order in which they are stored.
-        words: tuple[Word, ...],
-    ) -> None:
+    ``words`` are those of a row of references and weights, in the order in which they are stored.
+    """
+
+    def __init__(self, *, terms: tuple[CostTerm, ...], words: tuple[Word, ...]) -> None:
         self.terms = terms
         self.words = words
         self.latency = cost_latency(len(terms))

@@ -45,12 +45,7 @@ class SerialEdge:
     streams, and one for the responses.
     """
 
-    def __init__(
-        self,
-        m: Module,  # the module to which all parts are added
-        interface: Interface,
-        cores: Sequence[SerialCore],  # the cores, which are all the same
-    ) -> None:
+    def __init__(self, m: Module, interface: Interface, cores: Sequence[SerialCore]) -> None:
         self._m = m
         self._interface = interface
         self._cores = cores

@@ -86,30 +86,34 @@ class Column:
         return (*steps, steps[-1])
 
     @cached_property
-    def lowest(self) -> tuple[int, ...]:
-        """The lowest integer of each word; where there is no bound, that of its field."""
-        return tuple(
-            Format(width, 0).lowest if word.lowest is None else word.lowest
-            for word, width in zip(self.words, self.fields, strict=True)
-        )
-
-    @cached_property
-    def highest(self) -> tuple[int, ...]:
-        """The highest integer of each word; where there is no bound, that of its field."""
-        return tuple(
-            Format(width, 0).highest if word.highest is None else word.highest
-            for word, width in zip(self.words, self.fields, strict=True)
-        )
-
-    @cached_property
     def kinds(self) -> tuple[tuple[int, int], ...]:
         """The bits of a field, and those of the word in it, that occur."""
-        return tuple(dict.fromkeys(self.kind_of_each))
+        return tuple(dict.fromkeys(self._kind_of_each))
 
     @property
-    def kind_of_each(self) -> tuple[tuple[int, int], ...]:
-        """The bits of each link's field, and those of its word."""
-        return tuple((width, word.format.width) for width, word in zip(self.fields, self.words, strict=True))
+    def _kind_of_each(self) -> list[tuple[int, int]]:
+        return [(width, word.format.width) for width, word in zip(self.fields, self.words, strict=True)]
+
+    @cached_property
+    def of_links(self) -> dict[str, tuple[int, ...]]:
+        """What belongs to each link: its bounds, its kind, and by the readers whether they have its number.
+
+        Where a word has no bound, it is that of its field.
+        """
+        formats = zip(self.words, (Format(width, 0) for width in self.fields), strict=True)
+        bounds = [
+            (
+                field.lowest if word.lowest is None else word.lowest,
+                field.highest if word.highest is None else word.highest,
+            )
+            for word, field in formats
+        ]
+        return {
+            "lowest": tuple(lowest for lowest, _ in bounds),
+            "highest": tuple(highest for _, highest in bounds),
+            "kind": tuple(self.kinds.index(kind) for kind in self._kind_of_each),
+            **{reader.name: reader.links for reader in self.readers},
+        }
 
 
 def columns(inputs: Sequence[Reader], interface: Interface, function: FunctionWords) -> tuple[Column, ...]:

@@ -38,7 +38,7 @@ class SerialRequest(wiring.Component):
         self,
         *,
         interface: Interface,
-        function: FunctionWords,  # the only function
+        function: FunctionWords,
         columns: Sequence[Column],  # the arrays of a request
         readers: Sequence[Reader],  # the inputs of a link's step, in the order of `numbers`
     ) -> None:
@@ -194,10 +194,8 @@ def _line(m: Module, name: str, value: Any, cycles: int) -> list[Signal]:
 
 def memory_cells(column: Column, fabric: Fabric) -> Cells:
     """Return the memories of beats, and the table of what differs between links."""
-    kinds = [column.kinds.index(kind) for kind in column.kind_of_each]
-    entries = [column.lowest, column.highest, kinds, *(reader.links for reader in column.readers)]
     cells = fabric.memory(column.beat, WAITING * column.rows) * column.banks
-    for kept in ([column.steps], entries):
+    for kept in ([column.steps], column.of_links.values()):
         different = [values for values in kept if distinct(values)]
         bits = sum(max(value.bit_length() for value in values) + (min(values) < 0) for values in different)
         if bits:

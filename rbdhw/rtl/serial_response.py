@@ -50,7 +50,7 @@ class SerialResponse(wiring.Component):
         self,
         *,
         interface: Interface,
-        function: FunctionWords,  # the only function
+        function: FunctionWords,
         depth: int,  # the responses for which there is room (`places`)
         # The times at which a task could start, from that of a task's start until its first result arrives.
         rounds: int,

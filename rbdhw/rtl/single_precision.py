@@ -47,7 +47,7 @@ class SingleToFixed(wiring.Component):
         self._scale = range(min(-1, *scales, -1), max(0, *scales, 0) + 1)
         super().__init__(
             {
-                "single": In(SINGLE),  # the single
+                "single": In(SINGLE),
                 "used": In(1),  # whether the input is a number; if not, the result is zero
                 "scale": In(self._scale),  # `scale_of` the requested format
                 "wrap": In(1),  # whether the number wraps
@@ -126,11 +126,7 @@ class FixedToSingle(wiring.Component):
     latency = 4
     """Cycles from an integer to its single."""
 
-    def __init__(
-        self,
-        *,
-        width: int,  # bits of the integer, at least 32
-    ) -> None:
+    def __init__(self, *, width: int) -> None:
         if width < SINGLE_BITS:
             raise ValueError(f"width: is {width}; expected at least {SINGLE_BITS}")
         self.width = width

@@ -56,7 +56,7 @@ class Assembler(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(request_layout(interface.request_beat))),  # beats of requests
-                "o": Out(stream.Signature(self.layout)),  # tasks
+                "o": Out(stream.Signature(self.layout)),
                 # Whether a task of any function at the output would be accepted in this cycle. It is valid
                 # earlier than `o.ready`, which may be 1 while `leaves` is 0.
                 "leaves": In(1),
@@ -144,8 +144,8 @@ class Serialiser(wiring.Component):
         self.bits = function.result_bits if function else 0
         super().__init__(
             {
-                "i": In(stream.Signature(response_layout(self.bits))),  # responses
-                "o": Out(stream.Signature(beat_layout(interface.response_beat))),  # beats
+                "i": In(stream.Signature(response_layout(self.bits))),
+                "o": Out(stream.Signature(beat_layout(interface.response_beat))),
             }
         )
 

@@ -24,11 +24,7 @@ class TrigonometryUnit(wiring.Component):
     """
 
     def __init__(
-        self,
-        spec: TrigonometrySpec,  # widths, tables and order of the polynomial
-        # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
-        registers: int = 0,
-        primitive: Primitive | None = None,
+        self, spec: TrigonometrySpec, registers: int = 0, primitive: Primitive | None = None
     ) -> None:
         self.spec = spec
         self.registers = registers

@@ -19,12 +19,7 @@ class Turns(wiring.Component):
     Raises ValueError for fewer than two copies.
     """
 
-    def __init__(
-        self,
-        *,
-        copies: int,  # the number of cores that have the function
-        bits: int,  # bits of a beat
-    ) -> None:
+    def __init__(self, *, copies: int, bits: int) -> None:
         if copies < 2:
             raise ValueError(f"copies: is {copies}; expected at least 2")
         self.copies = copies
@@ -39,7 +34,7 @@ class Turns(wiring.Component):
                 "available": Out(1),
                 "accepts": Out(1),
                 "more": Out(1),
-                "o": Out(stream.Signature(beat_layout(bits))),  # the beats of the responses
+                "o": Out(stream.Signature(beat_layout(bits))),
                 # One-hot: `admit` and `recorded` for the completion whose turn it is.
                 "each_admit": Out(copies),
                 "each_recorded": Out(copies),

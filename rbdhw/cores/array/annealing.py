@@ -48,10 +48,7 @@ Move = tuple[int, int, int]
 
 
 def anneal(
-    array: ArraySchedule,
-    outputs: Mapping[str, Sequence[int]],  # the values that leave the array, by function
-    width: int,  # the width of an accumulator's operands
-    seed: int = 0,
+    array: ArraySchedule, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0
 ) -> ArraySchedule:
     """Return an equivalent array with the same latency, no more units, and at most as many connections."""
     last: dict[int, int] = {}

@@ -31,14 +31,11 @@ class ArrayError(Exception):
     """An array does not compute its program, which is a defect of this package."""
 
 
-def verify(
-    array: ArraySchedule,
-    jobs: Sequence[Job],
-    results: Mapping[str, Sequence[int]],  # the values that leave the array, by function
-) -> None:
+def verify(array: ArraySchedule, jobs: Sequence[Job], results: Mapping[str, Sequence[int]]) -> None:
     """Check an array against the jobs that it has to do.
 
-    Raises ArrayError if the array does not do the jobs, or a result is too late.
+    The ``results`` are the values that leave the array, by function. Raises ArrayError if the array does not
+    do the jobs, or a result is too late.
     """
     _check_jobs(array, jobs)
     _check_units(array)

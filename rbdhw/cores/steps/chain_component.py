@@ -22,12 +22,7 @@ class ChainComponent(SerialCore):
     """A core in which the links of a chain, and of several tasks, take turns."""
 
     def __init__(
-        self,
-        *,
-        program: UnrolledProgram,  # the program of all links, with that of one step
-        schedule: SweepSchedule,  # when each link enters each sweep
-        # The device's multiplier block; without it the RTL is portable, with the same results.
-        primitive: Primitive | None = None,
+        self, *, program: UnrolledProgram, schedule: SweepSchedule, primitive: Primitive | None = None
     ) -> None:
         self.program = program
         self.schedule = schedule

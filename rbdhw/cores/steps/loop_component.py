@@ -21,12 +21,7 @@ class LoopComponent(CorePorts):
     """A core in which the stages of a task, and of several tasks, take turns."""
 
     def __init__(
-        self,
-        *,
-        program: UnrolledProgram,  # the program of all stages, with that of one
-        schedule: SweepSchedule,  # when each stage enters
-        # The device's multiplier block; without it the RTL is portable, with the same results.
-        primitive: Primitive | None = None,
+        self, *, program: UnrolledProgram, schedule: SweepSchedule, primitive: Primitive | None = None
     ) -> None:
         self.schedule = schedule
         self.primitive = primitive

@@ -21,8 +21,8 @@ class Steps(ABC):
 
     In every window each sweep takes one link, or one stage. Numbers that a step hands on wait in registers
     for the next link, or in memories for a later sweep. A memory is written in every window, at the window's
-    number, so the place of a number follows from the link and nothing is allocated. The component ``core`` has
-    the ``program`` of all steps, a ``schedule`` and a ``primitive``.
+    number, so the place of a number follows from the link and nothing is allocated. The component ``core``
+    has the ``program`` of all steps, a ``schedule`` and a ``primitive``.
     """
 
     def __init__(self, core: Any, m: Module) -> None:

@@ -79,7 +79,7 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Comparison:
     """The responses to a batch: of each the status, errors by result, stratum, and latency (cycles).
 
     ``clipped`` marks tasks that are none of their stratum.
@@ -101,7 +101,7 @@ class _Piece:
 
     stray: int
     cycles: int
-    found: tuple[tuple[Key, _Found], ...]
+    comparisons: tuple[tuple[Key, _Comparison], ...]
 
 
 def simulate(
@@ -145,8 +145,8 @@ def simulate(
 
     pieces = []
     progress(f"simulating: 0 of {tasks} tasks")
-    for found in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
-        pieces.append(found)
+    for piece_result in _in_order(piece, starts, min(os.cpu_count() or 1, MOST_AT_ONCE) if bulk else 1):
+        pieces.append(piece_result)
         progress(f"simulating: {min(len(pieces) * starts.step, tasks)} of {tasks} tasks")
     traffic = Disturbance(bubbles, back_pressure, seed)
     report = _report(design, tasks, pieces, traffic)
@@ -254,7 +254,7 @@ def _simulate_batches(
 
 def _compare(
     design: Design, batches: Mapping[Key, _Batch], sequence: Beats, outcome: Exchange
-) -> tuple[int, list[tuple[Key, _Found]]]:
+) -> tuple[int, list[tuple[Key, _Comparison]]]:
     """Return what belongs to no batch of one pair of streams, and what each batch gave."""
     ends = np.flatnonzero(sequence.last)
     first_beats = np.concatenate([[0], ends[:-1] + 1])
@@ -278,7 +278,7 @@ def _compare(
 
 def _compare_batch(
     design: Design, key: Key, batch: _Batch, answered: Answers, outcome: Exchange, first_beats: Integers
-) -> _Found:
+) -> _Comparison:
     """Compare a batch with its responses; ``first_beats`` are the places of each task's first beat."""
     mismatches = count_mismatches(batch.expected, answered)
     status, errors = _errors(design, key, batch, answered)
@@ -286,7 +286,7 @@ def _compare_batch(
     latencies = out - outcome.sent[first_beats[batch.places[: len(status)]]]
     drawn = batch.drawn.first(len(status))
     clipped, asked = drawn.clipped_of(key[0]), len(batch.places)
-    return _Found(asked, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
+    return _Comparison(asked, mismatches, status, errors, drawn.stratum, clipped, latencies, batch.causes)
 
 
 def count_mismatches(expected: Bytes, answered: Answers) -> int:
@@ -310,7 +310,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
 
 
 def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
-    every = [(key[0], batch) for piece in pieces for key, batch in piece.found]
+    every = [(key[0], batch) for piece in pieces for key, batch in piece.comparisons]
     functions = {
         function: _function_report([batch for name, batch in every if name == function], entry.results)
         for function, entry in ((f, design.description.error[f]) for f in design.functions)
@@ -320,7 +320,7 @@ def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturban
     return Report(tasks, stray, cycles, functions, traffic, causes)
 
 
-def _function_report(batches: list[_Found], entries: Mapping[str, ResultErrors]) -> FunctionReport:
+def _function_report(batches: list[_Comparison], entries: Mapping[str, ResultErrors]) -> FunctionReport:
     """Return the report of all batches of a function; ``entries`` are the manifest's on its results."""
     unflagged = _joined(batch.status for batch in batches) == 0
     stratum = _joined(batch.stratum for batch in batches)
@@ -346,7 +346,7 @@ def _function_report(batches: list[_Found], entries: Mapping[str, ResultErrors])
     )
 
 
-def _result_report(batches: list[_Found], name: str, limit: float) -> ResultReport:
+def _result_report(batches: list[_Comparison], name: str, limit: float) -> ResultReport:
     """Return the report of one result in those batches whose tasks ask for it."""
     asked = [batch for batch in batches if name in batch.errors]
     errors = np.concatenate([np.zeros(0), *(batch.errors[name] for batch in asked)])

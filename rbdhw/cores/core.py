@@ -185,6 +185,32 @@ class Core(ABC):
     def entries(self) -> dict[str, Any]:
         """Return the manifest's entries on the core's units, by the fields of ``PartEntry``."""
 
+    @abstractmethod
+    def multipliers_by_slot(self) -> list[int]:
+        """Return the multipliers in use in each slot of the interval, or of a window."""
+
+    def span(self, _value: int) -> tuple[int, int] | None:
+        """Return the cycle in which an operation of the program starts, and the one of its result.
+
+        None for words, constants, and operations that take no time of their own.
+        """
+        return None
+
+    def timeline(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """Return for each function the steps of a task, each from its first cycle to that of its last result."""
+        return {function: self._steps(function) for function in self.program.outputs}
+
+    def _steps(self, function: str) -> dict[str, tuple[int, int]]:
+        operations = self.program.operations
+        steps: dict[str, tuple[int, int]] = {}
+        for value in self.program.operations_of(function, optional=False):
+            span = self.span(value)
+            if span is not None:
+                name = str(operations[value].region)
+                first, last = steps.get(name, span)
+                steps[name] = min(first, span[0]), max(last, span[1])
+        return dict(sorted(steps.items(), key=lambda step: (step[1], step[0])))
+
     def regions(self, _part: int) -> list[RegionEntry]:
         """Return the manifest's entries on the submodules of the core with this place in ``parts``."""
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -163,6 +163,22 @@ class Figures(Closed):
     )
 
 
+class HistogramEntry(Closed):
+    """How many tasks have errors of which size."""
+
+    below: int = Field(description="Tasks with errors below 1e-12, most of them zero; they are in no bin.")
+    lowest: int = Field(description="The first bin begins at 10 to the power of a quarter of this.")
+    counts: list[int] = Field(description="Tasks in each bin of a quarter of a decade.")
+
+
+class WorstTask(Closed):
+    """The task with the largest error."""
+
+    task: int = Field(description="Its place among the random tasks.")
+    stratum: str
+    inputs: dict[str, list[Any]] = Field(description="Its arrays.")
+
+
 class ResultErrors(Figures):
     """Errors of a part of a function's results: an array, or elements of it that have a norm of their own."""
 
@@ -174,6 +190,10 @@ class ResultErrors(Figures):
     step: float = Field(description="The coarsest step of a word of the result.")
     units: list[str]
     strata: dict[str, Figures] = Field(description="The errors by kind of task.")
+    histogram: HistogramEntry | None = Field(
+        default=None, description="The errors of tasks that are neither flagged nor clipped; absent without any."
+    )
+    worst: WorstTask | None = Field(default=None, description="Absent without such tasks.")
 
 
 class ErrorEntry(Figures):

@@ -65,6 +65,15 @@ class PartEntry(Units):
     copies: int
     core: CoreName
     wide_products: WideProducts
+    multipliers_by_slot: list[int] = Field(
+        default=[], description="Multipliers in use in each slot of the interval; of a chain or loop, of a window."
+    )
+    timeline: dict[str, dict[str, tuple[int, int]]] = Field(
+        default={},
+        description="For each function the steps of a task: the cycle in which each begins, and the one in "
+        "which its last result is ready. Steps are named after step and joint; those of a chain after sweep and link, "
+        "those of a loop after sweep and stage.",
+    )
     pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
     operand_memories: OperandMemories | None = Field(
         default=None, description="Only the array core has this entry."

@@ -52,6 +52,8 @@ def _results(
             **_entry(figures, [word for word in words if WordName.parse(word.name) in parts[result]]),
             limit=figures.limit(options.budget),
             floor=figures.floor,
+            histogram=asdict(figures.histogram) if figures.histogram and figures.whole.stated else None,
+            worst=asdict(figures.worst) if figures.worst and figures.whole.stated else None,
         )
         for result, figures in errors.results.items()
     }

@@ -177,6 +177,8 @@ def _part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:
         width=list(plan.program.port_widths),
         dsp_blocks=plan.core.dsp_blocks,
         **plan.core.entries(),
+        multipliers_by_slot=plan.core.multipliers_by_slot(),
+        timeline=plan.core.timeline(),
         formats=formats_entry(plan.formats, options),
         **plan.core.sharing_entries(plan.prepared.robot, plan.sharing),
         cores=plan.choice.entry(part.asked),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ the iiwa at rest.
 
 FLAGGED_SHARE = 0.01
 """The largest share of tasks within the domain that may overflow and be flagged."""
+
+BINS_A_DECADE, LEAST_ERROR = 4, 1e-12
+"""The bins of a histogram in a decade, and the error below which it has none."""
 
 LARGEST_LIMIT = 0.1
 """The largest error that a simulation allows for any design; results with larger errors are useless."""
@@ -72,6 +76,35 @@ class ErrorFigures:
 
 
 @dataclass(frozen=True)
+class Histogram:
+    """Errors counted in bins of a quarter of a decade; the first begins at ``10 ** (lowest / 4)``.
+
+    ``below`` counts the errors below :data:`LEAST_ERROR`, most of which are zero; they are in no bin.
+    """
+
+    below: int
+    lowest: int
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, errors: NDArray[np.float64]) -> Histogram:
+        """Return the histogram of errors."""
+        large = errors[errors >= LEAST_ERROR]
+        bins = np.floor(BINS_A_DECADE * np.log10(large)).astype(np.int64)
+        lowest = int(bins.min(initial=0 if not len(bins) else bins[0]))
+        return cls(len(errors) - len(large), lowest, tuple(map(int, np.bincount(bins - lowest))))
+
+
+@dataclass(frozen=True)
+class WorstTask:
+    """The task with the largest error: its index, its stratum and its arrays, as lists."""
+
+    task: int
+    stratum: str
+    inputs: Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True)
 class ResultErrors:
     """The error figures of a part of a function's results (:mod:`rbdhw.golden.error_norm`).
 
@@ -83,11 +116,15 @@ class ResultErrors:
         Figures of each stratum.
     floor
         The least norm by which an error is divided, in the units of the results.
+    histogram, worst
+        The errors of the tasks that count, and the task with the largest; None if no task counts.
     """
 
     whole: ErrorFigures
     strata: Mapping[str, ErrorFigures]
     floor: float = 0.0
+    histogram: Histogram | None = None
+    worst: WorstTask | None = None
 
     @classmethod
     def of(
@@ -98,14 +135,25 @@ class ResultErrors:
         stratum: NDArray[np.int64],
         names: Sequence[str],
         floor: float,
+        inputs: Mapping[str, NDArray[np.float64]],
     ) -> ResultErrors:
-        """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``."""
+        """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``.
+
+        ``inputs`` are the arrays of the tasks, (N, ...) each.
+        """
         kinds = {
             name: ErrorFigures.of(errors[own], unflagged[own], clipped[own])
             for name, own in ((name, stratum == k) for k, name in enumerate(names))
             if own.any()
         }
-        return cls(ErrorFigures.of(errors, unflagged, clipped), kinds, floor)
+        whole = ErrorFigures.of(errors, unflagged, clipped)
+        kept = np.flatnonzero(unflagged & ~clipped)
+        if not len(kept):
+            return cls(whole, kinds, floor)
+        task = int(kept[np.argmax(errors[kept])])
+        arrays = {name: np.atleast_1d(array[task]).tolist() for name, array in inputs.items()}
+        worst = WorstTask(task, names[stratum[task]], arrays)
+        return cls(whole, kinds, floor, Histogram.of(errors[kept]), worst)
 
     @property
     def bound(self) -> float:

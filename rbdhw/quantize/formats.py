@@ -264,10 +264,15 @@ def function_errors(model: AcceleratorModel, trials: Trials, function: str, task
     reference = first(trials.reference[function], tasks)
     results = decode(model, function, words, extended)
     errors = error_norm.function_errors(model.robot, function, arrays, results, reference, trials.floors)
+    inputs = {
+        name: arrays[name]
+        for name in FUNCTIONS[function].inputs
+        if name in arrays and (name != "fext" or model.fext)
+    }
     return FunctionErrors(
         {
             result: ResultErrors.of(
-                own, status == 0, clipped, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"]
+                own, status == 0, clipped, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"], inputs
             )
             for result, own in errors.items()
         }

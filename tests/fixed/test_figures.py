@@ -19,7 +19,7 @@ def figures(samples=1000, flagged=0, largest=5e-4, **others):
 
 
 def test_flagged_tasks_do_not_count_and_strata_are_apart():
-    found = ResultErrors.of(ERRORS, UNFLAGGED, ~UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5)
+    found = ResultErrors.of(ERRORS, UNFLAGGED, ~UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5, TASKS)
     assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1, 1)
     assert found.strata == {
         "box": ErrorFigures(2e-4, 3e-4, 4, 1, 1),

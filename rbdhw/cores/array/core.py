@@ -107,6 +107,19 @@ class ArrayCore(Core):
             ),
         }
 
+    def multipliers_by_slot(self) -> list[int]:
+        """Return the accumulators that add a product in each slot of the interval."""
+        array = self.schedule
+        uses = Counter(
+            (step.start + k) % array.ii for step in array.steps for k in range(len(step.job.terms))
+        )
+        return [uses[slot] for slot in range(array.ii)]
+
+    def span(self, value: int) -> tuple[int, int] | None:
+        """Return the cycle in which an operation's job starts, and the one in which its result is there."""
+        step = self.schedule.producer.get(value)
+        return None if step is None or step.job.resource is ArrayResource.SOURCE else (step.start, step.ready)
+
     def component(self, primitive: Primitive | None) -> ArrayComponent:
         return ArrayComponent(
             program=self.program,

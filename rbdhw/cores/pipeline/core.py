@@ -148,6 +148,17 @@ class PipelineCore(Core):
             "reciprocal_units": sum(unit.resource is Resource.RECIPROCAL for unit in bound.units),
         }
 
+    def multipliers_by_slot(self) -> list[int]:
+        """Return the multipliers in use in each slot of the interval."""
+        units = [unit for unit in self.schedule.units if unit.resource in MULTIPLIERS]
+        return [sum(slot in unit.steps for unit in units) for slot in range(self.schedule.ii)]
+
+    def span(self, value: int) -> tuple[int, int] | None:
+        """Return the cycle in which an operation starts, and the one in which its result is computed."""
+        bound = self.schedule
+        step = bound.producer.get(value)
+        return None if step is None else (bound.starts[step], bound.ready[value])
+
     def regions(self, part: int) -> list[RegionEntry]:
         return [self._region(region, part) for region in self.schedule.regions]
 

@@ -76,6 +76,24 @@ class StepsCore(Core):
         """The step of a link as a core."""
         return PipelineCore(self.program.steps.program, self.device, self.schedule.step)
 
+    def multipliers_by_slot(self) -> list[int]:
+        """Return the multipliers in use in each slot of a window."""
+        return self.step.multipliers_by_slot()
+
+    def timeline(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """Return the steps of a task: the links of each sweep, or its stages."""
+        plan = self.schedule
+        return {
+            plan.function: {
+                f"{sweep.name}_{link}": (
+                    time.enters(link, plan.links) * plan.window,
+                    time.ready(link, plan.links) * plan.window,
+                )
+                for sweep, time in zip(self.program.steps.sweeps.sweeps, plan.sweeps, strict=True)
+                for link in range(plan.links)
+            }
+        }
+
     def regions(self, part: int) -> list[RegionEntry]:
         return self.step.regions(part)
 

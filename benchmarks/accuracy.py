@@ -65,7 +65,9 @@ def _uniform_errors(name: str) -> Rows:
         floors = {f"{function}.{result}": figures.floor for result, figures in built.items()}
         errors, overflow = uniform_errors(source, robot, function, drawn.of(function), floors)
         results = {
-            result: ResultErrors.of(values, ~overflow, clipped, drawn.stratum, STRATA, built[result].floor)
+            result: ResultErrors.of(
+                values, ~overflow, clipped, drawn.stratum, STRATA, built[result].floor, {}
+            )
             for result, values in errors.items()
         }
         rows += _error_rows(name, UNIFORM, function, FunctionErrors(results))

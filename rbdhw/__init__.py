@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rbdhw.front import accelerator, results
 
-__all__ = ["generate", "info", "load", "simulate"]
+__all__ = ["generate", "info", "load", "report", "simulate"]
 
 
 def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> results.Generated:
@@ -85,6 +85,29 @@ def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.
     from rbdhw.front.accelerator import Accelerator
 
     return Accelerator(folder, engine)
+
+
+def report(folder: str | PathLike[str], output: str | PathLike[str] | None = None) -> Path:
+    """Write a page in HTML on a folder that :func:`generate` wrote, with everything in it.
+
+    Parameters
+    ----------
+    output
+        The file; by default ``report.html`` in the folder's ``build-report``.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The folder is not complete, the file cannot be written, or Matplotlib is missing.
+    """
+    from rbdhw.page.write import write_report
+
+    return write_report(Path(folder), None if output is None else Path(output))
 
 
 def simulate(

@@ -24,7 +24,7 @@ EVERYTHING = "*"
 # Who may import what, as names below rbdhw. A name stands for itself and for all it contains; the longest
 # key that fits a module is its rule. A folder may import itself, unless its rule is for one file.
 MAY_IMPORT = {
-    "": "front options",
+    "": "front options page.write",
     "errors": "",
     "progress": "",
     "protocol": "",
@@ -109,6 +109,7 @@ MAY_IMPORT = {
     "engines": (
         "errors runtime options.build protocol robot golden fixed.format model design software verilator"
     ),
+    "page": "errors runtime target arrays protocol robot design fixed.figures model.interface",
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
     "cli": EVERYTHING,
@@ -121,7 +122,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "amaranth_boards": ("boards",),
     "cocotb": ("verilator",),
     "cocotb_tools": ("verilator",),
-    "matplotlib": ("explore.plot",),
+    "matplotlib": ("explore.plot", "page"),
     "peakrdl_cheader": ("registers.export",),
     "peakrdl_html": ("registers.export",),
     "peakrdl_ipxact": ("registers.export",),

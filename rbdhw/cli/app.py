@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | run | synthesize | package``.
+"""The command line: ``rbdhw info | generate | simulate | run | report | synthesize | package``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -287,6 +287,27 @@ def run(
         print(f"{outcome.tasks} tasks, {outcome.flagged} flagged -> {output_file}")
         print_causes(outcome.json()["causes"])
     warn(f"{input_file}: {warning}" for warning in outcome.warnings)
+
+
+@app.command()
+def report(
+    directory: Directory,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file; DIR/build-report/report.html by default."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a page on a design: robot, blocks, steps in time, use of hardware, errors, link and packets."""
+    from rbdhw.page.write import write_report
+
+    path = write_report(directory, output)
+    if as_json:
+        _print_json({"report": str(path)})
+    else:
+        print(path)
 
 
 @app.command()

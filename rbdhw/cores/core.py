@@ -197,7 +197,7 @@ class Core(ABC):
         return None
 
     def timeline(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """Return for each function the steps of a task, each from its first cycle to that of its last result."""
+        """Return for each function the steps of a task: the first cycle, and that of the last result."""
         return {function: self._steps(function) for function in self.program.outputs}
 
     def _steps(self, function: str) -> dict[str, tuple[int, int]]:

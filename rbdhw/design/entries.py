@@ -191,7 +191,8 @@ class ResultErrors(Figures):
     units: list[str]
     strata: dict[str, Figures] = Field(description="The errors by kind of task.")
     histogram: HistogramEntry | None = Field(
-        default=None, description="The errors of tasks that are neither flagged nor clipped; absent without any."
+        default=None,
+        description="The errors of tasks that are neither flagged nor clipped; absent without any.",
     )
     worst: WorstTask | None = Field(default=None, description="Absent without such tasks.")
 

@@ -66,13 +66,14 @@ class PartEntry(Units):
     core: CoreName
     wide_products: WideProducts
     multipliers_by_slot: list[int] = Field(
-        default=[], description="Multipliers in use in each slot of the interval; of a chain or loop, of a window."
+        default=[],
+        description="Multipliers in use in each slot of the interval, or of a window.",
     )
     timeline: dict[str, dict[str, tuple[int, int]]] = Field(
         default={},
-        description="For each function the steps of a task: the cycle in which each begins, and the one in "
-        "which its last result is ready. Steps are named after step and joint; those of a chain after sweep and link, "
-        "those of a loop after sweep and stage.",
+        description="For each function the steps of a task: the cycle in which each begins, and the one of "
+        "its last result. Names hold the joint's number; those of a chain the link's, those of a loop the "
+        "stage's.",
     )
     pipeline_registers: Count = Field(description="Pipeline registers by kind of unit.")
     operand_memories: OperandMemories | None = Field(

@@ -272,7 +272,13 @@ def function_errors(model: AcceleratorModel, trials: Trials, function: str, task
     return FunctionErrors(
         {
             result: ResultErrors.of(
-                own, status == 0, clipped, drawn.stratum, STRATA, trials.floors[f"{function}.{result}"], inputs
+                own,
+                status == 0,
+                clipped,
+                drawn.stratum,
+                STRATA,
+                trials.floors[f"{function}.{result}"],
+                inputs,
             )
             for result, own in errors.items()
         }

@@ -110,7 +110,7 @@ def test_simulate(rbdhw, tmp_path):
 class TestUsage:
     """Help, version, completion, and invalid command lines."""
 
-    COMMANDS = ("info", "generate", "simulate", "run", "synthesize", "package")
+    COMMANDS = ("info", "generate", "simulate", "run", "report", "synthesize", "package")
 
     def test_the_version_is_that_of_the_package(self, rbdhw):
         assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")

@@ -6,11 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors, most_flagged
+from rbdhw.fixed.figures import (
+    ErrorFigures,
+    FunctionErrors,
+    Histogram,
+    ResultErrors,
+    WorstTask,
+    most_flagged,
+)
 
 ERRORS = np.array([1e-4, 3e-4, 2e-4, 9.0, 4e-4, 8e-4])
 UNFLAGGED = np.array([True, True, True, False, True, True])
 STRATUM = np.array([0, 0, 0, 0, 2, 2])
+TASKS = {"q": np.arange(12.0).reshape(6, 2), "h": np.arange(6.0)}
 
 
 def figures(samples=1000, flagged=0, largest=5e-4, **others):
@@ -26,6 +34,15 @@ def test_flagged_tasks_do_not_count_and_strata_are_apart():
         "rest": ErrorFigures(pytest.approx(6e-4), 8e-4, 2, 0),
     }
     assert found.floor == 0.5
+    assert found.worst == WorstTask(5, "rest", {"q": [10.0, 11.0], "h": [5.0]})
+    assert found.histogram == Histogram(0, -16, (1, 2, 1, 1))
+
+
+def test_errors_are_counted_in_quarters_of_decades():
+    assert Histogram.of(np.array([0.0, 1e-13, 0.9e-3, 1.1e-3, 1.7e-3, 1.0])) == Histogram(
+        2, -13, (1, 2, *11 * (0,), 1)
+    )
+    assert Histogram.of(np.zeros(3)) == Histogram(3, 0, ())
 
 
 def test_without_an_unflagged_task_errors_are_infinite():

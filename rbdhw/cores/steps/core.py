@@ -87,7 +87,7 @@ class StepsCore(Core):
             plan.function: {
                 f"{sweep.name}_{link}": (
                     time.enters(link, plan.links) * plan.window,
-                    time.ready(link, plan.links) * plan.window,
+                    time.ready(link, plan.links) * plan.window - 1,
                 )
                 for sweep, time in zip(self.program.steps.sweeps.sweeps, plan.sweeps, strict=True)
                 for link in range(plan.links)

@@ -19,9 +19,11 @@ INK, RULE, MARK = "#010203", "#010204", "#010205"
 SERIES = tuple(f"#0102{16 + k:02x}" for k in range(6))
 """The colours of series, in order."""
 
-_COLOURS = {INK: "ink", RULE: "rule", MARK: "mark"} | {colour: f"series-{k}" for k, colour in enumerate(SERIES)}
+_COLOURS = {INK: "ink", RULE: "rule", MARK: "mark"} | {
+    colour: f"series-{k}" for k, colour in enumerate(SERIES)
+}
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "axes.edgecolor": RULE,
     "axes.labelcolor": INK,
     "axes.spines.right": False,
@@ -74,10 +76,11 @@ def svg(name: str, title: str, size: tuple[float, float], draw: Draw) -> Markup:
 
 
 def _inline(text: str, name: str) -> str:
-    """Return what follows the attribute of the view box in SVG, in the page's colours and with unique names."""
+    """Return SVG from the value of its view box on, in the page's colours and with unique names."""
     text = text.partition("viewBox=")[2]
     text = re.sub(r' xmlns(:\w+)?="[^"]*"| version="[^"]*"', "", text)
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*" */>', "", text)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text.replace("xlink:href", "href"))
     text = re.sub(r"(font: [\d.]+px) [^;\"]*|font-family: [^;\"]*", r"\1 var(--font)", text)

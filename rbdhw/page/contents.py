@@ -15,8 +15,7 @@ from markupsafe import Markup
 from rbdhw.design.manifest import Manifest, PartEntry
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import printable
-from rbdhw.protocol import COMMANDS, FUNCTIONS
-from rbdhw.report.figures import (
+from rbdhw.page.figures import (
     Roof,
     error_limits,
     group_of,
@@ -26,8 +25,9 @@ from rbdhw.report.figures import (
     slots,
     timeline,
 )
-from rbdhw.report.packets import packets_of
-from rbdhw.report.robot_tree import tree_rows
+from rbdhw.page.packets import packets_of
+from rbdhw.page.robot_tree import tree_rows
+from rbdhw.protocol import COMMANDS, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.target import Target, target
 
@@ -61,7 +61,7 @@ TITLES = {
 
 def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> str:
     """Return the page on an accelerator in a folder, whose manifest has this digest."""
-    shown = {
+    shown: dict[str, Any] = {
         "timelines": _timelines(manifest),
         "slot_figures": _slot_figures(manifest),
         "resources": _resources(manifest, target(manifest.target)),
@@ -96,21 +96,25 @@ def _fill(
 ) -> str:
     """Return the template with the sections that are not absent."""
     left_out = {**absent, "remarks": not manifest.remarks}
-    return _environment().from_string(_template()).render(
-        manifest=manifest,
-        tree=tree_rows(robot, manifest.coordinates),
-        titles={name: title for name, title in TITLES.items() if not left_out.get(name)},
-        functions={**FUNCTIONS, **COMMANDS},
-        folder=shlex.quote(folder),
-        folder_text=json.dumps(folder),
-        digest=digest,
-        **shown,
+    return (
+        _environment()
+        .from_string(_template())
+        .render(
+            manifest=manifest,
+            tree=tree_rows(robot, manifest.coordinates),
+            titles={name: title for name, title in TITLES.items() if not left_out.get(name)},
+            functions={**FUNCTIONS, **COMMANDS},
+            folder=shlex.quote(folder),
+            folder_text=json.dumps(folder),
+            digest=digest,
+            **shown,
+        )
     )
 
 
 @cache
 def _template() -> str:
-    return files("rbdhw.report").joinpath("page.html.template").read_text(encoding="utf-8")
+    return files("rbdhw.page").joinpath("page.html.template").read_text(encoding="utf-8")
 
 
 @cache
@@ -122,7 +126,7 @@ def _environment() -> Environment:
     environment.filters.update(
         count=lambda number: f"{number:,}",
         short=short,
-        error=lambda error: NONE if error is None else f"{error:.1e}".replace("e-0", "e-"),
+        error=_error,
         percent=lambda share: f"{share:.1%}",
         times=lambda numbers: " × ".join(map(str, numbers)),
         lines=_lines,
@@ -138,6 +142,12 @@ def _printable(value: Any) -> Any:
 def short(number: float | None) -> str:
     """Return a number with up to four digits as text, and a dash for one that is unknown."""
     return NONE if number is None else f"{number:.4g}"
+
+
+def _error(error: float | None) -> Markup:
+    """Return an error in two digits, in one piece."""
+    text = NONE if error is None else f"{error:.1e}".replace("e-0", "e-") if error else "0"
+    return Markup('<span class="figure">{}</span>').format(text)
 
 
 def _lines(texts: Iterable[str]) -> Markup:
@@ -187,8 +197,7 @@ def _histograms(manifest: Manifest) -> list[tuple[str, Any, Markup | None]]:
     results = _results(manifest)
     limits = error_limits(list(results.values()))
     return [
-        (name, own, histogram(name, own, limits) if own.histogram else None)
-        for name, own in results.items()
+        (name, own, histogram(name, own, limits) if own.histogram else None) for name, own in results.items()
     ]
 
 

@@ -9,7 +9,7 @@ from rbdhw.design.entry import parse_entry, told_within
 from rbdhw.design.folder import is_software
 from rbdhw.design.manifest import parse_manifest
 from rbdhw.design.software_manifest import SoftwareManifest
-from rbdhw.report.page import design_page, software_page
+from rbdhw.page.contents import design_page, software_page
 from rbdhw.robot.serialize import robot_from_json
 from rbdhw.runtime.build_folder import make_build_folder
 from rbdhw.runtime.extras import check_installed

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
 from rbdhw.design.entries import ResultErrors
-from rbdhw.report.svg import INK, MARK, RULE, colour_of, svg
+from rbdhw.fixed.figures import BINS_A_DECADE
+from rbdhw.page.svg import INK, MARK, RULE, colour_of, svg
 
 WIDE, NARROW = 440.0, 300.0
 """The widths of figures in pixels: a telephone's, and two in three of it."""
@@ -23,8 +25,6 @@ LABEL, GAP = 13.0, 5.0
 
 MOST_STARTS = 48
 """The most starts of later tasks that are marked in a figure."""
-
-BINS_A_DECADE = 4
 
 Span = tuple[int, int]
 
@@ -67,7 +67,7 @@ def timeline(function: str, steps: Mapping[str, Span], ii: int, colours: Mapping
                 align="edge",
                 color=colour_of(colours[name]),
             )
-        if 1 < ii and end / ii <= MOST_STARTS:
+        if ii > 1 and end / ii <= MOST_STARTS:
             for start in range(0, end + 1, ii):
                 axes.axvline(start, color=RULE, linewidth=0.6, zorder=0)
         centres = [top + height / 2 for top, height in zip(tops, heights, strict=True)]
@@ -101,7 +101,7 @@ def histogram(result: str, errors: ResultErrors, limits: tuple[float, float]) ->
     edges = [10.0 ** ((first + k) / BINS_A_DECADE) for k in range(len(counts) + 1)]
 
     def draw(axes: Any) -> None:
-        widths = [right - left for left, right in zip(edges, edges[1:], strict=False)]
+        widths = [right - left for left, right in pairwise(edges)]
         axes.bar(edges[:-1], counts, width=widths, align="edge", color=colour_of(0), linewidth=0)
         axes.axvline(errors.limit, color=MARK, linewidth=1.2)
         axes.set_xscale("log")
@@ -143,7 +143,9 @@ def roofline(roofs: Sequence[Roof], streams: float, bandwidth: float | None) -> 
     """Draw tasks a second over the bandwidth of a link, with the bandwidths of streams and of the build."""
     most = max(streams, *(roof.bandwidth for roof in roofs), bandwidth or 0.0)
     least = min(roof.bandwidth for roof in roofs) / 30.0
-    left, right = (10.0 ** round_(math.log10(x)) for round_, x in ((math.floor, least), (math.ceil, 2 * most)))
+    left, right = (
+        10.0 ** round_(math.log10(x)) for round_, x in ((math.floor, least), (math.ceil, 2 * most))
+    )
 
     def draw(axes: Any) -> None:
         for k, roof in enumerate(roofs):

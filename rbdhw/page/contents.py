@@ -27,6 +27,7 @@ from rbdhw.page.figures import (
 )
 from rbdhw.page.packets import packets_of
 from rbdhw.page.robot_tree import tree_rows
+from rbdhw.page.svg import SERIES
 from rbdhw.protocol import COMMANDS, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.target import Target, target
@@ -61,6 +62,8 @@ TITLES = {
 
 def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> str:
     """Return the page on an accelerator in a folder, whose manifest has this digest."""
+    packets = list(packets_of(manifest))
+    arrays = dict.fromkeys(section.array for packet in packets for section in packet.sections)
     shown: dict[str, Any] = {
         "timelines": _timelines(manifest),
         "slot_figures": _slot_figures(manifest),
@@ -68,7 +71,8 @@ def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> s
         "histograms": _histograms(manifest),
         "strata": _strata(manifest),
         "roofs": _roofs(manifest),
-        "packets": list(packets_of(manifest)),
+        "packets": packets,
+        "colours": {array: k % len(SERIES) for k, array in enumerate(arrays)},
         "streams": stream_bandwidth(manifest),
         "names": {words: name for name, words in RESOURCES.items()},
         "steps": [_steps(manifest, k) for k in range(len(manifest.parts))],

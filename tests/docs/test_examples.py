@@ -75,13 +75,13 @@ def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, le
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     assert ("bash", SYNTHESIS) in blocks(TUTORIAL)
-    assert run(TUTORIAL, names, left_out) == ["bash"] * 4 + ["python", "bash", "python", "bash"]
+    assert run(TUTORIAL, names, left_out) == ["bash"] * 5 + ["python", "bash", "python", "bash"]
     assert [own for own, _ in blocks(README) if own in RUN] == ["python", "bash"]
     (six_lines,) = (block for own, block in blocks(README) if own == "python")
     exec(compile(six_lines, str(README), "exec"), names)
-    five = commands(README)
-    assert [line.split()[1] for line in five] == ["info", "generate", "simulate", "run", "synthesize"]
-    run_shell("\n".join(line for line in five if line not in commands(TUTORIAL)))
+    six = commands(README)
+    assert [line.split()[1] for line in six] == ["info", "generate", "simulate", "run", "report", "synthesize"]
+    run_shell("\n".join(line for line in six if line not in commands(TUTORIAL)))
 
 
 def test_the_domain_file(tmp_path: Path) -> None:

@@ -80,7 +80,14 @@ def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, le
     (six_lines,) = (block for own, block in blocks(README) if own == "python")
     exec(compile(six_lines, str(README), "exec"), names)
     six = commands(README)
-    assert [line.split()[1] for line in six] == ["info", "generate", "simulate", "run", "report", "synthesize"]
+    assert [line.split()[1] for line in six] == [
+        "info",
+        "generate",
+        "simulate",
+        "run",
+        "report",
+        "synthesize",
+    ]
     run_shell("\n".join(line for line in six if line not in commands(TUTORIAL)))
 
 

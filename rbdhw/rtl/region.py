@@ -73,12 +73,11 @@ class RegionModule(wiring.Component):
     def _collect_checks(self) -> None:
         """Group the values whose overflow counts by their concerns; twins are represented by the first."""
         bound, operations = self._bound, self._program.operations
-        reached = {function: self._program.operations_of(function) for function in self._program.outputs}
         for first in self._content.values:
             for twin in bound.group(first):
                 if operations[twin].checked:
-                    concerned = tuple(f for f, values in reached.items() if twin in values)
-                    self._concerned[Concern(bound.ready[twin], concerned)].append(first)
+                    functions = self._source.functions_of[twin]
+                    self._concerned[Concern(bound.ready[twin], functions)].append(first)
 
     @property
     def description(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,42 +97,54 @@ class BoundProgram:
         )
 
     @cached_property
+    def functions_of(self) -> dict[int, tuple[str, ...]]:
+        """The functions whose results depend on a value."""
+        functions: dict[int, tuple[str, ...]] = defaultdict(tuple)
+        for function in self.program.outputs:
+            for value in self.program.operations_of(function):
+                functions[value] += (function,)
+        return functions
+
+    @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         bound = self.bound
         values: dict[Region, list[int]] = defaultdict(list)
         for value in sorted(bound.ready):
             if value == bound.group(value)[0]:
                 values[bound.hosts[value]].append(value)
-        steps = {region: tuple(self._steps(region, hosted)) for region, hosted in values.items()}
+        units: dict[Region, list[Unit]] = defaultdict(list)
+        for unit in bound.units:
+            units[unit.host].append(unit)
+        steps = {region: self._steps(hosted, units[region]) for region, hosted in values.items()}
         read = {
             region: {*self._read(steps[region]), *(Tap(v, 0) for v in hosted if self._is_delayed_input(v))}
             for region, hosted in values.items()
         }
+        readers = Counter(tap for taps in (*read.values(), self.results) for tap in taps)
+        made: dict[Region, set[Tap]] = defaultdict(set)
+        for tap in readers:
+            if not self._is_word(tap):
+                made[bound.hosts[tap.value]].add(tap)
         signatures = []
         for region in sorted(values, key=str):
-            elsewhere = self.results.union(*(taps for other, taps in read.items() if other != region))
-            inside = {tap for tap in {*read[region], *elsewhere} if self._is_made_in(region, tap)}
             hosted = tuple(values[region])
             if steps[region] or any(self.delays(value) for value in hosted):
+                inputs = read[region] - made[region]
+                outputs = {tap for tap in made[region] if readers[tap] > (tap in read[region])}
                 signature = Signature(
-                    region,
-                    hosted,
-                    tuple(unit for unit in bound.units if unit.host == region),
-                    steps[region],
-                    _sorted(read[region] - inside),
-                    _sorted(elsewhere & inside),
+                    region, hosted, tuple(units[region]), steps[region], _sorted(inputs), _sorted(outputs)
                 )
                 signatures.append(signature)
         return tuple(signatures)
 
-    def _steps(self, region: Region, hosted: list[int]) -> list[int]:
+    def _steps(self, hosted: list[int], units: list[Unit]) -> tuple[int, ...]:
         """Return the steps of a region: those of its adders, and those of its units."""
         bound = self.bound
         steps = [
             bound.producer[twin] for value in hosted if bound.alone(value) for twin in bound.group(value)
         ]
-        steps += [step for unit in bound.units if unit.host == region for step in unit.steps.values()]
-        return sorted(steps, key=lambda step: (bound.starts[step], step))
+        steps += [step for unit in units for step in unit.steps.values()]
+        return tuple(sorted(steps, key=lambda step: (bound.starts[step], step)))
 
     def _read(self, steps: tuple[int, ...]) -> Iterator[Tap]:
         for index in steps:
@@ -143,10 +155,9 @@ class BoundProgram:
     def _is_delayed_input(self, value: int) -> bool:
         return self.program.operations[value].kind is Kind.INPUT and bool(self.delays(value))
 
-    def _is_made_in(self, region: Region, tap: Tap) -> bool:
-        """Return whether a region drives this signal; words of a task come from the core."""
-        is_word = self.program.operations[tap.value].kind is Kind.INPUT and tap.stage == 0
-        return self.bound.hosts[tap.value] == region and not is_word
+    def _is_word(self, tap: Tap) -> bool:
+        """Return whether the core drives this signal, a word of a task; a region drives all others."""
+        return self.program.operations[tap.value].kind is Kind.INPUT and tap.stage == 0
 
 
 def _sorted(taps: set[Tap] | frozenset[Tap]) -> tuple[Tap, ...]:

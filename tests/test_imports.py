@@ -109,7 +109,10 @@ MAY_IMPORT = {
     "engines": (
         "errors runtime options.build protocol robot golden fixed.format model design software verilator"
     ),
-    "page": "errors runtime target arrays protocol robot design fixed.figures model.interface",
+    "page": (
+        "errors runtime target arrays protocol robot design fixed.figures model.interface registers.map "
+        "emit.registers"
+    ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
     "cli": EVERYTHING,

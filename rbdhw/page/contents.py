@@ -26,6 +26,7 @@ from rbdhw.page.figures import (
     timeline,
 )
 from rbdhw.page.packets import packets_of
+from rbdhw.page.register_rows import register_rows
 from rbdhw.page.robot_tree import tree_rows
 from rbdhw.page.svg import SERIES
 from rbdhw.protocol import COMMANDS, FUNCTIONS
@@ -53,6 +54,7 @@ TITLES = {
     "errors": "Errors",
     "link": "Link",
     "packets": "Packets",
+    "registers": "Registers",
     "choices": "Choices",
     "remarks": "Remarks",
     "commands": "Commands and versions",
@@ -72,6 +74,7 @@ def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> s
         "strata": _strata(manifest),
         "roofs": _roofs(manifest),
         "packets": packets,
+        "registers": register_rows(manifest),
         "colours": {array: k % len(SERIES) for k, array in enumerate(arrays)},
         "streams": stream_bandwidth(manifest),
         "names": {words: name for name, words in RESOURCES.items()},
@@ -80,13 +83,14 @@ def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> s
     shown["link_figure"] = roofline(
         shown["roofs"], stream_bandwidth(manifest), manifest.interval.link.bandwidth
     )
-    absent = {"timeline": not shown["timelines"], "slots": not shown["slot_figures"]}
+    needed = {"timeline": "timelines", "slots": "slot_figures", "registers": "registers"}
+    absent = {section: not shown[name] for section, name in needed.items()}
     return _fill(manifest, robot, folder, digest, absent, hardware=True, **shown)
 
 
 def software_page(manifest: SoftwareManifest, robot: Robot, folder: str, digest: str) -> str:
     """Return the page on software for processors in a folder, whose manifest has this digest."""
-    of_hardware = ("blocks", "timeline", "slots", "resources", "errors", "link", "packets")
+    of_hardware = ("blocks", "timeline", "slots", "resources", "errors", "link", "packets", "registers")
     return _fill(manifest, robot, folder, digest, dict.fromkeys(of_hardware, True), hardware=False)
 
 

@@ -190,6 +190,19 @@ def test_packets_have_the_bits_of_the_manifest(
         assert octets == [own["bytes_in"], own["bytes_out"]]
 
 
+@pytest.mark.parametrize("kind", HARDWARE)
+def test_registers_hold_the_constants_of_the_design(
+    pages: dict[str, Page], manifests: dict[str, Any], kind: str
+) -> None:
+    page, manifest = pages[kind], manifests[kind]
+    assert page.row("registers", "0x020…0x03C") == ["0x020…0x03C", "identity", manifest["identity"]]
+    assert page.row("registers", "0x014") == ["0x014", "interval", f"0x{manifest['ii']:08X}"]
+    codes = sum(1 << code for code in manifest["stream"]["functions"].values())
+    assert page.row("registers", "0x00C") == ["0x00C", "functions", f"0x{codes:08X}"]
+    assert page.row("registers", "0x040")[2] == "bits: enable 0, soft_reset 1, clear_counters 2"
+    assert page.row("registers", "0x080…0x084")[1] == "cycles"
+
+
 @pytest.mark.parametrize("kind", [*HARDWARE, *SOFTWARE])
 def test_coordinates(pages: dict[str, Page], manifests: dict[str, Any], kind: str) -> None:
     rows = pages[kind].rows["robot"][1:]

@@ -68,23 +68,40 @@ def info(urdf: str | PathLike[str], **options: Any) -> results.Description:
     return describe_robot(Path(urdf), *asked_build(**options))
 
 
-def load(folder: str | PathLike[str], engine: str | None = None) -> accelerator.Accelerator:
+def load(
+    folder: str | PathLike[str],
+    engine: str | None = None,
+    *,
+    transport: str | None = None,
+    timeout: float | None = None,
+    attempts: int | None = None,
+) -> accelerator.Accelerator:
     """Return a folder that :func:`generate` wrote, as an object with a method for each function.
 
     Parameters
     ----------
     engine
-        ``model`` (by default), ``numpy``, ``rtl`` or ``golden`` for an accelerator; ``float64`` (by default),
-        ``float32`` or ``golden`` for software: see :class:`rbdhw.front.accelerator.Accelerator`.
+        ``model`` (by default), ``numpy``, ``rtl``, ``driver``, ``board`` or ``golden`` for an accelerator;
+        ``float64`` (by default), ``float32`` or ``golden`` for software: see
+        :class:`rbdhw.front.accelerator.Accelerator`.
+    transport
+        Of the engine ``board``: ``serial:/dev/ttyUSB0``, ``xdma:/dev/xdma0`` or
+        ``uio:/dev/uio0,/dev/uio1,udmabuf0``.
+    timeout, attempts
+        The seconds after which the engine ``board`` sends a request again, 0.2 by default, and the most times
+        that it sends one, 4 by default.
 
     Raises
     ------
     rbdhw.errors.InputError
-        The folder is not complete, or does not have the engine.
+        The folder is not complete, or does not have the engine; or the board is absent, in use, or has
+        another design.
+    rbdhw.driver.library.DriverError
+        The board does not answer.
     """
     from rbdhw.front.accelerator import Accelerator
 
-    return Accelerator(folder, engine)
+    return Accelerator(folder, engine, transport=transport, timeout=timeout, attempts=attempts)
 
 
 def report(folder: str | PathLike[str], output: str | PathLike[str] | None = None) -> Path:

@@ -9,9 +9,8 @@ from functools import cache
 import pytest
 from amaranth.hdl import _nir
 
-from rbdhw import pipeline, progress
+from rbdhw import progress
 from rbdhw.cli.app import BAD_INPUT, main
-from rbdhw.cores import KINDS
 from rbdhw.design.folder import write
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
@@ -21,6 +20,7 @@ from rbdhw.verilator import simulator
 from rbdhw.verilator.simulator import AS_ONE_FILE
 from rbdhw.verilator.tools import FLAGS, Tools
 from tests.support.designs import faulty, rail_design
+from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
@@ -115,18 +115,6 @@ def remembered_choices():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build_graph, "choose", remembered)
-        yield
-
-
-@contextmanager
-def headings():
-    """Write only the heading of Verilog: the rest takes most of the time of a small build."""
-    with pytest.MonkeyPatch.context() as patch:
-        for core in KINDS.values():
-            patch.setattr(core, "component", lambda *_: None)  # an unused component would warn
-        patch.setattr(pipeline, "Accelerator", lambda **_: None)
-        patch.setattr(pipeline, "AxiAccelerator", lambda **_: None)
-        patch.setattr(pipeline, "to_verilog", lambda _component, _name, header: "\n".join(header))
         yield
 
 

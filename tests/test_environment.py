@@ -1,7 +1,5 @@
 """The locked environment and the make targets hold what the project promises of them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

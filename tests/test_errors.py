@@ -1,7 +1,5 @@
 """Refusals: their one line, their place, and their way through pickle and context managers."""
 
-from __future__ import annotations
-
 import pickle
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Every function of the registry, from Pinocchio over each representation to the hardware and the tables."""
-
-from __future__ import annotations
 
 import re
 from functools import cache

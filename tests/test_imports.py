@@ -1,7 +1,5 @@
 """The layers of the package: each stage imports only lower stages, as read from the sources."""
 
-from __future__ import annotations
-
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -101,13 +99,17 @@ MAY_IMPORT = {
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "
         "cores design.entries quantize"
     ),
+    "driver": (
+        "errors runtime arrays protocol fixed.program fixed.rollout model design software verilator.simulator"
+    ),
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
         "passes frontend.algorithms frontend.build_graph fixed domain model "
         "rtl.simulation_models registers.map estimate cores design quantize explore software"
     ),
     "engines": (
-        "errors runtime options.build protocol robot golden fixed.format model design software verilator"
+        "errors runtime options.build protocol robot golden fixed.format model design software verilator "
+        "driver"
     ),
     "page": (
         "errors runtime target arrays protocol robot design fixed.figures model.interface registers.map "

@@ -9,6 +9,7 @@ from rbdhw.pipeline import build_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.model import JointKind
 from tests.support.designs import assert_same
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, random_parents, with_mimic
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -31,9 +32,7 @@ def tree(seed: int, bodies: int):
         (1, 3, BuildOptions(DEFAULT_FUNCTIONS, ii=8, width=27, samples=512, number="float32")),
         (2, 3, BuildOptions(("id", "dfd"), ii=16, width=18, samples=512, core="array", fext="all")),
         (3, 4, BuildOptions(("fd", "did"), ii=3, width=18, samples=512, data_width=64)),
-        pytest.param(
-            4, 7, BuildOptions(DEFAULT_FUNCTIONS, ii=8, width=27, samples=512), marks=pytest.mark.verify
-        ),
+        long(4, 7, BuildOptions(DEFAULT_FUNCTIONS, ii=8, width=27, samples=512)),
     ],
 )
 def test_designs_are_read_as_they_were_written(tmp_path, seed, bodies, options):

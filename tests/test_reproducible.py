@@ -12,12 +12,22 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 
-OPTIONS = BuildOptions(ii=2, target="ecp5-85", fext="all", width=18, samples=512, data_width=64)
+OPTIONS = BuildOptions(("id", "m"), ii=2, target="ecp5-85", fext="all", width=18, samples=512, data_width=64)
 
 
 @cache
 def toy():
     return generate(path("toy"), OPTIONS)
+
+
+SCRIPT = f"""
+import json
+from rbdhw.options.build import *
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+toy = generate(path("toy"), {OPTIONS!r})
+print(toy.verilog, json.dumps(toy.manifest))
+"""
 
 
 def test_the_same_inputs_give_the_same_bytes():
@@ -29,9 +39,8 @@ def test_the_same_inputs_give_the_same_bytes():
 
 def test_the_order_of_hashes_does_not_matter():
     """Another process, with other hashes of strings, makes the same design."""
-    script = "from tests.test_reproducible import toy; print(toy().verilog, json.dumps(toy().manifest))"
     done = subprocess.run(
-        [sys.executable, "-c", f"import json; {script}"],
+        [sys.executable, "-c", SCRIPT],
         cwd=Path(__file__).parents[1],
         env={**os.environ, "PYTHONHASHSEED": "12345"},
         capture_output=True,

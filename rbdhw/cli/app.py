@@ -23,7 +23,9 @@ from typer.exceptions import TyperException
 
 from rbdhw.board import BOARDS
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
+from rbdhw.design.folder import read as read_design
 from rbdhw.design.replacement import check_output
+from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
@@ -69,6 +71,7 @@ def main() -> None:
 def run_commands(commands: typer.Typer, name: str) -> None:
     """Run commands and exit. Every expected failure prints one line on the error stream."""
     from rbdhw.boards.tools import ToolError
+    from rbdhw.driver.library import DriverError
     from rbdhw.software.compiler import CompilerError
     from rbdhw.verilator.tools import SimulationError
 
@@ -90,7 +93,7 @@ def run_commands(commands: typer.Typer, name: str) -> None:
     except InputError as error:
         _print_refusal(error)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, CompilerError, InternalError) as error:
+    except (ToolError, SimulationError, CompilerError, DriverError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -261,6 +264,10 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values()))
     ] = DEFAULT_ENGINE,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="The board of the engine board: serial:/dev/ttyUSB0, xdma:/dev/xdma0 or uio:..."),
+    ] = None,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -275,6 +282,7 @@ def run(
             output_file,
             engine,
             extended=extended,
+            link=Link(transport),
             progress=progress,
         )
     if outcome.ignored:
@@ -308,6 +316,22 @@ def report(
         _print_json({"report": str(path)})
     else:
         print(path)
+
+
+@app.command()
+def driver(
+    directory: Directory,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    as_json: Json = False,
+) -> None:
+    """Write the driver in C for a program of your own, with the description of a design."""
+    from rbdhw.driver import folder
+
+    names = folder.write(read_design(directory), output)
+    if as_json:
+        _print_json({"files": names})
+    else:
+        print(f"{len(names)} files -> {output}")
 
 
 @app.command()

@@ -43,7 +43,7 @@ def software_files(target: str, functions: Iterable[str]) -> tuple[str, ...]:
     if target == "cuda":
         return "dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"
     sources = [name for f in functions for name in (f"dynamics_{f}.c", f"kernels_{f}.h")]
-    return "dynamics.h", "batch.h", *sources
+    return "dynamics.h", "batch.h", "rbdhw.hpp", *sources
 
 
 _NAMES = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))

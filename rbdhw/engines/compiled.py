@@ -46,7 +46,7 @@ def compute(
 ) -> Answer:
     """Compute checked tasks; without a status of the library it is zero."""
     inputs, outputs = library.arrays(function)
-    held = _as_held(robot, tasks)
+    held = held_arrays(robot, tasks)
     passed = {
         array.name: np.ascontiguousarray(held[array.name], library.dtype)
         for array in inputs
@@ -72,7 +72,7 @@ def bind_library(
     return bind(library.entry(function), *sides, passed, robot, result, single=single, has_status=has_status)
 
 
-def _as_held(robot: Robot, tasks: Mapping[str, Array]) -> Mapping[str, Array]:
+def held_arrays(robot: Robot, tasks: Mapping[str, Array]) -> Mapping[str, Array]:
     """Return arrays with the numbers that are held in place of inertial parameters, if there are any."""
     if robot.loaded is None:
         return tasks

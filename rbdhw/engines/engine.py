@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design
+from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.binding import Call, decline
+from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.rollouts.data import RolloutArrays
 from rbdhw.software.folder import Software
@@ -46,12 +48,15 @@ class Source:
         What was read.
     cache
         The folder of simulators; by default one in ``folder``.
+    link
+        How an engine reaches a board.
     """
 
     folder: Path
     digest: str
     content: Design | Software
     cache: Path | None = None
+    link: Link = NO_LINK
 
     @property
     def kind(self) -> str:
@@ -63,6 +68,24 @@ class Source:
         """The design of an accelerator."""
         assert isinstance(self.content, Design)
         return self.content
+
+
+class Future(ABC):
+    """A task that was sent to an accelerator."""
+
+    @abstractmethod
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for the answer, for some seconds at most; return whether there is one, or an error."""
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """Return the answer of a task for which nothing is to be waited.
+
+        Raises
+        ------
+        DriverError
+            It was not answered.
+        """
 
 
 class Engine(ABC):
@@ -102,6 +125,31 @@ class Engine(ABC):
             The names of the arrays that a call brings, in its order.
         """
         return decline
+
+    def submit(self, _function: str, _tasks: Mapping[str, Array], _extended: bool) -> Future:
+        """Send one task, and return what becomes of it.
+
+        Raises
+        ------
+        InputError
+            The engine sends nothing: it computes in the call.
+        """
+        raise self._sends_nothing("submit")
+
+    @property
+    def statistics(self) -> Mapping[str, int]:
+        """The driver's counts (:class:`rbdhw.driver.library.Statistics`).
+
+        Raises
+        ------
+        InputError
+            There is no driver.
+        """
+        raise self._sends_nothing("statistics")
+
+    def _sends_nothing(self, where: str) -> InputError:
+        reason = f"engine '{self.name}' has no driver"
+        return InputError(where, reason, "one that has", "use engine board or driver")
 
 
 class RolloutEngine(Engine):

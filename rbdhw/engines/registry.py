@@ -7,8 +7,10 @@ from pathlib import Path
 
 from rbdhw.design import folder as design_folder
 from rbdhw.design.digests import check_digest, digest_of, read_manifest
+from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.c import CEngine
 from rbdhw.engines.cuda import CudaEngine
+from rbdhw.engines.driver import BoardEngine, SimulatedEngine
 from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, Source
 from rbdhw.engines.golden import GoldenEngine
 from rbdhw.engines.model import ModelEngine
@@ -53,6 +55,8 @@ ENGINES = (
     Entry("model", (ACCELERATOR,), "the bit-exact model in C", ModelEngine),
     Entry("numpy", (ACCELERATOR,), "the same bits in NumPy: slower, without a compiler", NumpyEngine),
     Entry("rtl", (ACCELERATOR,), "the Verilog in Verilator", RtlEngine),
+    Entry("driver", (ACCELERATOR,), "the Verilog in Verilator behind the driver in C", SimulatedEngine),
+    Entry("board", (ACCELERATOR,), "a board behind the driver in C, by its transport", BoardEngine),
     Entry("float64", ("c",), "the functions in C, in double precision", CEngine),
     Entry("float32", ("c",), "the same in single precision", CEngine),
     Entry("float64", ("cuda",), "the functions on a GPU, in double precision", CudaEngine),
@@ -79,11 +83,13 @@ def start_engine(name: str | None, source: Source) -> Engine:
     name = name or next(iter(known))
     if name not in known:
         raise InputError(f"engine '{name}'", f"unknown for {source.folder}", f"one of {', '.join(known)}")
+    if source.link != NO_LINK and not issubclass(known[name].start, BoardEngine):
+        raise InputError("transport", f"engine '{name}' reaches no board", "none", "use engine board")
     return known[name].start(name, source)
 
 
-def open_engine(folder: Path, name: str | None = None) -> Engine:
-    """Return an engine of a folder; None is the folder's default.
+def open_engine(folder: Path, name: str | None = None, link: Link | None = None) -> Engine:
+    """Return an engine of a folder; None is the folder's default. ``link`` says how it reaches a board.
 
     Raises
     ------
@@ -96,7 +102,7 @@ def open_engine(folder: Path, name: str | None = None) -> Engine:
     reader = software_folder.read if design_folder.is_software(read_manifest(folder)) else design_folder.read
     content = reader(folder)
     check_digest(folder, digest)  # of one design, whatever was written meanwhile
-    return start_engine(name, Source(folder, digest, content))
+    return start_engine(name, Source(folder, digest, content, link=link or NO_LINK))
 
 
 def answering_rollouts(engine: Engine) -> RolloutEngine:

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.design.digests import check_digest
+from rbdhw.driver.link import NANOSECONDS, Link
 from rbdhw.engines.binding import Call, decline
 from rbdhw.engines.engine import RolloutEngine, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
-from rbdhw.front.methods import arguments_checked, method
+from rbdhw.front.methods import arguments_checked, bind, method
+from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters, task_shapes
@@ -29,6 +31,9 @@ from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payloa
 from rbdhw.robot.unit_length import off_unit
 
 Array = NDArray[np.float64]
+
+RATES = ("tasks", "sent", "received")
+"""The counts of a driver that are also told by the second."""
 
 
 class Accelerator:
@@ -54,6 +59,8 @@ class Accelerator:
     engine
         One of :data:`rbdhw.engines.registry.ENGINES`; by default the first that serves the folder. In
         floating point the status is zero but for lengths that are not one.
+    transport, timeout, attempts
+        How the engine ``board`` reaches its board: see :func:`rbdhw.load`.
 
     Raises
     ------
@@ -61,9 +68,17 @@ class Accelerator:
         The folder is not complete, or the engine is unknown.
     """
 
-    def __init__(self, folder: str | PathLike[str], engine: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        engine: str | None = None,
+        *,
+        transport: str | None = None,
+        timeout: float | None = None,
+        attempts: int | None = None,
+    ) -> None:
         self.folder = Path(folder).absolute()
-        self._engine = open_engine(self.folder, engine)
+        self._engine = open_engine(self.folder, engine, Link(transport, timeout, attempts))
         self._bindings: dict[str, Call] = {}
         self._sets: Array | None = None
         if self.robot.loaded:
@@ -72,7 +87,8 @@ class Accelerator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what loads the same design again, in this or another process."""
-        return _load_again, (self.folder, self.engine, self._engine.source.digest, self._sets)
+        source = self._engine.source
+        return _load_again, (self.folder, self.engine, source.link, source.digest, self._sets)
 
     def __copy__(self) -> Accelerator:
         """Return an object with parameters of its own; the engine is that of this object."""
@@ -224,6 +240,19 @@ class Accelerator:
         base: Any = None,
     ) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
+        task = self._prepare(function, arrays, extended, parameter_set, base)
+        status, results = self._engine.compute(function, task.arrays, task.extended)
+        return task.results(status, results)
+
+    def _prepare(
+        self,
+        function: str,
+        arrays: Mapping[str, Any],
+        extended: bool,
+        parameter_set: int | None,
+        base: Any,
+    ) -> Prepared:
+        """Return the checked arrays of a call."""
         if function not in self.functions:
             expected = f"one of {', '.join(self.functions)}"
             raise InputError(f"function '{function}'", f"not in {self.folder}", expected)
@@ -236,10 +265,55 @@ class Accelerator:
         tasks, one = as_batch(inputs)
         extended = extended or any(name in inputs for name in FUNCTIONS[function].optional_inputs)
         checked = check_arrays(self.robot, self._engine.source.content.fext, tasks)
-        status, results = self._engine.compute(function, checked, extended)
-        status = status | OVERFLOW * off_unit(self.robot, tasks["q"])
-        values = [array[0] if one else array for array in results.values()]
-        return results_type(function, tuple(results))(*values, int(status[0]) if one else status)
+        return Prepared(function, checked, extended, one, OVERFLOW * off_unit(self.robot, tasks["q"]))
+
+    def submit(self, function: str, *positional: Any, **named: Any) -> Pending:
+        """Send one task to an accelerator and return at once.
+
+        The arguments are those of the method of the function's name: ``acc.submit("fd", q, v, tau)``. Tasks
+        of all functions may be on their way together.
+
+        Returns
+        -------
+        Pending
+            Its ``result()`` waits for what the method returns.
+
+        Raises
+        ------
+        InputError
+            As the method; or the call has several tasks, or the engine computes in the call.
+        DriverError
+            Too many answers wait to be taken, or the device fails.
+        """
+        call = getattr(type(self), function, None)
+        if function not in FUNCTIONS or call is None:
+            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(self.functions)}")
+        arguments = bind(call.__signature__, function, (self, *positional), named)
+        extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
+        task = self._prepare(function, arguments, extended, chosen, arguments.pop("base", None))
+        if not task.one:
+            raise InputError("submit", "arrays with an axis of tasks", "those of one task", "call the method")
+        return Pending(task, self._engine.submit(function, task.arrays, task.extended))
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """What the driver counted since the accelerator was opened.
+
+        ``tasks`` were answered, ``outside``, ``overflow`` and ``not_finite`` of them were flagged.
+        ``retries`` were sent again, after ``timeouts`` or because an answer was ``damaged``; ``strays`` came
+        unasked, and ``reloads`` loaded all parameters and rows again. ``sent`` and ``received`` are bytes,
+        and ``busy`` are nanoseconds in calls, which give ``tasks_per_second`` and the use of the link,
+        ``sent_per_second`` and ``received_per_second``.
+
+        Raises
+        ------
+        InputError
+            The engine has no driver.
+        """
+        counts: dict[str, float] = dict(self._engine.statistics)
+        seconds = counts["busy"] / NANOSECONDS
+        rates = {f"{name}_per_second": counts[name] / seconds if seconds else 0.0 for name in RATES}
+        return counts | rates
 
     @arguments_checked
     def rollout(
@@ -348,10 +422,10 @@ def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _load_again(folder: Path, engine: str, digest: str, sets: Array | None) -> Accelerator:
+def _load_again(folder: Path, engine: str, link: Link, digest: str, sets: Array | None) -> Accelerator:
     """Return an object as it was when it was pickled; InputError if the folder has another design now."""
     check_digest(folder, digest)
-    loaded = Accelerator(folder, engine)
+    loaded = Accelerator(folder, engine, **vars(link))
     check_digest(folder, digest)
     loaded._sets = sets
     return loaded

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import Design, read
+from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.engine import RolloutEngine, Source
 from rbdhw.engines.registry import answering_rollouts, start_engine
 from rbdhw.errors import InputError
@@ -70,6 +71,7 @@ def run(
     engine: str | None = None,
     *,
     extended: bool = False,
+    link: Link | None = None,
     cache: Path | None = None,
     progress: Progress = silent,
 ) -> Outcome:
@@ -86,6 +88,8 @@ def run(
     engine
         One of :data:`rbdhw.engines.registry.ENGINES` that serve an accelerator; by default the first. A
         simulator is kept in ``cache``.
+    link
+        How the engine ``board`` reaches its board.
     extended
         Also compute the function's optional results (such as ``Minv`` and ``a`` of ``dfd``). Optional arrays
         in the file (``Minv`` for ``difd``) are sent in any case.
@@ -110,7 +114,7 @@ def run(
     if function != ROLLOUT or design.interface.rollout is None:
         _check_function(design, directory, function)
     _check_extended(function, extended)
-    chosen = start_engine(engine, Source(directory, digest_of(directory), design, cache))
+    chosen = start_engine(engine, Source(directory, digest_of(directory), design, cache, link or NO_LINK))
     check_file(target)
     if function == ROLLOUT:
         return _run_rollout(answering_rollouts(chosen), source, target, progress)

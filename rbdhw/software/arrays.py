@@ -87,6 +87,11 @@ class Array:
         return math.prod(self.shape)
 
     @property
+    def rows(self) -> int:
+        """The length of the first axis of a task's array of several axes; 1 for a vector."""
+        return self.shape[0] if len(self.shape) > 1 else 1
+
+    @property
     def description(self) -> str:
         """One line: name, shape, meaning and units."""
         optional = "; may be NULL" if self.optional else ""

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from typing import Any
 
 from rbdhw.runtime import templates
 
 LINE = 110
 """The width of lines in generated sources."""
+
+
+CPP_HEADER = "rbdhw.hpp"
+"""The header in C++ for generated C and for the driver."""
+
+
+def cpp_header() -> str:
+    """Return the text of :data:`CPP_HEADER`, which is the same for all robots."""
+    return files("rbdhw.software").joinpath(CPP_HEADER).read_text(encoding="utf-8")
 
 
 def fill(template: str, **values: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rbdhw.protocol import FUNCTIONS
@@ -50,6 +51,10 @@ class Declaration(ABC):
         """The lines that describe the arrays."""
         inputs, outputs = ([array.description for array in side] for side in self.sides)
         return [*inputs, "gives", *outputs]
+
+    def extents(self, arrays: Sequence[Array]) -> str:
+        """Return the initialisers of arrays in C: name, size, and rows of a matrix."""
+        return ", ".join(f'{{"{array.name}", {array.size}, {array.rows}}}' for array in arrays)
 
     @property
     def input_parameters(self) -> str:

@@ -23,7 +23,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
-from rbdhw.software.c_text import comment, fill, table
+from rbdhw.software.c_text import CPP_HEADER, comment, cpp_header, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
 
@@ -83,6 +83,7 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
     files = {
         "dynamics.h": fill("dynamics.h", heading=first, robot=robot, functions=functions),
         "batch.h": batch,
+        CPP_HEADER: cpp_header(),
     }
     for function in functions:
         files[f"dynamics_{function.name}.c"] = fill("dynamics.c", heading=first, f=function)

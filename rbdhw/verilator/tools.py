@@ -26,10 +26,12 @@ FLAGS = {
     "CFG_CXXFLAGS_PCH_I": "-include",
     "OPT_FAST": "-O1",
     "OPT_SLOW": "-O0",
-    "OPT_GLOBAL": "-O0",
-    "OPT_BENCH": "-O1",
+    "OPT_GLOBAL": "-O0 -fPIC",
+    "OPT_BENCH": "-O1 -fPIC",
 }
 """Flags that the makefiles of Verilator, and that of the bulk bench, pass to the compiler.
+
+The archive of Verilator's library and the bench can also be linked into a shared library.
 
 Code that runs in every cycle is compiled with -O1: for a model of 2,500 multipliers, -O2 takes 50 % longer to
 compile and is no faster.

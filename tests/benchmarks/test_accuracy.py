@@ -1,8 +1,6 @@
 """The tables of errors."""
 
-from __future__ import annotations
-
-import numpy as np
+import pytest
 
 from benchmarks import accuracy
 from benchmarks.accuracy import accuracy_layout
@@ -10,6 +8,7 @@ from benchmarks.builds import ALL, errors_of, plan_of
 from rbdhw.protocol import FUNCTIONS
 
 
+@pytest.mark.verify
 def test_errors_by_build(monkeypatch):
     """The figures are those of the build; after its builds each robot has a row of Q16.16."""
     monkeypatch.setattr(accuracy, "UNIFORM_TASKS", 512)
@@ -31,21 +30,3 @@ def test_errors_by_build(monkeypatch):
     shown = accuracy_layout(rows)
     assert [row[""] for row in shown] == [f"toy, {label}" for label in labels]
     assert [row["tasks"] for row in shown] == [own["id.tau", "all"]["tasks"]] * 2 + [512]
-
-
-def test_cells_of_errors_say_how_many_tasks_count():
-    row = {
-        "robot": "hyq",
-        "bits": "Q16.16",
-        "function": "fd.a",
-        "stratum": "all",
-        "median": 1.234e-3,
-        "largest": 0.5,
-        "tasks": 4096,
-        "tasks counted": 4096,
-    }
-    assert accuracy_layout([row]) == [{"": "HyQ, Q16.16", "tasks": 4096, "fd.a": "1.2e-03 / 5.0e-01"}]
-    some = accuracy_layout([row | {"tasks counted": 1024}])
-    assert some[0]["fd.a"] == "1.2e-03 / 5.0e-01 (1,024)"
-    none = accuracy_layout([row | {"tasks counted": 0, "median": np.inf, "largest": np.inf}])
-    assert none[0]["fd.a"] == "-"

@@ -1,13 +1,12 @@
 """The table of chains on the array core and on the chain core."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.chain_builds import builds_layout, chain_builds
+from tests.support.marks import long
 
 
-@pytest.mark.parametrize("core", ["array", "chain"])
+@pytest.mark.parametrize("core", ["array", long("chain")])
 def test_rows_of_a_short_chain(core: str) -> None:
     (row,) = chain_builds([(core, 2, 16)])
     assert (row["core"], row["links"], row["ii"]) == (core, 2, 16)

@@ -1,7 +1,5 @@
 """The table of the chain core's errors."""
 
-from __future__ import annotations
-
 from benchmarks.chain_widths import chain_widths, widths_layout
 
 

@@ -1,12 +1,13 @@
 """The tables of operations, cycles and resources."""
 
-from __future__ import annotations
+import pytest
 
 from benchmarks import hardware_counts
 from benchmarks.builds import ALL
 from benchmarks.hardware_counts import operations, operations_layout
 
 
+@pytest.mark.verify
 def test_operations_of_a_robot_that_published_algorithms_do_not_serve():
     rows = operations([("toy", "given")])
     assert [row["degrees of freedom"] for row in rows] == [2] * len(ALL)

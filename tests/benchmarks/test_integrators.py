@@ -1,6 +1,6 @@
 """The table of steps in time."""
 
-from __future__ import annotations
+import pytest
 
 from benchmarks.integrators import (
     trajectories,
@@ -8,6 +8,7 @@ from benchmarks.integrators import (
 )
 
 
+@pytest.mark.verify
 def test_many_steps():
     """The error grows with time and falls with the width."""
     rows = trajectories("toy", widths=(18, 27), lengths=(2, 20))

@@ -17,6 +17,7 @@ def short():
         paced.cache_clear()
 
 
+@pytest.mark.verify
 def test_a_batch_takes_the_latency_and_the_cycles_of_its_tasks(short):
     """Simulated cycles are those that the manifest states; the first task may wait for the core's phase."""
     manifest = design_of("toy", "did", "fixed").manifest
@@ -28,6 +29,7 @@ def test_a_batch_takes_the_latency_and_the_cycles_of_its_tasks(short):
     assert short.microseconds(3) == short.cycles[2] / short.clock_mhz
 
 
+@pytest.mark.verify
 def test_bytes_are_those_of_the_packets(short):
     packets = traffic(design_of("toy", "did", "fixed").interface)["did"]
     assert (short.bytes_in, short.bytes_out) == (packets.bytes_in, packets.bytes_out)

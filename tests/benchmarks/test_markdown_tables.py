@@ -1,7 +1,5 @@
 """Marked tables in documents: reading, replacing, and refusals of wrong marks."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.markdown_tables import END, load, markdown, replace_table, tables

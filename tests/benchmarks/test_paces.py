@@ -14,6 +14,7 @@ def test_a_run_is_paced_by_its_middle():
     assert paces._pace(cycles) == 2.0
 
 
+@pytest.mark.verify
 def test_builds_of_a_group_have_equal_streams_and_are_compared_with_one_core(monkeypatch):
     monkeypatch.setattr(
         paces,

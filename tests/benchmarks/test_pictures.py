@@ -1,7 +1,5 @@
 """The picture of latencies and rates."""
 
-from __future__ import annotations
-
 from benchmarks.pictures import LABELS, SERIES, draw_beside
 
 

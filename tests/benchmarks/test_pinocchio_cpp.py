@@ -1,7 +1,5 @@
 """Pinocchio in C++: its results are golden's, and what is missing is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,7 +6,6 @@ from benchmarks import published
 from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.pinocchio_cpp import Figures
 from benchmarks.published import (
-    OURS,
     PUBLISHED,
     measure_published,
     measure_small,
@@ -44,13 +43,7 @@ def test_published_latencies_in_microseconds():
     assert found == expected
 
 
-def test_a_build_of_ours_is_like_each_published_one():
-    """The build has all functions, the same number of bits and the same rate of tasks."""
-    dadu = next(own for own in PUBLISHED if own.answers == "all")
-    assert (ALL, int(dadu.interval.split()[-1]), int(dadu.bits)) in OURS
-    assert any(functions == ("difd",) and width == 32 for functions, _, width in OURS)
-
-
+@pytest.mark.verify
 def test_a_row_of_ours(monkeypatch):
     """Shares of the device are estimates where Yosys has not counted this design."""
     monkeypatch.setattr(published, "OURS", ((("difd",), 3, 18),))

@@ -1,7 +1,5 @@
 """The tables of second derivatives."""
 
-from __future__ import annotations
-
 from benchmarks import second_order
 from benchmarks.second_order import (
     SECOND,

@@ -1,7 +1,5 @@
 """The table of stages: each way to share the hardware of one, and the one that is chosen."""
 
-from __future__ import annotations
-
 from benchmarks.stages import stage_layout, stage_rows
 
 

@@ -1,7 +1,5 @@
 """The tables of the documents: those in documents equal the measured ones, or have their form."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -10,21 +8,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks import markdown_tables, tables
-from benchmarks.batches import SIZES
 from benchmarks.builds import ALL, graph_of
 from benchmarks.hardware_counts import operations, products
-from benchmarks.partitions import PARTITIONS
-from benchmarks.tables import TABLES, Table, grid, markdown, measure, write
+from benchmarks.tables import TABLES, Table, grid, measure, write
 from rbdhw.emit.manifest import function_counts
 from rbdhw.errors import InputError
-from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import bundled
 
 ROOT = Path(__file__).parents[2]
 README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
-
-ERROR = r"\d\.\de[-+]\d\d"
-ERRORS = re.compile(rf"({ERROR}) / ({ERROR})( \([\d,]+\))?|-")
 
 
 def cells(name, rows):
@@ -71,83 +63,6 @@ class TestResults:
     @pytest.mark.parametrize("name", [name for name, own in TABLES.items() if not own.varies])
     def test_figures_that_are_the_same_everywhere(self, written, name):
         assert written[name] == cells(name, TABLES[name].rows())
-
-    def test_errors_have_their_form(self, written):
-        heading, *rows = written["errors"]
-        results = [f"{name}.{array}" for name in ALL for array in FUNCTIONS[name].outputs]
-        assert heading == ["", "tasks", *results]
-        for label, tasks, *figures in rows:
-            for figure in figures:
-                form = ERRORS.fullmatch(figure)
-                assert form, (label, figure)
-                if figure != "-":
-                    assert float(form[1]) <= float(form[2]) > 0.0
-                    assert form[3] is None or int(form[3].strip(" ()").replace(",", "")) < number(tasks)
-        uniform = [row[0] for row in rows if row[0].endswith(", Q16.16")]
-        assert {label.split(",")[0] for label in uniform} == {row[0].split(",")[0] for row in rows}
-
-    def test_rates_beside_pinocchio_have_their_form(self, written):
-        heading, *lines = written["pinocchio"]
-        assert heading == ["", *ALL]
-        rows = {row[0]: row for row in lines}
-        ours, theirs, times = (
-            rows[name][1:] for name in ("tasks/s", "Pinocchio, tasks/s", "times Pinocchio")
-        )
-        for own, other, ratio in zip(ours, theirs, times, strict=True):
-            assert float(ratio) == pytest.approx(rate(own) / rate(other), rel=0.01, abs=0.051)
-
-    def test_speeds_of_software_have_their_form(self, written):
-        """Each ratio in brackets is that of the figures beside it."""
-        for label, *cells in written["processors"][1:]:
-            figures = [float(cell.split()[0]) for cell in cells]
-            ratios = [float(cell.partition("(")[2].removesuffix("×)")) for cell in cells if "(" in cell]
-            times, rates = figures[:3], figures[3:]
-            expected = [times[0] / own for own in times[1:]] + [own / rates[0] for own in rates[1:]]
-            assert ratios == pytest.approx(expected, rel=0.15), label
-        assert [row[0] for row in written["beside"][1:]] == list(ALL)
-
-    def test_batches_have_their_form(self, written):
-        """Each rate in brackets is that of the time beside it, and the link adds time."""
-        expected = [f"{function}, {count:,}" for function, counts in SIZES.items() for count in counts]
-        assert [row[0] for row in written["batches"][1:]] == expected
-        for label, *cells in written["batches"][1:]:
-            times, rates = zip(*map(pair, cells), strict=True)
-            tasks = number(label.partition(", ")[2])
-            assert rates == pytest.approx([tasks / time for time in times], rel=0.02, abs=0.006), label
-            assert times[-3] < times[-2] < times[-1], label
-
-    def test_partitions_have_their_form(self, written):
-        _, alone, *others = written["partitions"]
-        assert [row[0] for row in written["partitions"][1:]] == [own.name for own in PARTITIONS]
-        for cell in alone[-3:]:
-            total, host = pair(cell)
-            assert total == host > 0.0
-        for row in others:
-            for total, host in map(pair, row[-3:]):
-                assert total > host + 1.0  # the link's round trip
-
-    def test_costs_have_their_form(self, written):
-        heading, *rows = written["costs"]
-        assert heading == ["what", "seconds", "seconds of processor", "memory (GB)"]
-        for row in rows:
-            assert all(number(cell) > 0.0 for cell in row[1:])
-        simulated = [row for row in rows if "simulate" in row[0]]
-        assert len(simulated) == 2
-        assert number(simulated[0][1]) > number(simulated[1][1])
-
-
-def number(cell):
-    return float(cell.replace(",", ""))
-
-
-def pair(cell):
-    """Return the number in front of the brackets, and the one in them."""
-    first, _, second = cell.partition(" µs (")
-    return number(first), number(second.removesuffix(")"))
-
-
-def rate(cell):
-    return number(cell.removesuffix(" M"))
 
 
 class TestDocument:
@@ -213,10 +128,6 @@ class TestDocument:
         expected = "no place for a table; expected lines such as '<!-- bench: operations -->'"
         assert refused("tables", "--write", document) == f"{document}: {expected}"
 
-    def test_a_folder_is_no_document(self, tmp_path, refused):
-        expected = "cannot be written; expected a file in a folder that exists"
-        assert refused("tables", "--write", tmp_path) == f"{tmp_path}: {expected}"
-
 
 def test_tables_are_found_by_their_titles_and_names(monkeypatch):
     made = {"first": Table("One thing", lambda: [{"a": 1}]), "second": Table("Another", lambda: [{"b": 2}])}
@@ -239,13 +150,6 @@ def test_titles_and_names_are_different():
     titles = [own.title for own in TABLES.values()]
     assert len(set(titles)) == len(titles)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in TABLES)
-
-
-def test_tables_in_markdown():
-    rows = {"One": [{"a": 1, "b": 0.5}], "Two": [{"c": 12345}]}
-    assert markdown(rows) == (
-        "### One\n\n| a | b |\n| --- | --- |\n| 1 | 0.5 |\n\n### Two\n\n| c |\n| --- |\n| 12,345 |\n"
-    )
 
 
 @pytest.mark.parametrize(

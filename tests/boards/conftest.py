@@ -1,18 +1,13 @@
 """A small accelerator of known cost, as `rbdhw generate` would write it."""
 
-from __future__ import annotations
-
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rbdhw.boards.tools import find_tool
-from rbdhw.design.digests import seal
-from tests.support.manifests import MANIFEST
+from tests.support.board_designs import write_manifest
 from tests.support.remembered_tool import remember
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
@@ -102,19 +97,3 @@ def design(tmp_path: Path) -> Path:
     (folder / "accelerator.v").write_text(MULTIPLY)
     write_manifest(folder)
     return folder
-
-
-def write_manifest(folder: Path, *, tdata: int = 32, pairs: int = 1, **changes: Any) -> None:
-    """Write a manifest with changes; those of an entry leave its other keys."""
-    changes["stream"] = {"tdata_width": tdata, "pairs": pairs}
-    changed = {
-        key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
-    }
-    write_sealed(folder, MANIFEST | changed)
-
-
-def write_sealed(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write a manifest with the digests of the folder's files."""
-    verilog = folder / "accelerator.v"
-    described = seal(manifest, {verilog.name: verilog.read_bytes()})
-    (folder / "manifest.json").write_text(json.dumps(described))

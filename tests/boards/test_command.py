@@ -1,7 +1,5 @@
 """The command ``synthesize``: exit statuses, JSON and tables."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rbdhw.cli.app import main
-from tests.boards.conftest import write_manifest
+from tests.support.board_designs import write_manifest
 
 Command = Callable[..., tuple[int | str, str, str]]
 

@@ -1,7 +1,5 @@
 """After synthesis for ECP5 the accelerator's responses still equal the model's, bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """nextpnr: reports and logs, seeds until one reaches the clock, and the message about a missed clock."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

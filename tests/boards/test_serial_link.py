@@ -1,7 +1,5 @@
 """The frames of the serial line, as written and read by the host."""
 
-from __future__ import annotations
-
 import binascii
 import io
 

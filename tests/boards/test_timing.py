@@ -1,7 +1,5 @@
 """Generated accelerators, placed and routed, reach the requested clock or the default one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

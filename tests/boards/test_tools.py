@@ -1,7 +1,5 @@
 """External programs: their versions, their logs, and the messages about failures."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

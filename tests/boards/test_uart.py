@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001
 """Serial ports and the shell in the simulator: bits on the line, compared with the host's model."""
-
-from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator

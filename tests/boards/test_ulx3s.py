@@ -1,7 +1,5 @@
 """The ULX3S: its clocks, and the bitstream of a small accelerator."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -39,6 +37,7 @@ def test_clock_below_the_pll_is_refused() -> None:
         pll_for(1.0)
 
 
+@pytest.mark.verify
 def test_small_design_becomes_a_bitstream(design: Path, tmp_path: Path) -> None:
     steps: list[str] = []
     work = tmp_path / "work"

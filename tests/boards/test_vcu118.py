@@ -1,7 +1,5 @@
 """The VCU118: its clocks, Vivado's build plan, and the reading of Vivado's reports."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Synthesis for a target: counts of a design of known cost, and failing tools."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -21,13 +19,14 @@ from rbdhw.boards.yosys import (
 )
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
+from tests.support.marks import long
 
 
 @pytest.mark.parametrize(
     ("family", "expected"),
     [
         ("ecp5", Resources(1, 34, 1, 0)),
-        pytest.param("xcup", Resources(1, 34, 1, 0), marks=pytest.mark.verify),
+        long("xcup", Resources(1, 34, 1, 0)),
     ],
 )
 def test_small_design_is_counted(design: Path, tmp_path: Path, family: str, expected: Resources) -> None:
@@ -61,7 +60,7 @@ def test_a_large_design_is_mapped_as_it_is() -> None:
     assert not any("scratchpad" in command for command in array)
 
 
-@pytest.mark.parametrize("family", ["ecp5", pytest.param("xcup", marks=pytest.mark.verify)])
+@pytest.mark.parametrize("family", ["ecp5", long("xcup")])
 def test_what_a_design_may_do_without_stays_where_it_is_mapped_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:

@@ -6,9 +6,6 @@ from importlib.metadata import version
 import pytest
 
 from rbdhw.cli.app import BAD_INPUT
-from rbdhw.design.folder import write
-from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate
 from rbdhw.robots import path
 
 TOY = path("toy")
@@ -88,23 +85,13 @@ def test_info_counts_the_algorithm_that_is_asked_for(rbdhw):
     assert counts["composite"] < 0.4 * counts["columns"]
 
 
-def test_simulate(rbdhw, tmp_path):
-    design = tmp_path / "design"
-    write(generate(TOY, BuildOptions(width=18, fext="all")), design)
-    status, out, err = rbdhw("simulate", design, "--tasks", TASKS, "--seed", 4, "--json")
+def test_simulate(rbdhw, rail_folder):
+    status, out, err = rbdhw("simulate", rail_folder, "--tasks", TASKS, "--seed", 4, "--bulk", "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     assert (report["tasks"], report["mismatches"], report["flagged"]) == (TASKS, 0, 0)
-    assert report["cycles"] >= TASKS
-    assert set(report["functions"]) == {"id"}
-    figures = report["functions"]["id"]
-    assert (figures["tasks"], figures["mismatches"], figures["flagged"]) == (TASKS, 0, 0)
-    assert 0.0 < figures["error_median"] <= figures["error_max"] < 5e-3
-    assert report["traffic"] == {
-        "bubbles": 0.25, "back_pressure": 0.25, "seed": 4, "mixed_functions": False
-    }  # fmt: skip
-    latency = json.loads((design / "manifest.json").read_text())["functions"]["id"]["latency_cycles"]
-    assert figures["latency_cycles"] >= latency
+    assert set(report["functions"]) == {"id", "fd"}
+    assert report["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 4, "mixed_functions": True}
 
 
 class TestUsage:
@@ -148,36 +135,3 @@ class TestUsage:
         monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
         status, out, err = rbdhw()
         assert (status, out.split(), err) == (0, expected, "")
-
-    @pytest.mark.parametrize(
-        ("command", "line"),
-        [
-            (("forge",), "no such command 'forge'; expected what `rbdhw --help` describes"),
-            (("info",), "missing argument 'URDF'; expected what `rbdhw info --help` describes"),
-            (
-                ("generate", TOY),
-                "missing option '--output' / '-o'; expected what `rbdhw generate --help` describes",
-            ),
-            (
-                ("simulate", "out", "--taks", 3),
-                "no such option: --taks (Possible options: --tasks); "
-                "expected what `rbdhw simulate --help` describes",
-            ),
-            (
-                ("info", TOY, "--width", "wide"),
-                "invalid value for '--width': Input should be a valid integer, unable to parse string as an "
-                "integer; expected what `rbdhw info --help` describes",
-            ),
-            (
-                ("simulate", "out", "--tasks", 0),
-                "invalid value for '--tasks': Input should be greater than or equal to 1; "
-                "expected what `rbdhw simulate --help` describes",
-            ),
-            (
-                ("info", TOY, "--ii"),
-                "option '--ii' requires an argument; expected what `rbdhw info --help` describes",
-            ),
-        ],
-    )
-    def test_a_wrong_command_line_is_one_line(self, told, command, line):
-        assert told(*command) == f"command line: {line}"

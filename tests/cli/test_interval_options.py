@@ -41,23 +41,6 @@ def test_the_core_that_was_chosen_is_told(rbdhw, tmp_path):
     assert "core pipeline" not in out
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (("--ii", "soon"), "ii: 'soon' is not an interval; expected a number of cycles or auto"),
-        (("--bandwidth", 3), "bandwidth: 3 GB/s has no effect here; expected it together with --ii auto"),
-        (("--fit", 60), "fit: '60' is not a share of a device; expected a percentage such as 60%"),
-        (
-            ("--ii", "auto", "--bandwidth", -1),
-            "bandwidth: -1 GB/s is not a bandwidth; expected 1e-09 to 1e+06 GB/s",
-        ),
-    ],
-)
-def test_what_decides_nothing_is_refused(told, tmp_path, options, line):
-    assert told("generate", *SMALL, "-o", tmp_path / "out", *options) == line
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_does_not_fit_is_refused_with_what_would(told, tmp_path):
     line = told("generate", *SMALL, "-o", tmp_path / "out", "--ii", 1, "--fit", "5%")
     assert line.startswith("fit: at an ii of 1 the design takes 17 DSP blocks, 10 more than 5% of 156")
@@ -94,11 +77,7 @@ def test_exploring_prints_a_row_for_each(rbdhw):
     assert "link (1 GB/s): " in out
     assert "* generate takes II 1 on the pipeline: 1 GB/s: a task of id takes " in out
     assert max(map(len, out.splitlines())) <= 80
-    status, out, _ = rbdhw("info", *SMALL, "--explore", "--json")
-    found = json.loads(out)
-    assert (status, len(found["rows"]), list(found["link"])) == (0, 12 + 7, ["id"])
-    status, out, _ = rbdhw("info", *SMALL, "--explore", "--core", "array", "--json")
-    assert [row["core"] for row in json.loads(out)["rows"]] == ["array"] * 7
+    assert sum(line.startswith(("| ", "|*")) for line in out.splitlines()) > 19
 
 
 def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
@@ -140,8 +119,10 @@ def test_options_that_change_nothing_of_a_description_are_refused(told, option, 
 
 def test_exploring_draws(rbdhw, tmp_path):
     pytest.importorskip("matplotlib")
-    status, _, _ = rbdhw("info", *SMALL, "--explore", "--output", tmp_path / "plots")
-    assert status == 0
+    status, out, _ = rbdhw(
+        "info", *SMALL, "--explore", "--core", "array", "--output", tmp_path / "plots", "--json"
+    )
+    assert (status, [row["core"] for row in json.loads(out)["rows"]]) == (0, ["array"] * 7)
     assert {file.name for file in (tmp_path / "plots").iterdir()} == {"explore.png", "explore.svg"}
 
 
@@ -178,13 +159,8 @@ def test_a_link_with_a_comma_in_its_name_takes_a_force(rbdhw, tmp_path):
         path("toy").read_text().replace('"upper_arm"', '"left,upper"').replace('"forearm"', '"all"')
     )
     command = ("generate", urdf, "-o", tmp_path / "out", "--functions", "id", "--width", 18)
-    for options, pushed in (
-        (("--fext", r"left\,upper"), [0]),
-        (("--fext", r"\all"), [1]),
-        (("--fext", r"left\,upper", "--fext", r"\all"), [0, 1]),
-    ):
-        assert rbdhw(*command, *options)[0] == 0
-        assert json.loads((tmp_path / "out" / "domain.json").read_text())["fext"] == pushed
+    assert rbdhw(*command, "--fext", r"left\,upper", "--fext", r"\all")[0] == 0
+    assert json.loads((tmp_path / "out" / "domain.json").read_text())["fext"] == [0, 1]
 
 
 def test_processors_have_no_intervals(told):

@@ -1,8 +1,5 @@
 """The command line as a process: interruptions, outputs that are closed or full, locales, missing homes."""
 
-from __future__ import annotations
-
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +7,6 @@ import sys
 import time
 
 import numpy as np
-import pytest
 
 from rbdhw.cli.app import BAD_INPUT, UNREAD
 from rbdhw.design.folder import write
@@ -59,19 +55,18 @@ main()
 def test_a_reader_that_is_gone_ends_it_in_silence():
     out, into = os.pipe()
     os.close(out)
-    for command in (INFO, (*COMMAND, "--version")):
-        done = run(command, stdout=into)
-        assert (done.returncode, done.stderr) == (UNREAD, "")
+    done = run((*COMMAND, "--version"), stdout=into)
+    assert (done.returncode, done.stderr) == (UNREAD, "")
     done = run((*COMMAND, "info", "gone.urdf"), stdout=subprocess.PIPE, stderr=into)
     assert (done.returncode, done.stdout) == (BAD_INPUT, "")
     os.close(into)
 
 
 def test_an_output_that_is_closed_or_full():
-    for closing, status in (("<&- >&- 2>&-", 0), (">/dev/full", BAD_INPUT)):
+    full = "rbdhw: standard output: No space left on device; expected a place that can be read and written\n"
+    for closing, *expected in (("<&- >&- 2>&-", 0, ""), (">/dev/full", BAD_INPUT, full)):
         done = run(["sh", "-c", f'exec "$@" {closing}', "sh", *INFO], stdout=subprocess.PIPE)
-        assert (done.returncode, done.stdout) == (status, ""), closing
-        assert "Traceback" not in done.stderr
+        assert [done.returncode, done.stderr, done.stdout] == [*expected, ""], closing
     assert run(["sh", "-c", 'exec "$@" 2>/dev/full', "sh", *COMMAND, "info", "gone"]).returncode == BAD_INPUT
 
 
@@ -83,16 +78,12 @@ def test_a_locale_without_unicode(tmp_path):
     done = run(command, stdout=subprocess.PIPE, env=environment)
     assert done.returncode == 0
     assert done.stdout.startswith("\\u03bb: 2 joints")
-    done = run((*command, "--json"), stdout=subprocess.PIPE, env=environment)
-    assert json.loads(done.stdout)["robot"]["name"] == "λ"
 
 
-@pytest.mark.parametrize("home", [None, "/proc/none"])
-def test_a_user_without_a_home(tmp_path, home):
+def test_a_user_without_a_home(tmp_path):
     write(rail_design(), tmp_path / "rail")
     np.savez(tmp_path / "in.npz", **{name: np.zeros((2, 1)) for name in ("q", "v", "a")})
     environment = {name: os.environ[name] for name in os.environ.keys() - {"HOME", "XDG_CACHE_HOME"}}
-    environment |= {"HOME": home} if home is not None else {}
     command = (*COMMAND, "run", "rail", "id", "--input", "in.npz", "--output", "out.npz", "--engine", "model")
     done = run(command, cwd=tmp_path, env=environment)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,7 +1,5 @@
 """Cores that no build can have with its options, and the exact message for each."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """The choice between the cores, from hand-made estimates and in builds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -17,7 +15,6 @@ from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
-from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
@@ -34,7 +31,7 @@ TOO_FAST = InputError("clock", "too fast")
 BOTH = ("pipeline", "array")
 
 TOY = BuildOptions(
-    DEFAULT_FUNCTIONS, target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
+    ("id", "fd", "did"), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
 )
 
 

@@ -1,7 +1,5 @@
 """What is replaced when a design is written: an unchanged design and its builds, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every command refuses a folder with a file that was changed or belongs to another design."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The tutorial shows the commands of ``make demo``, and what they print."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The documents' blocks of Python and shell run as they stand, a page's blocks in order and in one folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -17,19 +15,15 @@ from tests.support.documents import PAGES, README, ROOT, blocks, name
 
 RUN = ("bash", "python")
 TUTORIAL = ROOT / "docs" / "tutorial.md"
-SYNTHESIS = "rbdhw synthesize arm --count\n"
-"""The tutorial's last block, which takes four times as long as the others."""
 
 TOGETHER = (README, TUTORIAL)
 ALONE = [page for page in PAGES if page not in TOGETHER and {own for own, _ in blocks(page)} & set(RUN)]
 
 
-def run(page: Path, names: dict[str, object], left_out: str = "") -> list[str]:
-    """Run a page's blocks but one in this folder, Python with these names; the languages of all."""
+def run(page: Path, names: dict[str, object]) -> list[str]:
+    """Run a page's blocks in this folder, Python with these names; return their languages."""
     chosen = [(language, block) for language, block in blocks(page) if language in RUN]
     for language, block in chosen:
-        if block == left_out:
-            continue
         if language == "python":
             exec(compile(block, str(page), "exec"), names)
         else:
@@ -60,6 +54,7 @@ def test_pages_with_examples() -> None:
     assert {name(page) for page in ALONE} >= {"docs/conventions.md", "docs/interface.md", "docs/joints.md"}
 
 
+@pytest.mark.usefixtures("only_heading")
 @pytest.mark.parametrize("page", ALONE, ids=name)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -68,17 +63,21 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(names) > 1
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("left_out", [SYNTHESIS, pytest.param("", marks=pytest.mark.verify)])
-def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str) -> None:
-    """The tutorial, then the README's Python and those of its commands that are not the tutorial's."""
+def test_the_six_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The README's Python, with the robot that the tutorial writes first."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    assert ("bash", SYNTHESIS) in blocks(TUTORIAL)
-    assert run(TUTORIAL, names, left_out) == ["bash"] * 5 + ["python", "bash", "python", "bash"]
-    assert [own for own, _ in blocks(README) if own in RUN] == ["python", "bash"]
-    (six_lines,) = (block for own, block in blocks(README) if own == "python")
-    exec(compile(six_lines, str(README), "exec"), names)
+    run_shell(next(block for language, block in blocks(TUTORIAL) if language == "bash"))
+    (six_lines,) = (block for language, block in blocks(README) if language == "python")
+    exec(compile(six_lines, str(README), "exec"), {})
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(600)
+def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tutorial, then those of the README's commands that are not the tutorial's."""
+    monkeypatch.chdir(tmp_path)
+    assert run(TUTORIAL, {}) == ["bash"] * 4 + ["python", "bash", "python", "bash"]
+    assert [language for language, _ in blocks(README) if language in RUN] == ["python", "bash"]
     six = commands(README)
     assert [line.split()[1] for line in six] == [
         "info",

@@ -1,7 +1,5 @@
 """Figures in the text are those of the package's own tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.synthesis import error_rows

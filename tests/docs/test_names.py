@@ -1,7 +1,5 @@
 """What the documents name exists: files, modules, links, commands and options."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex
@@ -31,7 +29,7 @@ from rbdhw.target import TARGETS
 from tests.support.documents import CHANGELOG, PAGES, README, ROOT, blocks, name, prose, text
 
 FILE = re.compile(r"(?<![\w/.-])(?:rbdhw|tests|docs|robots|boards|sim)/[\w./-]*[\w-]")
-MODULE = re.compile(r"(?<![\w./-])rbdhw(?:\.\w+)+")
+MODULE = re.compile(r"(?<![\w./-])rbdhw(?!\.h(?:pp)?\b)(?:\.\w+)+")
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

@@ -1,7 +1,5 @@
 """Bounds that replace missing limits of a URDF: their values and their remarks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Forces of random tasks: those of motions within the domain, or any that the domain has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

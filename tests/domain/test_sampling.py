@@ -1,7 +1,5 @@
 """Samples of the domain: within the bounds, to their ends, and reproducible."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

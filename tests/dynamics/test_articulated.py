@@ -1,7 +1,5 @@
 """The inverse mass matrix by articulated bodies, compared with the golden model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

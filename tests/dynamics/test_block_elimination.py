@@ -1,7 +1,5 @@
 """Reduction and elimination of block systems, compared with dense solutions."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

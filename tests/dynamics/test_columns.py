@@ -1,7 +1,5 @@
 """Derivatives by columns, compared with the golden model and the composite form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Forward dynamics by constraint forces, compared with the golden model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +17,7 @@ from rbdhw.robot.model import Inertia, JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import assert_graph_is_golden, prepared
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_random_drives
 from tests.support.strategies import robots
 
@@ -37,7 +36,7 @@ def chain(links: int) -> Robot:
 
 
 @pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(robots(max_bodies=6), st.integers(0, 100))
 def test_random_trees(way, robot, seed):
     if Algorithms(forward=way).possible_for(prepared(robot)):
@@ -46,14 +45,14 @@ def test_random_trees(way, robot, seed):
 
 @pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
 def test_chains_branches_and_rotors(way):
-    assert_golden(chain(8), way)
+    assert_golden(chain(6), way)
     hand = mechanism([JointKind.REVOLUTE] * 9, HAND_ON_ARM, seed=2)
     assert_golden(with_random_drives(hand, seed=3), way)
     assert_golden(load_urdf(path("toy")), way, ("id", "fd", "dfd"))
     assert_golden(mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2), way, ("fd", "step"))
 
 
-@pytest.mark.parametrize("segment", [2, 3])
+@pytest.mark.parametrize("segment", [2, long(3)])
 def test_velocities_by_segments(monkeypatch, segment):
     """Segments of segments, and segments that begin at branches."""
     monkeypatch.setattr(velocity_scan, "SERIAL", segment)

@@ -1,7 +1,5 @@
 """Mass matrix and derivatives by composite bodies, compared with the golden model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

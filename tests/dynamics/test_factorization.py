@@ -1,7 +1,5 @@
 """Factors of the mass matrix, its inverse and solves, on matrices with the sparsity of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The exponential maps of joints by series, compared with Pinocchio's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

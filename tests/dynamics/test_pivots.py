@@ -1,7 +1,5 @@
 """Groups of degrees of freedom that are eliminated together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

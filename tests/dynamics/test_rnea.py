@@ -19,13 +19,9 @@ from rbdhw.robots import path
 from rbdhw.target import target
 from tests.support.builds import model_of
 from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
+from tests.support.wrenches import wrenches
 
 TOLERANCE = 1e-9
-
-
-def wrenches(fext):
-    """Convert external forces (N, bodies, 6), [force; moment], to wrenches: moment, then force."""
-    return {i: (tuple(fext[:, i, 3:].T), tuple(fext[:, i, :3].T)) for i in range(fext.shape[1])}
 
 
 def floats(robot, states, with_fext):
@@ -69,7 +65,7 @@ def test_random_trees(robot, seed, with_fext):
 
 
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**16), st.booleans())
-@settings(max_examples=5)
+@settings(max_examples=3)
 def test_rewritten_random_trees_traced_and_optimised(robot, seed, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
     graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)

@@ -1,7 +1,5 @@
 """Axes that bodies on parallel joints share: who can, and equal results in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +12,9 @@ from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Placement
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.dynamics.test_rnea import wrenches
 from tests.support.mechanisms import ONE_DOF, mechanism, with_parallel_joints
 from tests.support.strategies import random_states
+from tests.support.wrenches import wrenches
 
 Z = (0.0, 0.0, 1.0)
 

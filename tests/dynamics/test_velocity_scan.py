@@ -1,7 +1,5 @@
 """Angular velocities by segments: their values, and the path to them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The companion files of a design: the self-test passes in any simulator, and lint reports nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -38,18 +36,24 @@ LONGEST = 200
 """The most characters of a line in a companion file."""
 
 BUILDS = {
-    "pipeline": BuildOptions(functions=("id", "dfd"), ii=2, width=18, data_width=64),
-    "float32": BuildOptions(functions=("id", "dfd"), ii=1, width=18, number="float32", data_width=128),
+    "pipeline": BuildOptions(functions=("id", "minv"), ii=4, width=18, data_width=64),
+    "float32": BuildOptions(functions=("id", "m"), ii=1, width=18, number="float32", data_width=128),
     "blocks": BuildOptions(functions=("fd",), ii=4, width=24, target="xc7a200t"),
     "joined": BuildOptions(functions=("id",), ii=2, width=32, target="ecp5-85"),
-    "array": BuildOptions(functions=("id", "dfd"), ii=16, width=18, core="array", data_width=32),
+    "array": BuildOptions(functions=("id", "m"), ii=16, width=18, core="array", data_width=32),
     "cells": BuildOptions(
         functions=("fd", "difd"), ii=16, width=18, core="array", data_width=64, target="ecp5-85"
     ),
 }
 
 
-@pytest.fixture(scope="module", params=BUILDS)
+LONG = ("cells",)
+"""Builds for `make verify`."""
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(k, marks=pytest.mark.verify if k in LONG else ()) for k in BUILDS]
+)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp(request.param) / "design"
     write(generate(path("toy"), replace(BUILDS[request.param], samples=512)), made)
@@ -130,6 +134,7 @@ def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path, runtime: Path)
     assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work", runtime)
 
 
+@pytest.mark.verify
 def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More functions than there were, all of them as ``m``; the codes of three have six bits."""
     more = {f"m{code}": replace(FUNCTIONS["m"], code=code) for code in (21, 31, 32, 34, 63)}
@@ -149,14 +154,20 @@ def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: p
     assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
 
 
-def test_selftest_covers_rollouts(tmp_path: Path, runtime: Path) -> None:
-    """Rollouts are in progress among other tasks, and end in any order; one answer is made wrong."""
-    parts = ("samples", "cost", "gains")
-    options = BuildOptions(
-        ("id", "rollout"), ii=4, width=18, data_width=64, samples=256, horizon=8, rollout=parts
-    )
-    write(generate(path("toy"), options), tmp_path / "design")
-    text = (tmp_path / "design" / "selftest.v").read_text()
+ROLLING = BuildOptions(
+    ("id", "rollout"),
+    ii=4,
+    width=18,
+    data_width=64,
+    samples=256,
+    horizon=8,
+    rollout=("samples", "cost", "gains"),
+)
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_selftest_covers_rollouts() -> None:
+    text = selftest(generate(path("toy"), ROLLING))
     beats = re.findall(r"request\[\d+\] = \{1'b([01]), 64'h\w{8}(\w{8})\};", text)
     packets = [
         header for (_, header), (before, _) in zip(beats, [("1", ""), *beats], strict=False) if before == "1"
@@ -165,6 +176,13 @@ def test_selftest_covers_rollouts(tmp_path: Path, runtime: Path) -> None:
     assert sent[CODES[ROLLOUT]] == ROLLOUTS
     assert sent.keys() >= {CODES[name] for name in (*ROW_COMMANDS, "id", "step")}
     assert "functions id, step, rollout." in text
+
+
+@pytest.mark.verify
+def test_selftest_finds_a_wrong_answer_of_a_rollout(tmp_path: Path, runtime: Path) -> None:
+    """Rollouts are in progress among other tasks, and end in any order."""
+    write(generate(path("toy"), ROLLING), tmp_path / "design")
+    text = (tmp_path / "design" / "selftest.v").read_text()
     number = int(re.search(rf"first\[{KEYS_OF_CODES + 3}\] = (\d+);", text)[1])
     beat = re.search(rf"response\[{number}\] = .*h(\w+)\}};", text)
     wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
@@ -194,23 +212,17 @@ def test_the_commands_for_the_selftest_work(folder: Path, tmp_path: Path) -> Non
     assert "selftest: PASSED" in run([str(made / "obj_dir" / "Vselftest")], made)
 
 
-def test_selftest_fails_where_an_answer_is_wrong(rail: Path, tmp_path: Path, runtime: Path) -> None:
+def test_selftest_fails_where_answers_are_wrong_or_missing(rail: Path, tmp_path: Path, runtime: Path) -> None:
     text = (rail / "selftest.v").read_text()
+    count = len(re.findall(r"response\[\d+\] = ", text))
     beat = re.search(r"response\[7\] = \{1'b1, 64'h(\w+)\};", text)
     assert beat is not None
     wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
-    (rail / "selftest.v").write_text(text.replace(beat[0], wrong))
+    more = text.replace(beat[0], wrong).replace(f"RESPONSES = {count};", f"RESPONSES = {count + 1};")
+    (rail / "selftest.v").write_text(more)
     said = verilated(rail, tmp_path / "work", runtime)
     assert f"of function 0, is not the model's: {beat[1]}" in said
-    assert re.search(r"selftest: FAILED: (\d+) of \1 beats of answers came, 1 of them wrong", said)
-
-
-def test_selftest_fails_where_answers_are_missing(rail: Path, tmp_path: Path, runtime: Path) -> None:
-    text = (rail / "selftest.v").read_text()
-    count = len(re.findall(r"response\[\d+\] = ", text))
-    (rail / "selftest.v").write_text(text.replace(f"RESPONSES = {count};", f"RESPONSES = {count + 1};"))
-    said = verilated(rail, tmp_path / "work", runtime)
-    assert f"selftest: FAILED: {count} of {count + 1} beats of answers came, 0 of them wrong" in said
+    assert f"selftest: FAILED: {count} of {count + 1} beats of answers came, 1 of them wrong" in said
 
 
 @pytest.mark.usefixtures("only_heading")

@@ -1,7 +1,5 @@
 """Operation counts of built programs, against their multipliers, and before and after fusion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -22,6 +20,7 @@ from rbdhw.passes.prune import prune
 from rbdhw.quantize.formats import MOST_TERMS
 from rbdhw.robot.frames import align_axes
 from rbdhw.scalar import Region
+from tests.support.marks import long
 
 FORMAT = Format(18, 9)
 REGION = Region("unit")
@@ -87,7 +86,7 @@ def test_results_on_request_are_not_counted():
     assert function_counts(graph, "did") == operation_counts(prune(regular)) != operation_counts(graph)
 
 
-LARGER = [pytest.param(name, marks=pytest.mark.verify) for name in ("iiwa14", "hyq")]
+LARGER = [long(name) for name in ("iiwa14", "hyq")]
 
 
 @pytest.mark.parametrize("name", ["toy", *LARGER])

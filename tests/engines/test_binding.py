@@ -1,7 +1,5 @@
 """Bindings: equal to the engine in every bit, and never in place of a refusal, a conversion or a flag."""
 
-from __future__ import annotations
-
 import sys
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """The registry of engines: the documents and the front door say of them what it says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -36,5 +34,7 @@ def test_an_engine_without_rollouts_is_refused(rail_folder: Path) -> None:
 
     with pytest.raises(InputError) as refusal:
         answering_rollouts(Tasks("tasks", source))
-    expected = "rollout: engine 'tasks' answers none; expected one of model, numpy, rtl, golden"
+    expected = (
+        "rollout: engine 'tasks' answers none; expected one of model, numpy, rtl, driver, board, golden"
+    )
     assert str(refusal.value) == expected

@@ -1,7 +1,5 @@
 """The table in the repository: its weights and errors follow from its designs and bound the estimates."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

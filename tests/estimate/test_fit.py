@@ -1,7 +1,5 @@
 """Resources that a device lacks, and the interval at which a design would fit."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.estimate.fit import MultiplierSharing, shortages

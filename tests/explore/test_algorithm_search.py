@@ -16,6 +16,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.urdf_documents import light_arm
 
 pytestmark = pytest.mark.filterwarnings("ignore:domain")
@@ -96,7 +97,7 @@ def test_a_forced_algorithm_is_taken_whatever_it_errs():
     assert search_build(load_urdf(path("toy")), options).prepared.algorithms.gradient == "repeated"
 
 
-@pytest.mark.parametrize("name", ["arm", pytest.param("iiwa14", marks=pytest.mark.verify)])
+@pytest.mark.parametrize("name", ["arm", long("iiwa14")])
 def test_at_a_width_an_algorithm_with_far_larger_errors_is_not_taken(name, tmp_path):
     """The repeated gradient takes fewer operations, and errs more in ``difd``."""
     file = path(name) if name == "iiwa14" else tmp_path / "arm.urdf"

@@ -1,7 +1,5 @@
 """The choice of cores for a mix of tasks."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -39,14 +39,6 @@ FOUND = {
 }
 
 
-def test_a_plot_is_a_picture_and_a_drawing(tmp_path):
-    pytest.importorskip("matplotlib")
-    picture, drawing = plot.plot(FOUND, tmp_path / "new" / "folder", plot.draw_intervals)
-    assert picture == tmp_path / "new" / "folder" / "explore.png"
-    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
-
-
 @pytest.fixture
 def draw():
     """A function that draws the figure of an exploration with changes and returns it."""
@@ -146,9 +138,13 @@ def test_without_a_choice_no_interval_is_marked(draw):
     assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
 
 
-def test_equal_results_give_identical_files(tmp_path):
+def test_equal_results_give_identical_pictures_and_drawings(tmp_path):
     pytest.importorskip("matplotlib")
-    first, second = (plot.plot(FOUND, tmp_path / name, plot.draw_intervals) for name in ("a", "b"))
+    first, second = (plot.plot(FOUND, tmp_path / name / "new", plot.draw_intervals) for name in ("a", "b"))
+    picture, drawing = first
+    assert picture == tmp_path / "a" / "new" / "explore.png"
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert ET.parse(drawing).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
 

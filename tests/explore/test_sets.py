@@ -1,8 +1,5 @@
 """The exploration of several cores: the sets that are compared, their rates, tables and plot."""
 
-from __future__ import annotations
-
-import json
 import re
 
 import pytest
@@ -26,7 +23,7 @@ def copies():
 
 @pytest.fixture(scope="module")
 def mix():
-    options, _ = asked_build(functions="id,dfd", mix="id=10,dfd=1", fit="60%", **SMALL)
+    options, _ = asked_build(functions="id,did", mix="id=10,did=1", fit="60%", **SMALL)
     return explore(path("toy"), options)
 
 
@@ -80,12 +77,12 @@ def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
     for row in mix["rows"]:
         assert max(row["shares"].values()) <= row["allowed"]
         assert row["mixes_per_second"] <= min(
-            row["tasks_per_second"]["id"] / 10, row["tasks_per_second"]["dfd"]
+            row["tasks_per_second"]["id"] / 10, row["tasks_per_second"]["did"]
         )
 
 
 def test_the_command_prints_every_set(rbdhw, mix):
-    command = ("info", path("toy"), "--explore", "--functions", "id,dfd", "--mix", "id=10,dfd=1")
+    command = ("info", path("toy"), "--explore", "--functions", "id,did", "--mix", "id=10,did=1")
     command += ("--fit", "60%", "--width", 18, "--target", "ecp5-85")
     status, out, _ = rbdhw(*command)
     assert status == 0
@@ -95,8 +92,6 @@ def test_the_command_prints_every_set(rbdhw, mix):
         assert row["cores"] in out
     for line in remarks(mix):
         assert line.partition(";")[0] in " ".join(out.split())
-    status, out, _ = rbdhw(*command, "--json")
-    assert json.loads(out) == json.loads(json.dumps(mix))
 
 
 def test_a_plot_has_a_line_for_each_function_and_one_for_mixes(mix, tmp_path):
@@ -107,8 +102,8 @@ def test_a_plot_has_a_line_for_each_function_and_one_for_mixes(mix, tmp_path):
     plot.draw_sets(figure, mix)
     _, _, latency, rate = figure.axes
     names = [line.get_label() for line in rate.get_lines()]
-    assert names == ["id", "dfd", "mixes", f"chosen: set {mix['chosen']['set']}"]
-    assert list(latency.get_lines()[1].get_ydata()) == [row["latency"]["dfd"] for row in mix["rows"]]
+    assert names == ["id", "did", "mixes", f"chosen: set {mix['chosen']['set']}"]
+    assert list(latency.get_lines()[1].get_ydata()) == [row["latency"]["did"] for row in mix["rows"]]
     picture, drawing = plot.plot(mix, tmp_path, plot.draw_sets)
     assert picture.stat().st_size > 10_000
     assert drawing.exists()

@@ -1,7 +1,5 @@
 """The formats of a state: as wide as its changes need, whatever the multipliers' width."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.explore.algorithm_search import make_plan

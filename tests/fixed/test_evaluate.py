@@ -30,6 +30,7 @@ from tests.support.builds import (
     torques,
 )
 from tests.support.fixed_reference import run, with_all_values
+from tests.support.marks import long
 from tests.support.mixed import MODES, mixed_flags, mixed_graph, mixed_inputs, mixed_program, mixed_words
 from tests.support.strategies import ALL_KINDS, robots
 
@@ -52,14 +53,14 @@ def test_every_value_of_the_toy(width):
     assert_equal_to_reference(program, random_words(program, 60, seed=width), 60)
 
 
-@pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("iiwa14", 32), ("hyq", 27)])
+@pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("hyq", 27)])
 def test_every_value_of_larger_robots(robot, width):
     program = program_of(robot, width)
     assert_equal_to_reference(program, random_words(program, 8, seed=1), 8)
 
 
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.sampled_from((8, 18, 28, 32)), st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_every_value_of_random_robots(robot, width, with_fext):
     model = prepare(robot, ("id",), "all" if with_fext else "none")
     graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
@@ -135,7 +136,10 @@ def test_inputs_far_outside_the_domain_are_flagged():
     assert result.outside.all()
 
 
-@pytest.mark.parametrize(("robot", "width"), [("toy", 18), ("iiwa14", 18), ("hyq", 22)])
+@pytest.mark.parametrize(
+    ("robot", "width"),
+    [("toy", 18), *(long(*case) for case in (("iiwa14", 18), ("hyq", 22)))],
+)
 def test_an_understated_magnitude_is_flagged(robot, width):
     """Each node in turn gets too small a format; then its tasks are flagged or still correct."""
     model, graph = model_of(robot), graph_of(robot)

@@ -1,7 +1,5 @@
 """Fusion: sums of products compared with the original program and with exact arithmetic."""
 
-from __future__ import annotations
-
 import json
 import math
 

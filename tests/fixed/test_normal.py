@@ -1,7 +1,5 @@
 """Normal samples: their distribution, and that seeds, steps and coordinates are independent."""
 
-from __future__ import annotations
-
 from math import erf, sqrt
 
 import numpy as np

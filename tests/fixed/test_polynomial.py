@@ -6,6 +6,7 @@ import pytest
 from rbdhw.fixed.polynomial import coefficient_width, operand_widths
 from rbdhw.fixed.reciprocal import reciprocal_spec
 from rbdhw.fixed.trigonometry import trigonometry_spec
+from tests.support.marks import long
 
 
 def sums(table, rest_bits, cuts):
@@ -62,7 +63,7 @@ def test_running_sums_of_a_higher_order_fit():
     assert all(fits(values, width) for values, width in zip(sums(table, 5, cuts), widths, strict=True))
 
 
-@pytest.mark.parametrize("width", [8, 18, 21, pytest.param(24, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("width", [8, 18, 21, long(24)])
 def test_the_units_sums_have_the_fewest_bits(width):
     turn, inverse = trigonometry_spec(width), reciprocal_spec(width + 4, width)
     cuts = [turn.product_cut(power) for power in range(turn.order)]

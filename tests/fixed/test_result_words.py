@@ -1,7 +1,5 @@
 """Which outputs of a graph share a word."""
 
-from __future__ import annotations
-
 from rbdhw.arrays import Element
 from rbdhw.fixed.lower import InputRange, lower
 from rbdhw.fixed.result_words import ResultWord, result_words

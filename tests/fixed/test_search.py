@@ -19,6 +19,7 @@ from rbdhw.quantize.formats import choose_formats
 from rbdhw.quantize.observation import observe
 from rbdhw.target import target
 from tests.support.builds import graph_of, model_of
+from tests.support.marks import long
 
 GRAPH = loads(
     "n0 = input x @ decode\nn1 = input y @ decode\nn2 = input z @ decode\nn3 = multiply n0 n1 @ decode\n"
@@ -165,7 +166,7 @@ def made(robot, **options):
     return choose_formats(observed, asked, no_twins(graph))
 
 
-@pytest.mark.parametrize("robot", ["toy", "iiwa14"])
+@pytest.mark.parametrize("robot", ["toy", long("iiwa14")])
 def test_errors_fall_as_widths_grow(robot):
     errors = [made(robot, width=width).errors["id"].whole for width in (8, 12, 16, 18, 28, 32)]
     assert all(wider.median < narrow.median / 2 for narrow, wider in pairwise(errors))
@@ -176,7 +177,7 @@ def test_eighteen_bits_are_enough_for_the_iiwa():
     assert made("iiwa14", width=18).errors["id"].whole.median <= 1e-4
 
 
-@pytest.mark.parametrize("budget", [1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("budget", [long(1e-2), 1e-3, 1e-5])
 def test_widening_reaches_budgets_that_one_width_misses(budget):
     """At 18 bits, and at 27 bits with a narrow port, inverse dynamics of the iiwa supports about 5e-4."""
     found = made("iiwa14", max_error=budget)

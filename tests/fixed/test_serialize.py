@@ -1,7 +1,5 @@
 """Programs as JSON: the round trip is exact, and bad data is refused."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Conversion between singles and integers of known binary point, compared with exact fractions."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from math import floor

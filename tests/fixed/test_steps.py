@@ -1,7 +1,5 @@
 """The program of a chain beside that of one link's step."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

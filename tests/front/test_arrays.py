@@ -1,7 +1,5 @@
 """One check of the user's arrays serves every engine: what is refused, and what is flagged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -23,7 +23,8 @@ from rbdhw.sim.simulate import simulate
 from rbdhw.software.build import trace_sources
 from rbdhw.software.float_library import FloatLibrary
 from rbdhw.software.floating import dynamics_files, float_arrays
-from tests.conftest import headings
+from tests.support.headings import headings
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 OPTIONS = BuildOptions(
@@ -42,7 +43,7 @@ def robot():
     return mount(mechanism([JointKind.REVOLUTE], [BASE], seed=3), OPTIONS.mounting)
 
 
-@pytest.fixture(scope="module", params=["pipeline", pytest.param("array", marks=pytest.mark.verify)])
+@pytest.fixture(scope="module", params=["pipeline", long("array")])
 def folder(tmp_path_factory, robot, request):
     made = tmp_path_factory.mktemp("any") / request.param
     options = OPTIONS if request.param == "pipeline" else replace(OPTIONS, core="array", ii=64)
@@ -56,15 +57,9 @@ def drawn(folder, tasks=TASKS):
     return design, draw(design.robot, design.domain, tasks, np.random.default_rng(5)).arrays
 
 
-def test_the_verilog_is_the_model_with_any_base_in_every_task(robot, tmp_path):
-    write(build_design(robot, replace(OPTIONS, functions=("id",))), tmp_path / "id")
-    report = simulate(tmp_path / "id", 300, seed=5, bulk=True)
-    assert (report.mismatches, report.flagged) == (0, 0)
-
-
 @pytest.mark.verify
 @pytest.mark.parametrize("core", [None, "array"])
-def test_the_verilog_of_more_functions_is_the_model(robot, tmp_path, core):
+def test_the_verilog_is_the_model_with_any_base_in_every_task(robot, tmp_path, core):
     options = replace(OPTIONS, core=core, ii=64 if core else OPTIONS.ii)
     write(build_design(robot, options), tmp_path / "both")
     report = simulate(tmp_path / "both", 300, seed=5)

@@ -1,7 +1,5 @@
 """An object holds one design: when its folder is generated anew, copied, and in another process."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

@@ -139,37 +139,25 @@ def lines(capsys):
     return lines
 
 
+def cells(lines):
+    """Return the cells of printed rows."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+
+
 def test_a_design(lines):
-    assert lines(print_manifest, DESIGN, Path("out/arm")) == [
+    printed = lines(print_manifest, DESIGN, Path("out/arm"))
+    assert printed[:2] == [
         "arm (2 joints) for xcvu9p -> out/arm",
         "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
-        "latency: first beat in to last beat out, with nothing else in flight",
-        "tasks/s: the most that the II and the beats of the function's packets allow",
-        "",
-        "|     |    operations |     latency |   core |         |             error |",
-        "|     |     mul / add | cycles / µs | cycles | tasks/s |      median / max |",
-        "|-----|---------------|-------------|--------|---------|-------------------|",
-        "| id  |     213 / 206 |  21 / 0.168 |     16 | 31.25 M | 2.4e-05 / 5.0e-04 |",
-        "| dfd | 47637 / 40123 | 453 / 3.624 |    420 | 2.232 M | 5.1e-04 / 5.8e-02 |",
-        "",
-        "errors by kind of tasks, median / largest",
-        "",
-        "|           |       box |      rest |",
-        "|-----------|-----------|-----------|",
-        "| id.tau    | 2e-5/5e-4 | 1e-6/1e-5 |",
-        "| dfd.da_dq | 5e-4/6e-2 |         - |",
-        "| dfd.da_dv | 2e-5/5e-4 |         - |",
-        "",
-        "errors are relative to the result's norm, or to the floor where that is larger",
-        "floor: a quarter of the median norm of the result in ordinary motions",
-        "",
-        "|           |       | largest | error |",
-        "|           |  unit |    step | floor |",
-        "|-----------|-------|---------|-------|",
-        "| id.tau    | Nm, N | 3.1e-05 |   4.6 |",
-        "| dfd.da_dq | 1/s^2 | 9.8e-04 |    14 |",
-        "| dfd.da_dv |   1/s | 3.1e-05 |   4.6 |",
-        "",
+    ]
+    rows = {tuple(row) for row in cells(printed)}
+    assert rows >= {
+        ("dfd", "47637 / 40123", "453 / 3.624", "420", "2.232 M", "5.1e-04 / 5.8e-02"),
+        ("dfd.da_dq", "5e-4/6e-2", "-"),
+        ("id.tau", "2e-5/5e-4", "1e-6/1e-5"),
+        ("id.tau", "Nm, N", "3.1e-05", "4.6"),
+    }
+    assert printed[-6:] == [
         "widths: --width 18: the least errors that it allows, whatever they are",
         "II 4: the streams: a task of dfd takes 4 beats in and 56 out",
         "by estimate 102,046 LUTs (8.6%), 69,447 flip-flops (2.9%), 2,095 DSP blocks",
@@ -190,26 +178,18 @@ def test_long_names_of_results_leave_room_for_all_strata(lines):
 
 
 def test_a_simulation_counts_for_each_function(lines):
-    assert lines(print_report, DESIGN, REPORT) == [
-        "arm: RTL in Verilator against the bit-exact model and the golden model",
-        "125 MHz, II 4, 2,080 multipliers, width 27 x 18 bits",
+    printed = lines(print_report, DESIGN, REPORT)
+    assert printed[2:5] == [
         "20,000 tasks in 70,506 cycles: 5 mismatches, 7 flagged",
         "latency: least measured under 25% bubbles and 10% back-pressure, functions mixed",
         "2 of no function: unknown answers, or breaches of the stream's protocol",
-        "",
-        "|     |       |     latency |         | mismatches |             error |",
-        "|     | tasks | cycles / µs | tasks/s |  / flagged |      median / max |",
-        "|-----|-------|-------------|---------|------------|-------------------|",
-        "| id  |  9999 |  22 / 0.176 | 31.25 M |      0 / 7 | 2.4e-05 / 7.4e-04 |",
-        "| dfd | 10001 |           - | 2.232 M |      3 / 0 |                 - |",
-        "",
-        "errors by kind of tasks, median / largest",
-        "",
-        "|           |    motion |",
-        "|-----------|-----------|",
-        "| id.tau    | 2e-5/7e-4 |",
-        "| dfd.da_dq |         - |",
-        "",
+    ]
+    rows = [row for row in cells(printed) if row[0]]
+    assert rows == [
+        ["id", "9999", "22 / 0.176", "31.25 M", "0 / 7", "2.4e-05 / 7.4e-04"],
+        ["dfd", "10001", "-", "2.232 M", "3 / 0", "-"],
+        ["id.tau", "2e-5/7e-4"],
+        ["dfd.da_dq", "-"],
     ]
 
 
@@ -222,18 +202,10 @@ def test_one_function_is_not_mixed(lines):
 def test_algorithms(lines):
     cost = {"multiplications": 47000, "additions": 45000, "nanoseconds": 1067.2, "total": 63309.5}
     costs = {"block_pivots": cost, "articulated": cost}
-    assert lines(print_algorithms, {"inverse": {"chosen": "block_pivots", "costs": costs}}) == [
-        "algorithms",
-        "longest paths: to the last result of each function, added up, before widths are",
-        "known",
-        "cost: multiplications + 0.1 x additions + 3 x ns of the longest paths",
-        "",
-        "|                      |       |    operations | longest |       |",
-        "| algorithm            |       |     mul / add |   paths |  cost |",
-        "|----------------------|-------|---------------|---------|-------|",
-        "| inverse=block_pivots | taken | 47000 / 45000 | 1067 ns | 63310 |",
-        "| inverse=articulated  |       | 47000 / 45000 | 1067 ns | 63310 |",
-        "",
+    printed = lines(print_algorithms, {"inverse": {"chosen": "block_pivots", "costs": costs}})
+    assert cells(printed)[-2:] == [
+        ["inverse=block_pivots", "taken", "47000 / 45000", "1067 ns", "63310"],
+        ["inverse=articulated", "", "47000 / 45000", "1067 ns", "63310"],
     ]
 
 
@@ -247,21 +219,15 @@ def test_limbs_that_share(lines):
         multiplications={},
         costs={"on": counts, "off": alone},
     )
-    assert lines(print_sharing, limbs) == [
-        "limbs alike: lf, rf",
-        "",
-        "|                  | share-limbs=on |                 |",
-        "|                  |          taken | share-limbs=off |",
-        "|------------------|----------------|-----------------|",
-        "| multipliers      |            289 |             417 |",
-        "| adders           |          1,128 |           1,558 |",
-        "| multiplexed bits |          1,083 |          32,914 |",
-        "",
+    printed = lines(print_sharing, limbs)
+    assert printed[0] == "limbs alike: lf, rf"
+    assert cells(printed)[1:] == [
+        ["", "taken", "share-limbs=off"],
+        ["multipliers", "289", "417"],
+        ["adders", "1,128", "1,558"],
+        ["multiplexed bits", "1,083", "32,914"],
     ]
-    assert lines(print_sharing, limbs.model_copy(update={"shared": False}))[2:4] == [
-        "|                  |                | share-limbs=off |",
-        "|                  | share-limbs=on |           taken |",
-    ]
+    assert cells(lines(print_sharing, limbs.model_copy(update={"shared": False})))[1][2] == "taken"
 
 
 def test_names_that_do_not_fit_are_folded(lines):

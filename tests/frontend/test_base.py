@@ -1,7 +1,5 @@
 """Mounted robots: remarks, the order of joints, and refused robots."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

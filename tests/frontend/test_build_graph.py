@@ -11,11 +11,10 @@ from rbdhw.robot import reroot, rewrite
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.builds import graph_of
+from tests.support.marks import long
 
 
-@pytest.mark.parametrize(
-    ("robot", "most"), [("iiwa14", 321), ("hyq", 500), pytest.param("atlas", 2341, marks=pytest.mark.verify)]
-)
+@pytest.mark.parametrize(("robot", "most"), [("iiwa14", 321), ("hyq", 500), long("atlas", 2341)])
 def test_multiplications_stay_below_the_prototypes(robot, most):
     assert multiplications(graph_of(robot)) <= most
 

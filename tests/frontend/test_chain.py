@@ -1,7 +1,5 @@
 """The steps of a chain's links, beside the golden model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

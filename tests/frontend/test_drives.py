@@ -1,7 +1,5 @@
 """Rotor inertia and viscous friction in traced graphs, compared with the golden model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

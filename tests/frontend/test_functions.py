@@ -28,6 +28,7 @@ from rbdhw.robots import path
 from rbdhw.scalar import Region
 from tests.support.combinations import covering
 from tests.support.graph_results import results
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import random_states, robots
 
@@ -138,7 +139,7 @@ def test_every_function_by_every_algorithm(algorithms):
         assert_golden(graph, robot, states, ("difd",), extended=True)
 
 
-@pytest.mark.parametrize("name", ["toy", "hyq", pytest.param("atlas", marks=pytest.mark.verify)])
+@pytest.mark.parametrize("name", ["toy", "hyq", long("atlas")])
 def test_every_function_of_other_robots(name):
     robot = aligned(name)
     graph = trace(robot, ALL)
@@ -167,7 +168,7 @@ def test_forward_dynamics_gradients_also_return_the_inverse_and_the_acceleration
     np.testing.assert_allclose(found["dfd"]["Minv"], inverse, rtol=0, atol=1e-9 * np.abs(inverse).max())
 
 
-@pytest.mark.parametrize("name", ["iiwa14", "hyq", pytest.param("atlas", marks=pytest.mark.verify)])
+@pytest.mark.parametrize("name", ["iiwa14", "hyq", long("atlas")])
 @pytest.mark.parametrize("algorithms", [Algorithms(), Algorithms(gradient="repeated")])
 def test_gradients_of_inverse_dynamics_also_return_the_forces_and_the_mass_matrix(name, algorithms):
     robot = aligned(name)
@@ -225,8 +226,8 @@ def factored(name):
         ("iiwa14", "minv", 310),
         ("iiwa14", "difd", 1780),
         ("iiwa14", "dfd", 2075),
-        pytest.param("hyq", "did", 960, marks=pytest.mark.verify),
-        pytest.param("hyq", "dfd", 1590, marks=pytest.mark.verify),
+        long("hyq", "did", 960),
+        long("hyq", "dfd", 1590),
     ],
 )
 def test_operations_of_each_function_stay_below_a_limit_in_a_build_of_all(name, function, most):

@@ -16,6 +16,7 @@ from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import assert_graph_is_golden
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, robots
 
@@ -139,7 +140,7 @@ def check_random_robots(robot, algorithms):
     assert_graph_is_golden(robot, 7, algorithms)
 
 
-@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("examples", [10, long(60)])
 def test_random_robots_of_all_joints(examples):
     settings(max_examples=examples, deadline=None)(check_random_robots)()
 

@@ -1,7 +1,5 @@
 """Traced steps in time, compared with the golden model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +20,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import results, to_radians
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -70,7 +69,7 @@ def test_a_base_that_each_task_may_hold(products):
 
 @pytest.mark.parametrize(
     ("name", "base"),
-    [("toy", "given"), pytest.param("iiwa14", "fixed", marks=pytest.mark.verify), ("iiwa14", "floating")],
+    [("toy", "given"), long("iiwa14", "fixed"), ("iiwa14", "floating")],
 )
 def test_bundled_robots(name, base):
     robot = replace(load_urdf(path(name)), base_given=base == "given", gravity_given=base == "given")

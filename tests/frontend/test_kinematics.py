@@ -1,7 +1,5 @@
 """Traced kinematics of frames, compared with the golden model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs with inertial parameters as inputs, compared with the golden model at random parameters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

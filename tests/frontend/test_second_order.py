@@ -1,7 +1,5 @@
 """Traced second derivatives, compared with the golden model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +22,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import results
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic, with_parallel_joints
 from tests.support.strategies import random_states, robots
 
@@ -66,7 +65,7 @@ WAYS = (
     ("name", "own"),
     [
         *(("toy", own) for own in WAYS),
-        *(pytest.param("iiwa14", own, marks=pytest.mark.verify) for own in WAYS),
+        *(long("iiwa14", own) for own in WAYS),
     ],
     ids=str,
 )

@@ -1,7 +1,5 @@
 """Functions that need the inverse of a singular mass matrix are refused before anything is built."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

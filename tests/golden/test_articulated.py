@@ -1,7 +1,5 @@
 """Articulated bodies beside the inverse of the mass matrix, and Pinocchio, on long chains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

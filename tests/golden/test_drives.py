@@ -1,7 +1,5 @@
 """Rotor inertia and viscous friction in the golden model, compared with Pinocchio."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The golden model compared with Pinocchio."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The error metric: norms computed by hand, and the manifest's errors against Pinocchio's results."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The golden steps in time, compared with steps that Pinocchio integrates, and with finite differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every joint kind in the golden model, compared with Pinocchio and with finite differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -1,7 +1,5 @@
 """The golden kinematics of frames, compared with Pinocchio's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Second derivatives of the golden model, compared with differences of Pinocchio's first derivatives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

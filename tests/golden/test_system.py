@@ -1,7 +1,5 @@
 """Mimics in the golden model, compared with Pinocchio: reduced with ``G``, and by Pinocchio itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -1,7 +1,5 @@
 """Sweeps by hand: sums along three links, there and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

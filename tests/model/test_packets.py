@@ -1,7 +1,5 @@
 """Arrays, words and packets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Options by name in Python: the same build as on the command line, and the same refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.board import BOARDS

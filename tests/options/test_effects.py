@@ -1,7 +1,5 @@
 """Options without effect are refused, whether they are asked for in Python or on the command line."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.errors import InputError

@@ -1,7 +1,5 @@
 """Forward and reverse differentiation, compared with the complex step and with each other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 
@@ -97,7 +95,7 @@ def assert_close(actual: float, expected: float) -> None:
     assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph, dict[int, float]]) -> None:
     graph, seeds = problem
@@ -111,7 +109,7 @@ def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
         assert_close(edge_value(values, derivative).real, edge_value(expected, edge).imag / STEP)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_reverse_derivatives_are_those_of_the_complex_step(problem: tuple[Graph, dict[int, float]]) -> None:
     """One direction moves all seeded nodes but the last; another the last but one, and one half of them."""

@@ -26,6 +26,7 @@ from rbdhw.quantize.formats import Formats
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.builds import program_of
+from tests.support.marks import long
 
 TOY = load_urdf(path("toy"))
 BOX, REST = ErrorFigures(1e-4, 4e-4, 400, 3), ErrorFigures(2e-5, 3e-3, 50, 0)
@@ -154,10 +155,13 @@ def test_a_forced_width_beyond_the_default_budget_is_remarked():
     assert list(accuracy_remarks(FORMATS, BuildOptions(functions=("id",), max_error=0.01))) == []
 
 
+SAMPLES = 512
+
+
 @cache
 def iiwa(functions):
     """Return the plan of an iiwa14 design at the default budget, with formats chosen from few tasks."""
-    return make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=functions, samples=1024))
+    return make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=functions, samples=SAMPLES))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +169,7 @@ def iiwa(functions):
     [
         ("id", ("id", "fd")),
         ("fd", ("id", "fd")),
-        pytest.param("dfd", ("id", "fd", "dfd"), marks=pytest.mark.verify),
+        long("dfd", ("id", "fd", "dfd")),
     ],
 )
 def test_the_default_budget_holds_where_robots_move(function, functions):
@@ -195,13 +199,11 @@ def test_the_default_budget_holds_where_robots_move(function, functions):
         assert set(told.strata) == set(STRATA)
 
 
-@pytest.mark.parametrize(
-    "functions", [("id", "fd"), pytest.param(("id", "fd", "dfd"), marks=pytest.mark.verify)]
-)
+@pytest.mark.parametrize("functions", [("id", "fd"), long(("id", "fd", "dfd"))])
 def test_errors_of_all_functions_support_the_default_budget_in_every_stratum(functions):
     plan = iiwa(functions)
     for own in plan.formats.errors.values():
         assert own.bound <= 1e-3
-        assert own.whole.samples == 4 * 1024
+        assert own.whole.samples == 4 * SAMPLES
     assert plan.formats.tries[-1].whole
     assert set(plan.formats.reasons) == set(functions) < set(FUNCTIONS)

@@ -1,7 +1,5 @@
 """Ranges found by sampling: the largest magnitudes, and the margin for tails that were not drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

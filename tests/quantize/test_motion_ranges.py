@@ -1,7 +1,5 @@
 """Formats of functions with forces fit the motions of the robot, and flag what is thrown beyond them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

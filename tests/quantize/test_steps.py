@@ -1,7 +1,5 @@
 """Number formats of chains: errors by width, and budgets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The addresses and bits that Python knows, and the C header, against the description of the registers."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

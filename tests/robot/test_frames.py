@@ -64,7 +64,7 @@ class TestInvariance:
         assert_same_dynamics(robot, rewrite(robot))
         assert rewrite(robot).bodies[0] == robot.bodies[0]
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(ANY_ROBOT)
     def test_of_any_robot(self, robot):
         robot = elementary(robot)
@@ -75,7 +75,7 @@ class TestInvariance:
         for rewrite in WHOLE:
             assert_same_dynamics(robot, rewrite(straight), tasks=1)
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(ANY_ROBOT)
     def test_of_every_candidate(self, robot):
         straight = align_axes(elementary(robot))

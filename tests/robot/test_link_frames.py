@@ -1,7 +1,5 @@
 """The chosen frames of a robot, as they are found and as they survive rewriting."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

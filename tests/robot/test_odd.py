@@ -5,19 +5,19 @@ import pinocchio as pin
 import pytest
 
 from rbdhw import golden
-from tests.robot import test_joints, test_urdf
+from tests.support.bad import documents, joints
 from tests.support.urdf_documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, hand, joint, link, mimic, robot
 
 TAKEN = {
     name: module.REFUSED[name][0]
-    for module in (test_joints, test_urdf)
+    for module in (joints, documents)
     for name in module.TAKEN
     if isinstance(module.REFUSED[name][0], str)
 }
 ODD = {
     **TAKEN,
-    **{name: test_joints.REFUSED[name][0] for name in test_joints.SILENT},
-    **test_urdf.UNNOTICED,
+    **{name: joints.REFUSED[name][0] for name in joints.SILENT},
+    **documents.UNNOTICED,
     "a joint within another element": robot(*ARM, "<gazebo><joint name='x'/></gazebo>"),
     "a limit of a fixed joint": robot(
         *(*ARM, link("tool")),

@@ -12,7 +12,7 @@ from rbdhw.robot.rebase import Rebase
 from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.robot.test_reroot import floating, link_poses, random_tree
+from tests.support.floating_robots import floating, link_poses, random_tree
 from tests.support.oracle import pinocchio_model
 from tests.support.strategies import random_states
 

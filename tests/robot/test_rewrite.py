@@ -116,7 +116,7 @@ def test_a_robot_without_joints_is_left_alone():
     assert best_rewrite(robot, indifferent) == (robot, [], "")
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
 def test_random_robots_keep_their_dynamics_and_do_not_cost_more(robot):
     robot = elementary(robot)

@@ -1,7 +1,5 @@
 """Units of the interface: results scale with the units of length, mass and time as the unit names say."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -10,13 +10,17 @@ from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
+from tests.support.bad.documents import (
+    FREE,
+    REFUSED,
+    TAKEN,
+    UNNOTICED,
+    arm_with_inertia,
+)
 from tests.support.example_robots import EXAMPLES
 from tests.support.oracle import pinocchio_model
 from tests.support.refusals import assert_refused, assert_taken
 from tests.support.urdf_documents import ARM, AXIS, INERTIAL, LIMIT, arm_with, joint, link, robot
-
-FREE = (link("world", ""), link("trunk"), joint("free", "world", "trunk", "floating", ""))
-
 
 EMPTY = "ur3"
 """The one published file without links, which describes no robot."""
@@ -28,7 +32,7 @@ def test_the_published_file_without_links_is_refused():
     (path,) = (path for path in EXAMPLES if path.stem == EMPTY)
     with pytest.raises(InputError) as refusal:
         load_urdf(path)
-    assert str(refusal.value) == f"{path}, <robot>: no <link>; expected at least one"
+    assert str(refusal.value).startswith(f"{path}, <robot>: no <link>; ")
 
 
 def moving_joints(robot):
@@ -157,11 +161,8 @@ class TestMasslessLinks:
     def test_refused_by_a_strict_reading_at_the_end_of_a_limb(self, load, kind):
         with pytest.raises(InputError) as refusal:
             load(robot(link("base"), link("arm", ""), joint("shoulder", "base", "arm", kind)), strict=True)
-        assert str(refusal.value) == (
-            "robot.urdf, link 'arm': has no inertia about or along joint 'shoulder', and carries none; "
-            "expected an <inertial> there or on a link that moves with it; "
-            "leave out --strict (then taken as it is, with a singular mass matrix)"
-        )
+        reason = "has no inertia about or along joint 'shoulder', and carries none"
+        assert (refusal.value.where, refusal.value.reason) == ("robot.urdf, link 'arm'", reason)
 
     def test_refused_by_a_strict_reading_as_a_point_on_its_own_axis(self, load):
         zero = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
@@ -172,188 +173,6 @@ class TestMasslessLinks:
             robot(link("base"), link("arm", point), joint("shoulder", "base", "arm", "prismatic")),
             strict=True,
         )
-
-
-def arm_with_mass(text):
-    return arm_with(INERTIAL.replace('<mass value="2"/>', text))
-
-
-def arm_with_inertia(**entries):
-    values = {"ixx": 0.02, "ixy": 0, "ixz": 0, "iyy": 0.03, "iyz": 0, "izz": 0.04} | entries
-    listed = " ".join(f'{key}="{value}"' for key, value in values.items() if value is not None)
-    return arm_with(f'<inertial><mass value="2"/><inertia {listed}/></inertial>')
-
-
-POINT = (
-    '<inertial><origin xyz="0 0 1"/><mass value="1"/>'
-    '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'
-)
-ALONE = "expected the one joint that moves links relative to the root"
-EXPECTED_FLOATING = f'{ALONE}; describe what floats in a file of its own (docs/joints.md, "Free bodies")'
-CAMERA = (link("camera", ""), joint("pose", "base", "camera", "floating", ""))
-BILLION_LAUGHS = '<!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>'
-CYCLE = (joint("ab", "a", "b"), joint("ba", "b", "a"))
-
-REFUSED = {
-    "empty": ("", "not well-formed XML (no element found: line 1, column 0); expected a URDF file"),
-    "not XML": (
-        "solid cube",
-        "not well-formed XML (syntax error: line 1, column 0); expected a URDF file",
-    ),
-    "unclosed": (
-        '<robot name="r"><link name="a"></robot>',
-        "not well-formed XML (mismatched tag: line 1, column 33); expected a URDF file",
-    ),
-    "two documents": (
-        robot(*ARM) * 2,
-        "not well-formed XML (junk after document element: line 1, column "
-        f"{len(robot(*ARM))}); expected a URDF file",
-    ),
-    "not UTF-8": (
-        robot(*ARM, "<!-- \xe9 -->").encode("latin-1"),
-        f"<robot>: not UTF-8 text (byte {len(robot(*ARM)) - 3}); expected a URDF file in UTF-8",
-    ),
-    "external DOCTYPE": (
-        f'<?xml version="1.0"?><!-- c --><!DOCTYPE robot SYSTEM "file:///etc/passwd">{robot(*ARM)}',
-        "a DOCTYPE declaration (robot); expected plain XML without one",
-    ),
-    "entities": (BILLION_LAUGHS, "a DOCTYPE declaration (robot); expected plain XML without one"),
-    "undeclared entity": (
-        '<robot name="&x;"/>',
-        "not well-formed XML (undefined entity: line 1, column 0); expected a URDF file",
-    ),
-    "not a URDF": ("<sdf/>", "<sdf>: not a URDF; expected <robot> as the outermost element"),
-    "xacro": (
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="x"/></robot>',
-        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file; "
-        "run: xacro robot.urdf > expanded.urdf",
-    ),
-    "xacro beside links": (
-        robot(*ARM, '<xacro:include filename="x"/><xacro:include filename="y"/>'),
-        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file",
-    ),
-    "unnamed robot": (
-        f"<robot>{''.join(ARM)}</robot>",
-        '<robot>: has no name; expected name="..."',
-    ),
-    "no link": (robot(), "<robot>: no <link>; expected at least one"),
-    "no root": (
-        robot(link("a"), link("b"), *CYCLE),
-        "<robot>: no root link, but a cycle of 'b' -> 'a' -> 'b'; expected a tree with one root link",
-    ),
-    "link below itself": (
-        robot(link("a"), joint("aa", "a", "a")),
-        "<robot>: no root link, but a cycle of 'a' -> 'a'; expected a tree with one root link",
-    ),
-    "two roots": (
-        robot(*ARM, link("other")),
-        "<robot>: 2 root links: 'base', 'other'; expected one root link",
-    ),
-    "cycle": (
-        robot(*ARM, link("a"), link("b"), *CYCLE),
-        "link 'a': in or below a cycle of 'b' -> 'a' -> 'b'; expected a tree of links",
-    ),
-    "duplicate link": (
-        robot(*ARM, link("arm")),
-        "link 'arm': given twice; expected unique link names",
-    ),
-    "duplicate joint": (
-        robot(*ARM, link("hand"), joint("shoulder", "arm", "hand")),
-        "joint 'shoulder': given twice; expected unique joint names",
-    ),
-    "unnamed link": (robot(*ARM, "<link/>"), '<link>: <link> has no name; expected name="..."'),
-    "blank name": (robot(*ARM, link(" ")), '<link>: <link> has no name; expected name="..."'),
-    "floating below a moving link": (
-        robot(*ARM, link("hand"), joint("wrist", "arm", "hand", "floating", "")),
-        f"joint 'wrist': floating away from the root link 'base'; {EXPECTED_FLOATING}",
-    ),
-    "floating before another child of the root": (
-        robot(link("hand"), joint("wrist", "base", "hand", "floating", ""), *ARM),
-        f"joint 'wrist': floating away from the root link 'base'; {EXPECTED_FLOATING}",
-    ),
-    "floating with a mass below": (
-        robot(*ARM, *CAMERA, link("lens"), joint("focus", "camera", "lens", "prismatic")),
-        f"joint 'pose': floating away from the root link 'base'; {EXPECTED_FLOATING}",
-    ),
-    "floating without mass": (
-        robot(*ARM, *CAMERA),
-        f"joint 'pose': floating away from the root link, without mass; {ALONE}",
-    ),
-    "floating without mass, below an arm": (
-        robot(*ARM, *CAMERA).replace(
-            '<parent link="base"/><child link="camera"/>', '<parent link="arm"/><child link="camera"/>'
-        ),
-        f"joint 'pose': floating away from the root link, without mass; {ALONE}",
-    ),
-    "floating twice": (
-        robot(*FREE, link("b"), joint("again", "trunk", "b", "floating", "")),
-        f"joint 'again': floating away from the root link 'world'; {EXPECTED_FLOATING}",
-    ),
-    "point on a spherical joint": (
-        arm_with(POINT, kind="spherical", rest=""),
-        "link 'arm': has no inertia about or along joint 'shoulder', and carries none; "
-        "expected an <inertial> there or on a link that moves with it",
-    ),
-    "no mass": (arm_with_mass(""), "link 'arm': no <mass>; expected <mass> in <inertial>"),
-    "empty mass": (
-        arm_with_mass("<mass/>"),
-        "link 'arm': <mass> has no value; expected value=\"...\"",
-    ),
-    "negative mass": (
-        arm_with_mass('<mass value="-2"/>'),
-        "link 'arm': <mass> is -2; expected zero or more kilograms",
-    ),
-    "NaN mass": (
-        arm_with_mass('<mass value="nan"/>'),
-        "link 'arm': <mass> has value=\"nan\"; expected a finite number",
-    ),
-    "mass with a unit": (
-        arm_with_mass('<mass value="1.0kg"/>'),
-        "link 'arm': <mass> has value=\"1.0kg\"; expected a finite number",
-    ),
-    "mass in Python's notation": (
-        arm_with_mass('<mass value="1_0"/>'),
-        "link 'arm': <mass> has value=\"1_0\"; expected a finite number",
-    ),
-    "mass on two lines": (
-        arm_with_mass('<mass value="1&#10;2"/>'),
-        "link 'arm': <mass> has value=\"1 2\"; expected a finite number",
-    ),
-    "no inertia": (
-        arm_with('<inertial><mass value="2"/></inertial>'),
-        "link 'arm': no <inertia>; expected <inertia> in <inertial>",
-    ),
-    "missing inertia entry": (
-        arm_with_inertia(iyz=None),
-        "link 'arm': <inertia> has no iyz; expected iyz=\"...\"",
-    ),
-    "indefinite inertia": (
-        arm_with_inertia(ixy=0.05),
-        "link 'arm': <inertia> is not positive semidefinite (principal moments -0.0252494, 0.04, 0.0752494); "
-        "expected none below zero",
-    ),
-    "triangle inequality": (
-        arm_with_inertia(izz=0.06),
-        "link 'arm': <inertia> breaks the triangle inequality (principal moments 0.02, 0.03, 0.06); "
-        "expected no moment above the sum of the other two",
-    ),
-}
-
-TAKEN = {
-    "unnamed robot": "as 'robot'",
-    "not UTF-8": "as Latin-1",
-    "no mass": "as no inertia, as Pinocchio does",
-    "empty mass": "as no inertia, as Pinocchio does",
-    "no inertia": "as a point mass, as Pinocchio does",
-    "missing inertia entry": "as a point mass, as Pinocchio does",
-    "indefinite inertia": "as it is",
-    "triangle inequality": "as it is",
-    "point on a spherical joint": "as it is, with a singular mass matrix",
-    "xacro beside links": "without it",
-    "floating without mass": "as fixed, which changes no force of another joint",
-    "floating without mass, below an arm": "as fixed, which changes no force of another joint",
-}
-"""Problems that are tolerated with a remark, by case."""
 
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if case not in TAKEN])
@@ -404,23 +223,6 @@ class TestTolerantReading:
         )
 
 
-UNNOTICED = {
-    "unbound prefixes": robot(*ARM, '<drake:proximity a="1"/><gazebo sensor:b="2"/>'),
-    "a default namespace": robot(*ARM).replace("<robot ", '<robot xmlns="http://drake.mit.edu" '),
-    "the namespace of xacro": robot(*ARM).replace(
-        "<robot ", '<robot xmlns:xacro="http://www.ros.org/xacro" '
-    ),
-    "a bare DOCTYPE": f"<!DOCTYPE robot>{robot(*ARM)}",
-    "dashes in a comment": f"<!-- ---- a -- b -- -->{robot(*ARM)}<!-- -->",
-    "markup in a comment": robot(*ARM, "<!-- <link name='c'/> -->"),
-    "a blank line before the declaration": f'\n <?xml version="1.0" encoding="utf-8"?>{robot(*ARM)}',
-    "rounding noise in an inertia": arm_with(INERTIAL.replace('ixy="0"', 'ixy="-2e-22"')),
-    "a moment that rounding makes negative": arm_with(
-        INERTIAL.replace('iyy="0.03" iyz="0" izz="0.04"', 'iyy="-1e-12" iyz="0" izz="0.02"')
-    ),
-}
-
-
 @pytest.mark.parametrize("case", UNNOTICED)
 @pytest.mark.parametrize("strict", [False, True])
 def test_harmless_oddities_are_accepted_without_a_remark(load, case, strict):
@@ -433,7 +235,7 @@ def test_harmless_oddities_are_accepted_without_a_remark(load, case, strict):
 
 def test_lines_are_counted_with_their_comments(load):
     text = "<!-- a\n -- b\n-->\n<robot name='r'>\n<link></robot>"
-    assert_refused(load, text, "not well-formed XML (mismatched tag: line 5, column 8); expected a URDF file")
+    assert_refused(load, text, "not well-formed XML (mismatched tag: line 5, column 8)")
 
 
 def test_a_doctype_is_refused_before_its_entities_expand(load):
@@ -447,24 +249,12 @@ def test_rounding_may_break_the_triangle_inequality_a_little(load):
     assert load(arm_with_inertia(izz=0.05 * (1 + 1e-7))).nv == 1
 
 
-def test_a_missing_file(tmp_path):
-    file = tmp_path / "missing.urdf"
-    with pytest.raises(InputError) as refusal:
-        load_urdf(file)
-    assert str(refusal.value) == f"{file}: no such file; expected the path of a URDF file"
-
-
-def test_a_directory(tmp_path):
-    with pytest.raises(InputError) as refusal:
-        load_urdf(tmp_path)
-    assert str(refusal.value) == f"{tmp_path}: is a directory; expected the path of a URDF file"
-
-
-def test_a_path_through_a_file(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("none", "no such file"), ("", "is a directory"), ("file/below", "cannot be read (Not a directory)")],
+)
+def test_places_without_a_file(tmp_path, place, reason):
     (tmp_path / "file").write_text("")
-    file = tmp_path / "file" / "robot.urdf"
     with pytest.raises(InputError) as refusal:
-        load_urdf(file)
-    assert str(refusal.value) == (
-        f"{file}: cannot be read (Not a directory); expected the path of a URDF file"
-    )
+        load_urdf(tmp_path / place)
+    assert (refusal.value.where, refusal.value.reason) == (str(tmp_path / place), reason)

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Adders that can negate a number: as expressions, and in a family's cells, interpreted cell by cell."""
-
-from __future__ import annotations
 
 import random
 import re

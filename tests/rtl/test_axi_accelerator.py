@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The block with registers, in Verilator: cocotbext-axi drives its streams and its registers."""
-
-from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,16 +1,11 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Codes of functions above 31, whose highest bit is an option, at each kind of edge."""
-
-from __future__ import annotations
 
 import pytest
 
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES
 from rbdhw.rtl.shell import Accelerator
-from tests.rtl import test_shell_floating as floating
-from tests.support import edge, serial
+from tests.support import edge, serial, singles
 from tests.support.edge import EXTENDED, LATENCIES, MALFORMED, Bench, FakeCore, header_of
 
 
@@ -42,11 +37,11 @@ def test_packed_words():
 
 
 def test_singles(monkeypatch):
-    monkeypatch.setattr(floating, "BY_CODE", {own.code: own for own in floating.FUNCTIONS})
-    core = FakeCore(ii=1, functions=floating.FUNCTIONS, latencies=floating.LATENCIES)
+    monkeypatch.setattr(singles, "BY_CODE", {own.code: own for own in singles.FUNCTIONS})
+    core = FakeCore(ii=1, functions=singles.FUNCTIONS, latencies=singles.LATENCIES)
     dut = Accelerator(cores=[core], interface=Interface(core.order, 64, number="float32"))
-    numbers = [floating.single(value) for value in (1, 2, 3)]
-    tasks = [floating.Task(tag, code, numbers) for tag, code in enumerate((0, 32, 31, 33))]
+    numbers = [singles.single(value) for value in (1, 2, 3)]
+    tasks = [singles.Task(tag, code, numbers) for tag, code in enumerate((0, 32, 31, 33))]
     packets = Bench(dut).run([task.packet(64) for task in tasks], cycles=400, expected=len(tasks))
     answers = {packet[0] & 0xFFFF: packet for packet in packets}
     assert answers == {task.tag: task.response(64, core) for task in tasks}

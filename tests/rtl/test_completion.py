@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Reserved places of results; :mod:`test_shell` tests the flow through them."""
-
-from __future__ import annotations
 
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The look-up of formats by beats; :mod:`test_shell_floating` has the converters in use."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.rtl.conversion import range_patterns

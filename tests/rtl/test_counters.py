@@ -1,7 +1,5 @@
 """Counters of 64 bits that share one memory."""
 
-from __future__ import annotations
-
 import random
 
 from amaranth.sim import SimulatorContext

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Delay lines, compared with lists."""
 
 import random

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The domain check of input words, compared with the bit-exact evaluator."""
-
-from __future__ import annotations
 
 from typing import Any
 

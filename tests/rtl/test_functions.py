@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The core answers tasks of mixed functions as the evaluator does, bit for bit."""
 
 from dataclasses import replace
@@ -16,6 +14,7 @@ from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import bound_of, random_words
 from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
+from tests.support.marks import long
 from tests.support.mixed import mixed_program, mixed_words
 from tests.support.rtl_cores import expected, requests, respond
 
@@ -35,9 +34,11 @@ DEVICES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("ii", "name", "width"), list(pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 32)))
-)
+QUICK = [(1, "xcvu9p", 18), (2, "ecp5-85-90", 12), (3, "ecp5-85-50", 8), (7, "xcvu9p-250", 32)]
+LONG = [case for case in pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 32)) if case not in QUICK]
+
+
+@pytest.mark.parametrize(("ii", "name", "width"), [*QUICK, *(long(*case) for case in LONG)])
 def test_functions_mixed(ii, name, width):
     program = mixed_program(width)
     device, clock = DEVICES[name]
@@ -66,7 +67,6 @@ def test_a_faster_clock_takes_more_cycles_for_a_reciprocal():
         program = mixed_program(18)
         bound = bound_of(program, device, 4, clock)
         (latencies[device, clock],) = {s.latency for s in bound.steps if s.resource is Resource.RECIPROCAL}
-        assert_bit_exact(program, bound, mixed_words(program, 8, seed=3), seed=3)
     assert list(latencies.values()) == [2, 2, 4, 5]
 
 
@@ -85,7 +85,7 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
     st.sampled_from((8, 18, 28)),
     st.integers(1, 4),
 )
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_random_graphs_with_choices_and_reciprocals(graph, ii, width, memory_stages):
     program = program_of_graph(graph, width)
     assume(program.inputs)

@@ -1,7 +1,5 @@
 """Multiplexers in a family's cells: their Verilog, interpreted cell by cell."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Loaded parameters before cores with known results: several sets, loads among tasks of several functions."""
-
-from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace

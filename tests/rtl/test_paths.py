@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """No output of an accelerator depends on an input in the same cycle."""
-
-from __future__ import annotations
 
 import pytest
 from amaranth.hdl import Module
@@ -13,7 +9,7 @@ from rbdhw.model.interface import Interface
 from rbdhw.registers.map import Constants
 from rbdhw.rtl.axi_accelerator import AxiAccelerator
 from rbdhw.rtl.shell import Accelerator
-from tests.rtl import test_shell_floating as singles
+from tests.support import singles
 from tests.support.edge import FUNCTIONS
 from tests.support.edge_tasks import accelerator, core_of
 from tests.support.netlists import netlist_of, paths_through

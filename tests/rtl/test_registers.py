@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The registers, held to their description: every register, field, kind of access and reset value."""
-
-from __future__ import annotations
 
 import random
 

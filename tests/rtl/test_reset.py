@@ -1,17 +1,12 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """After a reset the accelerator behaves cycle by cycle as after power-up, whatever preceded the reset.
 
 Each case uses one function alone, because others would hide a state that the reset leaves behind.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
 from amaranth.sim import Simulator
 
 from rbdhw.cores.array.component import ArrayComponent
@@ -21,37 +16,23 @@ from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import FUNCTIONS as ARRAYS
 from rbdhw.rtl.completion import streams
 from rbdhw.rtl.shell import Accelerator
-from tests.rtl import test_shell_floating as singles
+from tests.support import singles
 from tests.support.array_programs import array_of, mixed
 from tests.support.builds import bound_of
 from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
 from tests.support.mixed import mixed_program
+from tests.support.reset_bench import Bench
 
 WIDTH = 32
 UNKNOWN = 15
 NOT_A_NUMBER = 0x7FC00000
-RESETS = 5
+RESETS = 3
 """Resets before each function, each after a different number of cycles."""
 
 TASKS = 3
 """Tasks after each reset."""
 
 Beat = tuple[int, bool]
-
-
-class Bench(Elaboratable):
-    """An accelerator with its reset in hand."""
-
-    def __init__(self, dut: Accelerator) -> None:
-        self.dut = dut
-        self.reset = Signal()
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        m.domains.sync = sync = ClockDomain()
-        m.submodules.dut = self.dut
-        m.d.comb += sync.rst.eq(self.reset)
-        return m
 
 
 def functions_of(program: Program) -> tuple[FunctionWords, ...]:

@@ -1,7 +1,5 @@
 """What feedback adds to a force: in the units of its words, and in hardware bit for bit as in the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

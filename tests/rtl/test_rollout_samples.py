@@ -1,7 +1,5 @@
 """Normal samples in hardware equal the model's, bit for bit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Waiting times under saturated mixed traffic: short responses do not wait for many long ones."""
-
-from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
@@ -105,8 +101,8 @@ def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
     assert by_function(found.packets) == by_function(found.expected)
 
 
-@pytest.mark.parametrize("priority", [(), ("id",), ("difd", "dfd")])
+@pytest.mark.parametrize("priority", [(), ("difd", "dfd")])
 def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
-    found = saturated(good_tasks(150, 3, FUNCTIONS), priority, ready=0.4)
+    found = saturated(good_tasks(80, 3, FUNCTIONS), priority, ready=0.4)
     assert by_function(found.packets) == by_function(found.expected)
-    assert len(found.packets) == 150
+    assert len(found.packets) == 80

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The edge of cores that take the numbers of one link after the other, around a core with known results."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -17,6 +13,7 @@ from tests.support.edge import (
     run_together,
     unloaded_latencies,
 )
+from tests.support.marks import long
 from tests.support.serial import Task, any_tasks, serial_accelerator
 
 CASES = [
@@ -33,11 +30,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("chain", "window", "width", "more"), CASES)
-@pytest.mark.parametrize(("valid", "ready"), [(1.0, 1.0), (0.7, 0.4)])
+@pytest.mark.parametrize(("valid", "ready"), [long(1.0, 1.0), (0.7, 0.4)])
 def test_every_task_is_answered_in_order(chain, window, width, more, valid, ready):
     dut = serial_accelerator(chain, window, width, **more)
     interface, (core,) = dut.interface, dut.cores
-    tasks = any_tasks(interface, 60, seed=width + window)
+    tasks = any_tasks(interface, 40, seed=width + window)
     bench = Bench(dut, valid, ready, seed=window)
     packets = bench.run([task.packet(interface) for task in tasks], cycles=9000, expected=len(tasks))
     assert packets == [task.response(interface, core) for task in tasks]
@@ -56,7 +53,7 @@ def test_a_malformed_request_is_not_said_to_be_not_finite():
     assert [packet[0] >> 24 & 0xFF for packet in packets] == [MALFORMED, NOT_FINITE, MALFORMED]
 
 
-@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("copies", [3])
 def test_copies_take_turns(copies):
     dut = serial_accelerator("mixed", 2, 64, copies=copies)
     interface, core = dut.interface, dut.cores[0]
@@ -87,7 +84,7 @@ def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
     assert max(counts) - min(counts) <= 1
 
 
-@pytest.mark.parametrize(("chain", "window", "width", "more"), CASES)
+@pytest.mark.parametrize(("chain", "window", "width", "more"), CASES[::3])
 def test_latency_of_a_task_alone(chain, window, width, more):
     dut = serial_accelerator(chain, window, width, **more)
     interface, (core,) = dut.interface, dut.cores
@@ -111,7 +108,7 @@ def test_tasks_follow_each_other_without_a_gap(copies):
     assert {after - before for before, after in zip(ends, ends[copies:], strict=False)} == {core.ii}
 
 
-@pytest.mark.parametrize(("start", "cycles"), [(9, 3), (26, 1), (58, 3), (71, 1)])
+@pytest.mark.parametrize(("start", "cycles"), [(9, 3), (58, 1)])
 def test_a_reset_discards_all_tasks_and_a_partial_packet(start, cycles):
     """One cycle is too short for the core's marks of tasks to pass on by themselves."""
     dut = serial_accelerator("mixed", 2, 64)

@@ -1,15 +1,7 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The ports of the accelerator, and what it refuses."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -25,15 +17,6 @@ from tests.support.edge import (
     words,
 )
 from tests.support.edge_tasks import accelerator, core_of
-
-VERILOG = """
-from rbdhw.model.interface import Interface
-from rbdhw.rtl.shell import Accelerator
-from rbdhw.rtl.verilog import to_verilog
-from tests.support.edge import FUNCTIONS, LATENCIES, FakeCore
-core = FakeCore(ii=2, functions=FUNCTIONS, latencies=LATENCIES)
-print(to_verilog(Accelerator(cores=[core], interface=Interface(FUNCTIONS, 64))))
-"""
 
 
 def test_verilog_has_the_ports_of_the_contract() -> None:
@@ -54,21 +37,6 @@ def test_verilog_has_the_ports_of_the_contract() -> None:
     modules = re.findall(r"^module (\w+)", text, re.MULTILINE)
     assert modules[0] == "accelerator"
     assert {"accelerator_core", "accelerator_completion_id", "accelerator_admission"} < set(modules)
-
-
-def test_verilog_is_the_same_in_every_process() -> None:
-    texts = [
-        subprocess.run(
-            [sys.executable, "-c", VERILOG],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[2],
-            check=True,
-            capture_output=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert texts[0] == texts[1]
-    assert b"\nmodule accelerator (" in texts[0]
 
 
 def test_refuses_a_core_of_other_widths() -> None:

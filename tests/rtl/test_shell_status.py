@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The status of answers by the accelerator around a core with known results."""
-
-from __future__ import annotations
 
 import pytest
 

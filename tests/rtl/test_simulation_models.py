@@ -1,7 +1,5 @@
 """The models of a device's cells equal those of Yosys for all inputs, by its SAT solver."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The converters of a lane equal the bit-exact model; :mod:`test_shell_floating` has them in use."""
-
-from __future__ import annotations
 
 from typing import Any
 

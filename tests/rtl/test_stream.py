@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Assembly and serialisation of packets, each component alone; :mod:`test_shell` has them together."""
-
-from __future__ import annotations
 
 from typing import Any
 

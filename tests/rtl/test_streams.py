@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Several pairs of streams before cores with known results."""
-
-from __future__ import annotations
 
 import random
 import re
@@ -18,8 +14,6 @@ from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.lane import waiting_places
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from rbdhw.rtl.verilog import to_verilog
-from tests.rtl.test_cores import SETS, Cores, any_tasks, core_of, expected
-from tests.rtl.test_rollout import rollouts
 from tests.support.edge import (
     FUNCTIONS,
     ID,
@@ -31,6 +25,9 @@ from tests.support.edge import (
     run_together,
     unloaded_latencies,
 )
+from tests.support.marks import long
+from tests.support.rollout_edge import rollouts
+from tests.support.several_cores import SETS, Cores, any_tasks, core_of, expected
 from tests.support.simulation import Simulation
 
 ONE: Cores = ((("id", "dfd", "difd"), 1),)
@@ -51,15 +48,9 @@ def benches(dut: Accelerator, **options: Any) -> list[Bench]:
 @pytest.mark.parametrize(
     ("cores", "streams", "valid", "ready", "width"),
     [
-        *(
-            (cores, 2, 1.0, 0.4, 32)
-            for cores in (ONE, SLOW, SETS["copies"], SETS["some copies"], SETS["apart"])
-        ),
-        *((cores, 3, 0.7, 0.9, 64) for cores in (SLOW, SETS["some copies"])),
-        *(
-            pytest.param(cores, 3, 0.7, 0.9, 64, marks=pytest.mark.verify)
-            for cores in (ONE, SETS["copies"], SETS["apart"])
-        ),
+        *((cores, 2, 1.0, 0.4, 32) for cores in (ONE, SETS["copies"], SETS["apart"])),
+        (SETS["some copies"], 3, 0.7, 0.9, 64),
+        *(long(cores, 3, 0.7, 0.9, 64) for cores in (ONE, SLOW, SETS["copies"], SETS["apart"])),
     ],
 )
 def test_each_pair_answers_its_own_tasks_in_order(
@@ -101,28 +92,28 @@ def test_pairs_multiply_the_rate_of_the_link() -> None:
     interface = Interface(FUNCTIONS, 32, streams=4)
     beats = max(interface.request_beats(function, False), interface.response_beats(function, False))
     dut = accelerator(ONE, 32, 4)
-    packets = [Task(tag, function.code, tag).packet(32) for tag in range(60)]
+    packets = [Task(tag, function.code, tag).packet(32) for tag in range(30)]
     pairs = benches(dut)
-    run_together(pairs, [packets] * 4, cycles=2000, expected=240)
+    run_together(pairs, [packets] * 4, cycles=2000, expected=120)
     assert beats == 4
     for own in pairs:
         cycles = ends(own)[20:]
         assert cycles[-1] - cycles[0] == (len(cycles) - 1) * beats
 
 
-@pytest.mark.parametrize(("streams", "cores", "ii"), [(2, SLOW, 6), (3, SLOW, 6), (2, ONE, 1)])
+@pytest.mark.parametrize(("streams", "cores", "ii"), [(3, SLOW, 6), (2, ONE, 1)])
 def test_pairs_that_all_have_tasks_share_a_core_equally(streams: int, cores: Cores, ii: int) -> None:
     dut = accelerator(cores, 256, streams)
     packets = [Task(tag, FUNCTIONS[0].code, 0).packet(256) for tag in range(200)]
     pairs = benches(dut)
-    run_together(pairs, [packets] * streams, cycles=ii * 40 * streams)
+    run_together(pairs, [packets] * streams, cycles=ii * 20 * streams)
     counts = [len(own.packets()) for own in pairs]
     assert max(counts) - min(counts) <= 1
     cycles = sorted(cycle for own in pairs for cycle in ends(own))[10:]
     assert cycles == list(range(cycles[0], cycles[0] + ii * len(cycles), ii))
 
 
-@pytest.mark.parametrize("cores", [ONE, SLOW, SETS["apart"]])
+@pytest.mark.parametrize("cores", [ONE, SETS["apart"]])
 def test_latency_of_a_task_alone(cores: Cores) -> None:
     dut = accelerator(cores, 64, 2)
     for function in FUNCTIONS:
@@ -134,8 +125,8 @@ def test_latency_of_a_task_alone(cores: Cores) -> None:
         assert min(found) == least
 
 
-@pytest.mark.parametrize("start", [30, 55])
-def test_a_reset_discards_the_tasks_of_every_pair(start: int) -> None:
+def test_a_reset_discards_the_tasks_of_every_pair() -> None:
+    start = 55
     dut, width = accelerator(SLOW, 64, 2), 64
     tasks = [any_tasks(50, seed=k) for k in range(2)]
     pairs = benches(dut, reset=range(start, start + 3), ready=0.8)

@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The trigonometry unit equals its model, with an angle every cycle."""
 
 import numpy as np
@@ -54,8 +52,9 @@ def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, regi
     assert TrigonometryUnit(trigonometry_spec(width), registers).latency == latency
 
 
-@pytest.mark.parametrize(("width", "device"), list(zip([18, 27, 32], TARGETS.values(), strict=True)))
-def test_it_takes_the_blocks_of_its_multipliers(width, device):
+@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), (32, "ecp5-85")])
+def test_it_takes_the_blocks_of_its_multipliers(width, name):
+    device = TARGETS[name]
     spec = trigonometry_spec(width)
     verilog = to_verilog(TrigonometryUnit(spec, 2, device.primitive))
     assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))

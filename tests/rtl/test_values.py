@@ -1,7 +1,5 @@
 """Names of signals: inputs and results after their words, other values after host and quantity."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rbdhw.explore.algorithm_search import make_plan

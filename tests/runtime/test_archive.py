@@ -1,7 +1,5 @@
 """Untrusted npz files that can be read; tests/cli/test_bad_input.py has those that cannot."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

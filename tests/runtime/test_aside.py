@@ -1,7 +1,5 @@
 """Incomplete files: those of killed processes are removed, others stay."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Folders in which tools keep their results."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.errors import InputError

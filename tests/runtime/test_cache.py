@@ -1,7 +1,5 @@
 """A file of the user's cache is made once, is whole, and comes from nobody but the user."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

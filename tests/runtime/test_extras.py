@@ -1,7 +1,5 @@
 """Optional packages: each command names the missing extra in one line."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path
@@ -14,7 +12,7 @@ from rbdhw.design.folder import write
 from rbdhw.errors import InputError
 from rbdhw.robots import path
 from rbdhw.runtime.extras import EXTRAS, check_installed
-from tests.boards.conftest import write_manifest
+from tests.support.board_designs import write_manifest
 from tests.support.designs import rail_design
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,7 +1,5 @@
 """The user's files: reading up to a maximum size, writing completely or not at all, devices and pipes."""
 
-from __future__ import annotations
-
 import os
 import stat
 import threading

@@ -12,7 +12,8 @@ OFTEN = (700, 10, 10)
 
 @pytest.fixture(autouse=True)
 def default_thresholds():
-    """Collect as often as Python does by default, not as seldom as the other tests."""
+    """Collect as often as Python does by default, not as seldom as the other tests, and nothing of theirs."""
+    gc.freeze()
     before = gc.get_threshold()
     gc.set_threshold(*OFTEN)
     yield

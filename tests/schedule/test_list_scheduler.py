@@ -13,7 +13,7 @@ from tests.support.schedule_problems import problems, small, twinned
 
 
 @given(problems())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_random_problems(task):
     verify(task, schedule(task))
 

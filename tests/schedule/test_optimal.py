@@ -3,8 +3,6 @@
 The formulation states the rules of the verifier in whole picoseconds and shares no code with either.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.support.builds import graph_of, model_of, program_of
+from tests.support.marks import long
 from tests.support.schedule_problems import problems, small, twinned
 
 PICOSECONDS = 1000
@@ -151,7 +150,7 @@ def assert_near_optimum(task: Problem) -> None:
 
 
 @given(problems())
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_random_problems(task):
     assert_near_optimum(task)
 
@@ -178,10 +177,7 @@ def test_all_functions_of_the_toy(ii):
     ("device", "ii"),
     [
         *product(["ecp5-85", "xcvu9p"], [1, 2]),
-        *(
-            pytest.param(*case, marks=pytest.mark.verify)
-            for case in product(["ecp5-85", "xcvu9p"], [4, 8, 16])
-        ),
+        *(long(*case) for case in product(["ecp5-85", "xcvu9p"], [4, 8, 16])),
     ],
 )
 def test_inverse_dynamics_of_the_iiwa(device, ii):

@@ -1,7 +1,5 @@
 """Shortened schedules: valid, not longer, and without later results unless that is necessary."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -18,7 +16,7 @@ from tests.support.schedule_problems import REGION, problems, small, twinned
 
 
 @given(problems())
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_random_problems(task):
     known = list_schedule(task)
     found = shorten(task, known)

@@ -1,7 +1,5 @@
 """Twins in the schedule: the operations that share, and their steps, units, delay lines and cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache

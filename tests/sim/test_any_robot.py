@@ -1,7 +1,5 @@
 """Every joint, mimics, and every base in Verilator, bit for bit, with all functions mixed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,18 +69,19 @@ def test_each_joint(tmp_path, kind):
     assert_exact(built(small(kind)), tmp_path, 300)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("functions", [("id",), pytest.param(ALL, marks=pytest.mark.verify)])
-def test_a_mimic_and_driven_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path, functions):
+def test_a_mimic_and_driven_joints_of_two_freedoms_on_a_base_that_moves_as_told(tmp_path):
     robot = mechanism([K.CYLINDRICAL, K.HELICAL, K.REVOLUTE], [BASE, 0, 0], seed=6)
     robot = replace(with_mimic(robot, 2, 1, -0.5, 0.2), base_given=True, gravity_given=True)
     robot = with_random_drives(robot, seed=9)
-    assert_exact(built(robot, functions, ii=4, fext="none"), tmp_path, 300, functions)
+    assert_exact(built(robot, ii=4, fext="none"), tmp_path, 300)
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("functions", [("id",), pytest.param(("id", "fd", "did"), marks=pytest.mark.verify)])
-def test_joints_of_three_freedoms(tmp_path, functions):
+def test_joints_of_three_freedoms(tmp_path):
+    functions = ("id", "fd", "did")
     robot = mechanism([K.PLANAR, K.SPHERICAL], [BASE, 0], seed=7)
     assert_exact(built(robot, functions, ii=3, fext="none"), tmp_path, 200, functions)
 

@@ -1,7 +1,5 @@
 """Accelerators with an array core, from the URDF to the RTL in Verilator, bit for bit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +21,7 @@ ALL = DEFAULT_FUNCTIONS
 
 def builds():
     """Return robot, base, functions, target, clock, interval, number format and tasks."""
-    yield "toy", "fixed", ("id", "fd", "did"), "ecp5-85", None, 16, "fixed", 400
+    yield "toy", "fixed", ("id", "m"), "ecp5-85", None, 16, "fixed", 400
     long = [
         ("toy", "fixed", ALL, "ecp5-85", None, 16, "fixed", 400),
         ("iiwa14", "fixed", ("id",), "xcvu9p", None, 24, "fixed", 200),

@@ -1,7 +1,5 @@
 """Accelerators with a chain core, from the robot to the RTL in Verilator, bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Accelerators with several cores: the hardware, the models and the manifest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,20 +16,17 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
-from tests.sim.test_latency import measured
+from tests.support.alone import measured
 from tests.support.designs import assert_same
+from tests.support.marks import long
 
 OPTIONS = BuildOptions(DEFAULT_FUNCTIONS, width=18, data_width=128, samples=512)
 
 BUILDS: dict[str, BuildOptions] = {
     "kinds": replace(
         OPTIONS,
-        functions=("id", "fd", "minv", "did"),
-        cores=(
-            CoreRequest(("id",), 1),
-            CoreRequest(("fd", "minv"), 5, copies=2),
-            CoreRequest(("did",), 16, "array", copies=2),
-        ),
+        functions=("id", "m", "did"),
+        cores=(CoreRequest(("id",), 5, copies=2), CoreRequest(("m", "did"), 16, "array")),
     ),
     "copies": replace(OPTIONS, functions=("id",), ii=6, copies=3, number="float32"),
     "chain": replace(OPTIONS, functions=("fd",), ii=32, copies=2, core="chain"),
@@ -67,9 +62,7 @@ LONG: dict[str, BuildOptions] = {
 """Builds for `make verify`."""
 
 
-@pytest.fixture(
-    scope="module", params=[*BUILDS, *(pytest.param(name, marks=pytest.mark.verify) for name in LONG)]
-)
+@pytest.fixture(scope="module", params=[*BUILDS, *(long(name) for name in LONG)])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp(request.param) / "design"
     write(generate(path("toy"), (BUILDS | LONG)[request.param]), found)
@@ -77,16 +70,13 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_hardware_is_bit_exact(folder: Path) -> None:
-    report = simulate(folder, 2000, seed=3, bulk=True)
-    assert (report.tasks, report.mismatches) == (2000, 0)
+    report = simulate(folder, 600, seed=3, bulk=True)
+    assert (report.tasks, report.mismatches) == (600, 0)
     assert all(own.tasks > 100 for own in report.functions.values())
 
 
-@pytest.mark.parametrize(
-    "folder",
-    ["chain", *(pytest.param(name, marks=pytest.mark.verify) for name in ("kinds", "float"))],
-    indirect=True,
-)
+@pytest.mark.verify
+@pytest.mark.parametrize("folder", ["chain", "kinds", "float"], indirect=True)
 def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> None:
     """The first task also waits for the turn of the merger."""
     manifest = read(folder).description

@@ -1,7 +1,5 @@
 """All seven functions at every initiation interval from 1 to 16, and some larger ones, of a 7-DoF arm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -18,9 +16,10 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import MULTIPLIERS
 from rbdhw.sim.simulate import simulate
+from tests.support.marks import long
 
 OPTIONS = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=1024)
-SHORT = ("id", "m", "minv")
+SHORT = ("id", "m")
 """The functions of the short run."""
 TASKS = 100
 
@@ -35,10 +34,10 @@ def build(robot: str, functions: tuple[str, ...]) -> BuildSearch:
 def intervals():
     """Return robots, intervals and functions: for the short run an arm of two joints."""
     yield "toy", 3, SHORT
-    yield pytest.param("toy", 3, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
-    yield pytest.param("toy", 24, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
+    yield long("toy", 3, DEFAULT_FUNCTIONS)
+    yield long("toy", 24, DEFAULT_FUNCTIONS)
     for ii in (*range(1, 17), 24, 32, 64):
-        yield pytest.param("iiwa14", ii, DEFAULT_FUNCTIONS, marks=pytest.mark.verify)
+        yield long("iiwa14", ii, DEFAULT_FUNCTIONS)
 
 
 @pytest.mark.timeout(900)

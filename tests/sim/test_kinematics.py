@@ -1,7 +1,5 @@
 """The kinematics of frames in the hardware and its models, beside other functions."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +35,7 @@ def assert_exact(design: Design, folder: Path, tasks: int) -> None:
     assert report.flagged <= 0.01 * tasks
 
 
+@pytest.mark.verify
 def test_mixed_with_other_functions(tmp_path: Path) -> None:
     assert_exact(built(), tmp_path, 300)
 

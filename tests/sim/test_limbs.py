@@ -1,7 +1,5 @@
 """Limbs that share hardware, in Verilator: every bit equals the model's."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.design.folder import write
@@ -10,20 +8,21 @@ from rbdhw.pipeline import build_design
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.sim.simulate import simulate
 from tests.support.limbs import limbed
+from tests.support.marks import long
 
 
 def builds():
     """Return limbs, joints of each, whether they hang from a trunk, interval, forces, width and functions."""
     yield 2, 2, False, 2, "none", 18, ("fd", "did")
     yield 3, 1, True, 4, "none", 27, ("id", "did")
-    yield pytest.param(4, 1, False, 8, "none", 27, ("id", "dfd"), marks=pytest.mark.verify)
+    yield long(4, 1, False, 8, "none", 27, ("id", "dfd"))
     more = [
         (limbs, 2, trunk, ii, "all", 18, DEFAULT_FUNCTIONS)
         for limbs, ii in ((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2), (4, 6))
         for trunk in (False, True)
     ]
     for case in more:
-        yield pytest.param(*case, marks=pytest.mark.verify)
+        yield long(*case)
 
 
 @pytest.mark.timeout(900)

@@ -1,7 +1,5 @@
 """Robots, initiation intervals, widths and external forces in Verilator, bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 
@@ -35,7 +33,7 @@ def matrix():
         widths, tasks = ((16, 27), 40) if robot == "atlas" else ((18, 28), 100)
         for width, fext in product(widths, ("none", "all")):
             yield pytest.param(robot, 1, width, fext, tasks, marks=pytest.mark.verify)
-        for ii in (3, 8):
+        for ii in (3, 4, 8):
             yield pytest.param(robot, ii, widths[0], "all", tasks, marks=pytest.mark.verify)
 
 
@@ -51,7 +49,11 @@ def assert_exact(report: Report, tasks: int) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("robot", "ii", "width", "fext", "tasks"),
-    [("iiwa14", 4, 27, "none", 60), *matrix()],
+    [
+        ("toy", 4, 27, "none", 60),
+        pytest.param("iiwa14", 4, 27, "none", 60, marks=pytest.mark.verify),
+        *matrix(),
+    ],
 )
 def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
     options = BuildOptions(ii=ii, width=width, fext=fext)
@@ -103,7 +105,6 @@ OTHERS = {
             marks=pytest.mark.verify,
         ),
         pytest.param(DEFAULT_FUNCTIONS, OTHERS, marks=pytest.mark.verify),
-        (("fd", "minv"), {step: OTHERS[step] for step in ("axes", "inverse", "forward") if step in OTHERS}),
     ],
 )
 def test_algorithms_that_were_not_the_cheapest(tmp_path, functions, algorithms):

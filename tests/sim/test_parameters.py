@@ -1,7 +1,5 @@
 """Inertial parameters of every task in Verilator: steps of the payload, tasks outside, and random ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -151,9 +149,9 @@ def test_several_cores_take_loads(tmp_path):
 
 def test_rollouts_take_loads(tmp_path):
     """A rollout has the parameters of its set when it enters, whatever is loaded while it takes steps."""
-    options = replace(OPTIONS, functions=("id", "step"), ii=4, horizon=6, parameters_by="load")
+    options = replace(OPTIONS, functions=("step",), ii=4, horizon=6, parameters_by="load")
     write(generate(path("toy"), replace(options, width=24, parameter_sets=2)), tmp_path / "toy")
-    report = simulate(tmp_path / "toy", 200, seed=3)
+    report = simulate(tmp_path / "toy", 100, seed=3)
     assert report.mismatches == report.rollouts.mismatches == 0
     model, verilog = (rbdhw.load(tmp_path / "toy", engine) for engine in ("model", "rtl"))
     state, forces = np.zeros((3, 2)), np.zeros((5, 2))

@@ -1,7 +1,5 @@
 """Accelerators whose clock requires pipelined products, in their targets' own blocks, bit for bit."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.design.folder import read, write

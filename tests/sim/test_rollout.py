@@ -1,7 +1,6 @@
 """Rollouts: the hardware in mixed streams, every bit; the model is a loop of steps; from Python and files."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,12 +35,9 @@ from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(rollout_folder: Callable[..., Path]) -> Path:
     """Return an accelerator of the toy with rollouts and another function."""
-    folder = tmp_path_factory.mktemp("rollouts") / "toy"
-    options = BuildOptions(functions=("id", "step"), width=24, samples=512, data_width=128, horizon=HORIZON)
-    write(generate(path("toy"), options), folder)
-    return folder
+    return rollout_folder()
 
 
 @pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
@@ -281,11 +277,12 @@ def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None
 
 def test_beside_another_core(tmp_path: Path) -> None:
     """Tasks wait in the queue of the core, which also shares it with steps."""
-    cores = (CoreRequest(("id",), 1), CoreRequest(("step", "fd"), 3))
+    cores = (CoreRequest(("id",), 1), CoreRequest(("step", "m"), 3))
     options = BuildOptions(
-        functions=("id", "step", "fd"), width=24, samples=256, data_width=128, horizon=HORIZON, cores=cores
+        functions=("id", "step", "m"), width=24, samples=256, data_width=128, horizon=HORIZON, cores=cores
     )
-    assert_exact(generate(path("toy"), options), tmp_path, 60, "fd")
+    robot = mechanism([JointKind.REVOLUTE, JointKind.REVOLUTE], (BASE, 0), seed=4)
+    assert_exact(build_design(robot, options), tmp_path, 60, "m")
 
 
 @pytest.mark.verify

@@ -1,7 +1,5 @@
 """Flagged rollouts are explained by the step that raised the first flag; `run` takes what is documented."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

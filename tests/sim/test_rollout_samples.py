@@ -1,8 +1,6 @@
 """Rollouts with samples drawn on the chip: every bit in mixed streams, the forces from Python and files."""
 
-from __future__ import annotations
-
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,37 +8,26 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.design.folder import read, write
+from rbdhw.design.folder import read
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.samples import SEED
-from rbdhw.options.build import BuildOptions
-from rbdhw.options.checks import check_options
-from rbdhw.pipeline import generate
 from rbdhw.protocol import LOAD, ROLLOUT
-from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
+from tests.support.marks import long
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
+PARTS = [long(("samples",)), ("samples", "cost")]
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+
+@pytest.fixture(scope="module", params=PARTS, ids="-".join)
+def folder(request: pytest.FixtureRequest, rollout_folder: Callable[..., Path]) -> Path:
     """Return an accelerator of the toy whose rollouts draw samples."""
-    folder = tmp_path_factory.mktemp("samples") / "toy"
-    options = BuildOptions(
-        functions=("id", "rollout"),
-        width=24,
-        samples=512,
-        data_width=128,
-        horizon=HORIZON,
-        rollout=("samples",),
-    )
-    write(generate(path("toy"), options), folder)
-    return folder
+    return rollout_folder(*request.param)
 
 
 @pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
@@ -67,6 +54,7 @@ def test_deviations_are_limited_when_they_are_loaded(folder: Path) -> None:
     far = {name: int(row[0]) for name, row in own.rows.items()}
     far |= {name: word.format.highest for name, word in bounds.items()}
     stream = Stream(design)
+    stream.rows({name: row[:1] for name, row in own.rows.items()})
     stream.row(0, far, 1, OUTSIDE)
     limited = {name: np.array([bounds[name].highest if name in bounds else far[name]]) for name in own.rows}
     stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))
@@ -109,7 +97,7 @@ def test_golden_rollouts_take_the_models_samples(folder: Path) -> None:
     np.testing.assert_array_equal(found.states[:, 0], after)
 
 
-@pytest.mark.parametrize("engine", [pytest.param("rtl", marks=pytest.mark.verify), "golden"])
+@pytest.mark.parametrize("engine", [long("rtl"), "golden"])
 def test_samples_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
     arrays = calm(read(folder), 5, seed=8) | {"std": np.array([0.2, 0.1]), "seed": np.arange(5)}
     np.savez(tmp_path / "x.npz", **arrays)
@@ -142,15 +130,3 @@ def test_unusable_samples_are_refused(folder: Path) -> None:
     ):
         with pytest.raises(InputError, match=text):
             acc.rollout(q, q, tau, 0.01, **given)
-
-
-def test_parts_are_checked() -> None:
-    options = BuildOptions(functions=("step",), horizon=8)
-    for parts, text in (
-        (("noise",), "rollout: 'noise' is unknown; expected some of samples, cost"),
-        (("samples", "samples"), "rollout: 'samples' appears twice; expected each part once"),
-    ):
-        with pytest.raises(InputError, match=text):
-            check_options(replace(options, rollout=parts))
-    with pytest.raises(InputError, match="rollout: the build has no rollouts; use --functions rollout"):
-        check_options(BuildOptions(functions=("step",), rollout=("samples",)))

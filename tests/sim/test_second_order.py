@@ -1,7 +1,5 @@
 """Second derivatives in Verilator, bit for bit, mixed with functions of first order."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.design.folder import write
@@ -28,14 +26,12 @@ def assert_exact(design, folder, tasks):
         assert own.error_median < 5e-3, function
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "options",
     [
         {"functions": ("id", "sid"), "ii": 8, "width": 22},
-        pytest.param(
-            {"functions": ("fd", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
-            marks=pytest.mark.verify,
-        ),
+        {"functions": ("fd", "hfd"), "ii": 16, "core": "array", "width": 18, "number": "float32"},
     ],
     ids=["pipeline", "array"],
 )

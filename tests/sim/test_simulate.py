@@ -1,7 +1,5 @@
 """The RTL compared with the model: correct designs pass, faults are found."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -14,24 +12,26 @@ from rbdhw.fixed.program import Kind
 from rbdhw.model.packets import Answers, field
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
+from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
 from rbdhw.verilator import bulk as bulk_bench
-from rbdhw.verilator import simulator
 from rbdhw.verilator.simulator import Disturbance
 from rbdhw.verilator.tools import SimulationError
+
+MIXED = ("id", "m", "did")
+"""Functions with and without optional results."""
 
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 
 
 @pytest.fixture(scope="module")
 def toy_folder(tmp_path_factory):
-    """Return a generated design of all functions."""
+    """Return a generated design of several functions."""
     folder = tmp_path_factory.mktemp("toy") / "design"
-    write(generate(path("toy"), BuildOptions(functions=DEFAULT_FUNCTIONS, width=22, samples=1024)), folder)
+    write(generate(path("toy"), BuildOptions(functions=MIXED, width=22, samples=256)), folder)
     return folder
 
 
@@ -187,29 +187,27 @@ def test_results_below_the_floor_count_as_large_as_that(rail_folder, cache, tmp_
         assert 0.0 < own.error_max < 1e-3 * right.functions[name].error_max
 
 
-@both_benches
-def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder, cache, bulk, monkeypatch):
-    bench = bulk_bench if bulk else simulator
+def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder, cache, monkeypatch):
     asked = []
 
-    def recorded(executable, requests, traffic, exchange=bench.exchange):
+    def recorded(executable, requests, traffic, exchange=bulk_bench.exchange):
         asked.extend(requests)
         return exchange(executable, requests, traffic)
 
-    monkeypatch.setattr(bench, "exchange", recorded)
-    report = simulate(toy_folder, 700, 3, bulk=bulk, cache=cache)
+    monkeypatch.setattr(bulk_bench, "exchange", recorded)
+    report = simulate(toy_folder, 700, 3, bulk=True, cache=cache)
     assert (report.tasks, report.mismatches) == (700, 0)
-    assert list(report.functions) == list(DEFAULT_FUNCTIONS)
+    assert list(report.functions) == list(MIXED)
     for function in report.functions.values():
-        assert function.tasks > 70
+        assert function.tasks > 170
         assert 0.0 < function.error_median < 1e-3
     ends = np.flatnonzero(asked[0].last)
     firsts = asked[0].data[np.concatenate([[0], ends[:-1] + 1]), :4]
     header = np.ascontiguousarray(firsts).view("<u4")[:, 0].astype(np.int64)
     assert np.array_equal(field(header, "tag"), np.arange(700))
     functions, extended = field(header, "function"), field(header, "options") == 1 << EXTENDED
-    assert np.count_nonzero(np.diff(functions)) > 500
-    for name in DEFAULT_FUNCTIONS:
+    assert np.count_nonzero(np.diff(functions)) > 400
+    for name in MIXED:
         share = np.mean(extended[functions == CODES[name]])
         assert 0.35 < share < 0.65 if FUNCTIONS[name].extensible else share == 0.0
 
@@ -379,12 +377,8 @@ def test_an_answer_of_an_unknown_function_is_stray(rail_folder, cache, tmp_path)
     assert not report.ok
 
 
-def test_numbers_that_cannot_be_are_refused(rail_folder, tmp_path):
+def test_numbers_that_cannot_be_are_refused(rail_folder):
     expected = "tasks: 0 is out of range; expected 1 to 1000000000"
     assert refusal_of(simulate, rail_folder, 0, 0) == expected
-    expected = "seed: -1 is not a seed; expected 0 to 9223372036854775807"
-    assert refusal_of(simulate, rail_folder, 1, -1) == expected
     expected = "back-pressure: 1 is not possible; expected a probability below 1"
     assert refusal_of(simulate, rail_folder, 1, 0, back_pressure=1.0) == expected
-    expected = f"{tmp_path / 'no'}: no such folder; expected one that `rbdhw generate` wrote"
-    assert refusal_of(simulate, tmp_path / "no", 1, 0) == expected

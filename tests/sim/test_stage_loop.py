@@ -1,7 +1,5 @@
 """Stages that loop, in whole accelerators: every bit, and the rate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +30,9 @@ def assert_exact(design: Design, folder: Path, tasks: int, limit: float = 1e-3) 
 
 def test_copies_beside_another_core_and_alone_at_full_rate(tmp_path: Path) -> None:
     """Tasks of both cores mixed with pauses; then tasks of the loop alone, without a lost cycle."""
-    cores = (CoreRequest(("rk4",), 8, copies=2), CoreRequest(("id", "fd"), 2))
-    options = BuildOptions(("id", "fd", "rk4"), width=24, samples=256, cores=cores, share_stages=LOOP)
-    design = generate(path("toy"), options)
+    cores = (CoreRequest(("rk4",), 8, copies=2), CoreRequest(("id",), 2))
+    options = BuildOptions(("id", "rk4"), width=24, samples=256, cores=cores, share_stages=LOOP)
+    design = build_design(mechanism([JointKind.REVOLUTE], (BASE,), seed=4), options)
     loop, other = design.manifest["parts"]
     assert (loop["core"], other["core"]) == ("loop", "pipeline")
     assert (loop["loop"]["stages"], loop["loop"]["window"]) == (4, 2)

@@ -1,7 +1,5 @@
 """Several pairs of streams in Verilator: bit for bit, with mixed functions, loads and copies of the core."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -8,6 +8,7 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.software import cuda
 from rbdhw.software.kernel import Division
+from tests.support.marks import long
 from tests.support.software import ROBOTS, TOLERANCE, Built, assert_close, built, compute
 
 pytestmark = pytest.mark.usefixtures("cuda_on_host")
@@ -56,7 +57,7 @@ def measured(nvcc, texts, folder):
     return subprocess.run([folder / "measure"], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("robot", ["toy", "floating"])
+@pytest.mark.parametrize("robot", ["toy", long("floating")])
 def test_the_program_measures_and_checks(cuda_on_host, robot, tmp_path):
     done = measured(cuda_on_host, built(robot).cuda, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,7 +4,6 @@ import os
 import shlex
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.base import mount
 from rbdhw.model.packets import decode, encode, requests, responses
 from rbdhw.model.responses import respond
-from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
@@ -25,35 +23,11 @@ from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from tests.support.compilers import CLANG, COMPILERS, WARNINGS, assert_no_warning
+from tests.support.exact_builds import ALL, BUILDS, built
+from tests.support.marks import long
 from tests.support.strategies import ALL_KINDS, robots
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
-
-ALL = ("id", "fd", "m", "minv", "did", "dfd", "difd")
-TOY = {"functions": ALL, "width": 18, "samples": 256}
-
-BUILDS = {
-    "pipeline": ("toy", {**TOY, "ii": 4}),
-    "array": ("toy", {**TOY, "ii": 8, "core": "array"}),
-    "float32": ("toy", {**TOY, "ii": 8, "number": "float32", "data_width": 64}),
-    "32 bits": ("toy", {**TOY, "ii": 8, "width": 32, "functions": ("fd", "did")}),
-    "by task": (
-        "toy",
-        {"functions": ("id",), "width": 18, "samples": 256, "fext": "all", "number": "float32"}
-        | {"mounting": Mounting(base="given", gravity="task")},
-    ),
-    "floating": (
-        "toy",
-        {"functions": ("id", "did"), "width": 18, "samples": 256, "mounting": Mounting(base="floating")},
-    ),
-}
-
-
-@cache
-def built(name):
-    robot, options = BUILDS[name]
-    options = BuildOptions(**options)
-    return build_design(mount(load_urdf(path(robot)), options.mounting), options)
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -80,7 +54,7 @@ OPTIONS = st.builds(
 )
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TREES, OPTIONS, st.integers(0, 2**32 - 1))
 def test_random_trees(robot, options, seed):
     compare_with_the_evaluator(robot, options, seed)
@@ -225,8 +199,8 @@ UNDEFINED = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1"
 SANITIZED = """
 import sys
 import numpy as np
-from tests.conftest import headings
-from tests.software.test_exact import built
+from tests.support.headings import headings
+from tests.support.exact_builds import built
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from rbdhw.model.responses import respond
 from rbdhw.software.exact_library import ExactLibrary
@@ -245,9 +219,7 @@ for build in builds:
 """
 
 
-@pytest.mark.parametrize(
-    "builds", [["float32", "32 bits"], pytest.param(["pipeline", "array"], marks=pytest.mark.verify)]
-)
+@pytest.mark.parametrize("builds", [["float32", "32 bits"], long(["pipeline", "array"])])
 def test_nothing_is_undefined(builds):
     """The sanitizer ends the process at the first operation that C leaves undefined."""
     root = str(Path(__file__).parents[2])

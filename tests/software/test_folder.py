@@ -38,8 +38,8 @@ def test_software_is_read_as_it_was_written(folder):
     assert (software.robot, software.sources) == (again.robot, again.sources)
     SoftwareManifest.model_validate(json.loads((folder / "manifest.json").read_text()))
     assert {entry.name for entry in folder.iterdir()} == {
-        "dynamics.h", "batch.h", "dynamics_id.c", "kernels_id.h", "dynamics_dfd.c", "kernels_dfd.h",
-        "robot.json", "manifest.json",
+        "dynamics.h", "batch.h", "rbdhw.hpp", "dynamics_id.c", "kernels_id.h", "dynamics_dfd.c",
+        "kernels_dfd.h", "robot.json", "manifest.json",
     }  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_quaternions_are_brought_to_unit_length(language, length):
     assert np.flatnonzero(~rows).tolist() == [4]
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=1, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**32 - 1))
 def test_random_trees(robot, seed):
     own = Built(robot, ("id", "did"))

@@ -1,7 +1,5 @@
 """Steps in time in generated C, in floating point."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

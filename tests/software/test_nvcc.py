@@ -12,6 +12,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.nvcc import FLAGS, KernelUse, find_nvcc, measure_kernels
+from tests.support.marks import long
 from tests.support.software import Built, built, compute
 
 ARCHITECTURES = ("sm_80", "sm_90")
@@ -30,7 +31,7 @@ def test_the_wheel_comes_before_the_path(monkeypatch):
     assert "site-packages" in find_nvcc()[0]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ["sm_80", long("sm_90")])
 def test_the_toy_stays_in_registers(architecture):
     own = built("toy")
     used = measure_kernels(own.cuda, architecture, ["-Werror=all-warnings"])
@@ -41,6 +42,7 @@ def test_the_toy_stays_in_registers(architecture):
         assert 1_000 <= use.code <= 20_000
 
 
+@pytest.mark.verify
 def test_the_program_compiles(tmp_path):
     for name, text in built("toy").cuda.items():
         (tmp_path / name).write_text(text)

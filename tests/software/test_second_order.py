@@ -1,7 +1,5 @@
 """Second derivatives in C: bit-exact and in floating point, and from Python."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -20,6 +18,7 @@ from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.software.nvcc import measure_kernels
 from tests.support.bit_exact import assert_same_bits, draw_words
+from tests.support.marks import long
 from tests.support.software import TOLERANCE, Built, compute
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -44,7 +43,7 @@ def test_exact_c_is_the_bit_exact_model(folder, function):
 
 
 @pytest.mark.usefixtures("cuda_on_host")
-@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize("target", ["c", long("cuda")])
 def test_floating_point_is_the_interpreter(target):
     built = Built(load_urdf(path("toy")).with_floating_base(), ("sid", "hid"))
     library = built.library() if target == "c" else built.cuda_library()

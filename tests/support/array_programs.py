@@ -1,7 +1,5 @@
 """Fused programs, their jobs and their array schedules."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rbdhw.cores.array.annealing import anneal

@@ -1,7 +1,5 @@
 """Accesses to an AXI4-Lite port in Amaranth's simulator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from amaranth.sim import SimulatorContext

@@ -1,7 +1,5 @@
 """Tasks of integers for two implementations of the bit-exact model, and their comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The block ``accelerator_axi`` of a design in Verilator, driven through its ports."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

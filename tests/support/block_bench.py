@@ -5,8 +5,6 @@ periods of the clocks and, for each block of the top module, a program: a list o
 written to ``results.json``.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import random

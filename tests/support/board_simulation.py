@@ -1,7 +1,5 @@
 """Drivers for the streams of the board's shell in Amaranth's simulator."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Programs that choose between values by a flag, made by hand or from random graphs."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import assume
 

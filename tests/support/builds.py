@@ -1,7 +1,5 @@
 """Results of the pipeline's stages for bundled and random robots, cached for several tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Chains and trees of random links, and their builds for the chain core."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rbdhw.domain.bounds import Domain, input_domain

@@ -1,7 +1,5 @@
 """Combinations of parameters for the short run and for all tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any

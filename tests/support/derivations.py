@@ -3,8 +3,6 @@
 The robot has one joint of one degree of freedom after the other, so that positions add up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

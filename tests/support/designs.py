@@ -4,8 +4,6 @@ The hardware is written from the program's operations and the packet layout alon
 faulty on purpose. It computes one task at a time.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import accumulate
 

@@ -4,8 +4,6 @@ Invalid packets are made from valid ones of :mod:`rbdhw.model.packets`. The expe
 specification of the packet interface and, for a task that is computed, from the bit-exact model.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

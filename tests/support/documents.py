@@ -1,7 +1,5 @@
 """The README, the changelog and the pages of the documentation."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 They have no timing. The DSP block has no cascades; the block RAM is a table read through one port.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """A core with known results, packets, and sources and sinks of beats, for tests of the packet interface."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Tasks of the functions of :mod:`tests.support.edge`, and the accelerator that answers them."""
-
-from __future__ import annotations
 
 import random
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A second evaluator of bit-exact programs: one task, one operation at a time, in unbounded integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The URDF files of packages that others publish, and the comparison of their dynamics with Pinocchio's."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A graph's results beside those of the golden model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

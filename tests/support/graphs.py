@@ -1,7 +1,5 @@
 """Random dataflow graphs, and their exact values in rational numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

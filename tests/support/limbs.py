@@ -1,7 +1,5 @@
 """Robots with symmetric limbs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

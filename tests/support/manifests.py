@@ -1,7 +1,5 @@
 """A complete manifest of an invented design, for tests that change some of its entries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 OPERATIONS = {"multiplications": {"variable": 200, "constant": 13}, "additions": 206, "reciprocals": 0}

@@ -1,7 +1,5 @@
 """Small robots with given joints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A synthetic accelerator of three functions with choices and reciprocals, for tests at every width."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

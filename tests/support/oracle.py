@@ -1,7 +1,5 @@
 """Independent references for tests: a Robot as a Pinocchio model, and a plain 6x6 RNEA of any dtype."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

@@ -1,7 +1,5 @@
 """Designs of the bundled toy whose inertial parameters are given at run time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

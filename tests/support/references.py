@@ -1,7 +1,5 @@
 """The seven functions by Pinocchio for any robot, including mimics and a given base motion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ Runs are equal if their arguments are, and the files that these name, and the fi
 writes into its working folder. A run that fails is not kept, nor is one that reads its standard input.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

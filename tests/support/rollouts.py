@@ -1,7 +1,5 @@
 """Streams of rollouts mixed with other tasks, and the expected answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

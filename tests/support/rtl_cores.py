@@ -1,7 +1,5 @@
 """A simulated core with a task in every slot and mixed functions, compared with the evaluator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple

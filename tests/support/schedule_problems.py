@@ -1,7 +1,5 @@
 """Random scheduling problems, and problems with hand-written schedules."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import strategies as st

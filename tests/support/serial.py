@@ -1,7 +1,5 @@
 """A core with known results that takes numbers link by link, its packets, and the answers to them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Amaranth's simulator for one case after another: compiled once, and reset to power-up before each."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Stages of small robots on the loop core."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rbdhw.cores.steps.loop import LoopCore

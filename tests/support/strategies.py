@@ -1,7 +1,5 @@
 """Random robots and random states of them for property tests."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Verilator's headers, compiled once for all small simulators: reading them takes most of a compilation."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from functools import partial
@@ -14,8 +12,8 @@ from rbdhw.verilator.tools import Tools, find_tools
 VERILATED = ("verilated.h", "verilated_dpi.h", "verilated_vpi.h")
 STANDARD = ("algorithm", "filesystem", "fstream", "iostream", "memory", "random", "string", "vector")
 HEADERS = (*VERILATED, *STANDARD)
-OPTIMISATION = "-O0"
-"""The compiled form is valid for one level of optimisation."""
+OPTIMISATION = "-O0 -fPIC"
+"""The compiled form is valid for one level of optimisation, and for shared libraries or without it."""
 
 RULE = f"%.h.gch: %.h\n\t$(CXX) $(CXXFLAGS) $(CPPFLAGS) {OPTIMISATION} -x c++-header -o $@ $<\n"
 

@@ -1,7 +1,5 @@
 """The modules of a Verilog text, and what all instances of them contain."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

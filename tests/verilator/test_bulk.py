@@ -1,7 +1,5 @@
 """The C++ bench gives the results of the cocotb bench."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

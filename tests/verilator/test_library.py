@@ -1,7 +1,5 @@
 """Verilator's library is compiled once for all designs, whoever else compiles it, wherever it may be kept."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

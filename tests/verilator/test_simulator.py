@@ -1,7 +1,5 @@
 """Simulators are built once; failing or missing tools are reported."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -22,6 +20,7 @@ from rbdhw.verilator import bulk, simulator, tools
 from rbdhw.verilator.simulator import AS_ONE_FILE, Disturbance, build, exchange
 from rbdhw.verilator.tools import SimulationError, Tools, clean_environment
 from tests.support.designs import rail_design
+from tests.support.marks import long
 
 
 def refusal_of(action, *arguments):
@@ -78,7 +77,7 @@ ODD = "a b:c;d,$HOME$(e)'f\"g#h"
 """A folder's name with what make, the shell, Verilator or a list of paths takes for more than a letter."""
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("whole", [False, long(True)])
 def test_folders_may_have_any_names(rail_folder, tmp_path, monkeypatch, whole):
     """That of the design, that of temporary files, and that of the Python environment.
 

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Control by slot: registers with the value of a slot, and memories of constants alone."""
-
-from __future__ import annotations
 
 import random
 

@@ -1,8 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """Schedules with one random change: the verifier refuses them, or their RTL still answers correctly."""
-
-from __future__ import annotations
 
 import random
 from collections.abc import Callable
@@ -21,7 +17,7 @@ from tests.support.rtl_cores import expected, requests, responses
 PROGRAM = mixed()
 ARRAY = array_of(PROGRAM, 11)
 RESULTS = outputs_of(PROGRAM)
-TRIALS = 120
+TRIALS = 40
 """The number of changes of each kind."""
 
 Mutation = Callable[[random.Random], ArraySchedule | None]

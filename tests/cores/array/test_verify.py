@@ -1,7 +1,5 @@
 """The verifier: it accepts a valid array and refuses one that violates each rule."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The cells of a core: counted by hand for small programs, and their change with the interval."""
 
-from __future__ import annotations
-
 import pytest
 
 from rbdhw.cores.pipeline.cells import REPEATED, Multiplexer, core_cells, counts, dsp_blocks

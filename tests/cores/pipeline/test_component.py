@@ -1,5 +1,3 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
 """The core equals the evaluator bit for bit, in results and overflow flags, at any initiation interval."""
 
 from dataclasses import replace
@@ -36,6 +34,7 @@ from tests.support.builds import (
 )
 from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
+from tests.support.marks import long
 from tests.support.rtl_cores import expected, respond
 from tests.support.strategies import random_direction, random_inertia, random_rotation
 
@@ -89,7 +88,11 @@ DEVICES = {
 }
 
 
-@pytest.mark.parametrize(("width", "ii", "name"), list(pairwise((14, 18, 28), (1, 2, 5), tuple(DEVICES))))
+QUICK = [(18, 1, "xcvu9p-250"), (28, 5, "ecp5-85-95"), (14, 2, "ecp5-85-50")]
+LONG = [case for case in pairwise((14, 18, 28), (1, 2, 5), tuple(DEVICES)) if case not in QUICK]
+
+
+@pytest.mark.parametrize(("width", "ii", "name"), [*QUICK, *(long(*case) for case in LONG)])
 def test_the_toy_under_an_external_force(width, ii, name):
     """At fast clocks products have pipeline registers."""
     device, clock = DEVICES[name]
@@ -104,12 +107,12 @@ def test_the_toy_under_an_external_force(width, ii, name):
 @pytest.mark.parametrize(
     ("device", "ii", "width"),
     [
-        ("xcvu9p", 1, 18),
-        pytest.param("xcvu9p", 2, 14, marks=pytest.mark.verify),
-        ("xcvu9p", 5, 28),
-        pytest.param("ecp5-85", 1, 14, marks=pytest.mark.verify),
+        long("xcvu9p", 1, 18),
+        long("xcvu9p", 2, 14),
+        long("xcvu9p", 5, 28),
+        long("ecp5-85", 1, 14),
         ("ecp5-85", 2, 18),
-        pytest.param("ecp5-85", 5, 18, marks=pytest.mark.verify),
+        long("ecp5-85", 5, 18),
     ],
 )
 def test_three_skew_bodies_with_an_external_force(device, ii, width):
@@ -118,14 +121,14 @@ def test_three_skew_bodies_with_an_external_force(device, ii, width):
     assert set(flags) == {0, 1}
 
 
-@pytest.mark.parametrize("memory_stages", [2, pytest.param(3, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("memory_stages", [2, long(3)])
 def test_short_memory_lines_delay_like_registers(memory_stages):
-    program = skew_program(14)
+    program = program_of("toy", 14)
     device = bound_of(program, "ecp5-85", 1, 60.0)
     bound = replace(device, memory_stages=memory_stages)
     text = rtlil.convert(PipelineComponent(program=program, bound=bound))
     assert "bypass" in text
-    assert_bit_exact(program, bound, both(program, skew(), 8))
+    assert_bit_exact(program, bound, both(program, model_of("toy"), 8))
 
 
 @pytest.mark.parametrize("ii", [1, 2])
@@ -146,10 +149,10 @@ def test_small_angles_keep_their_sign(reach, ii):
     assert not any(flags)
 
 
-HYQ, ATLAS = (pytest.param(name, marks=pytest.mark.verify) for name in ("hyq", "atlas"))
+HYQ, ATLAS = (long(name) for name in ("hyq", "atlas"))
 
 
-@pytest.mark.parametrize("ii", [1, pytest.param(4, marks=pytest.mark.verify), 16])
+@pytest.mark.parametrize("ii", [1, *(long(ii) for ii in (4, 16))])
 @pytest.mark.parametrize("robot", ["iiwa14", HYQ, ATLAS])
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
@@ -159,7 +162,7 @@ def test_bundled_robots(robot, ii):
 @pytest.mark.parametrize("ii", [1, 3])
 @pytest.mark.parametrize(
     ("robot", "width", "error"),
-    [("toy", 14, 1e-5), pytest.param("iiwa14", 20, 3e-6, marks=pytest.mark.verify)],
+    [("toy", 14, 1e-5), long("iiwa14", 20, 3e-6)],
 )
 def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
     program = widened_program(robot, width, error)
@@ -173,7 +176,7 @@ def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
 
 
 @given(graphs(trigonometry=True), st.integers(1, 6), st.sampled_from((8, 18, 28)), st.integers(1, 4))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_random_graphs(graph, ii, width, memory_stages):
     """They have shared and constant outputs, single negations, operations that cancel, and more."""
     graph = prune(graph)

@@ -1,7 +1,5 @@
 """The times of stages that loop, and the memory of the words that all stages of a task read."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

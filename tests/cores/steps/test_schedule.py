@@ -1,7 +1,5 @@
 """The times of sweeps along a chain, and the check that shares nothing with the scheduler."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -35,10 +33,10 @@ def test_sweeps_follow_each_other(window: int) -> None:
 
 def test_latency_grows_with_the_links_and_units_do_not() -> None:
     device = target("xcvu9p")
-    long = ChainCore.build(program_of(chain(24)), device, options_of(24, 2), ())
+    long = ChainCore.build(program_of(chain(15)), device, options_of(15, 2), ())
     short = core(2)
     assert long.multipliers == short.multipliers
-    assert 3.0 < long.latency["fd"] / short.latency["fd"] < 5.0
+    assert 2.0 < long.latency["fd"] / short.latency["fd"] < 3.0
 
 
 def test_memories_hold_what_waits() -> None:

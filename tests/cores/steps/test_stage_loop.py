@@ -1,7 +1,5 @@
 """When stages loop: which builds permit it, what is chosen, and the number formats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

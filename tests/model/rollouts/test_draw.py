@@ -1,7 +1,5 @@
 """Random rollouts of a simulation: most stay in the domain to their last step, and some leave it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -43,7 +41,13 @@ BUILDS = {
 }
 
 
-@pytest.mark.parametrize("name", BUILDS)
+LONG = ("kinds",)
+"""Builds for `make verify`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.verify if name in LONG else ()) for name in BUILDS]
+)
 def test_most_rollouts_stay_in_the_domain(name, tmp_path):
     source, own = BUILDS[name]
     options = BuildOptions(functions=("step",), width=24, ii=4, samples=128, horizon=32, **own)

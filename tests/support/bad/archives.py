@@ -1,7 +1,5 @@
 """npz files that are refused, each with a part of the error message."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct
@@ -83,7 +81,6 @@ def twice(file: Path) -> None:
             archive.writestr(name, npy(ZEROS))
 
 
-AN_ARRAY = "expected an array that np.savez wrote"
 UNREADABLE = "not a readable npz file"
 ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     "nothing": (lambda file: file.write_bytes(b""), f"{UNREADABLE} (File is not a zip file)"),
@@ -94,13 +91,10 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a pipe": (lambda file: os.mkfifo(file), f"{UNREADABLE} (not a regular file)"),
     "a file cut short": (cut, f"{UNREADABLE} (File is not a zip file)"),
     "a later version of zip": (directory_entry(6, "<H", 99), f"{UNREADABLE} (zip file version 9.9)"),
-    "encrypted": (directory_entry(8, "<H", 1), f"array 'q': is encrypted; {AN_ARRAY}"),
-    "unknown compression": (
-        directory_entry(10, "<H", 99),
-        f"array 'q': is compressed by method 99; {AN_ARRAY}",
-    ),
-    "bzip2": (member(npy(ZEROS), zipfile.ZIP_BZIP2), f"array 'q': is compressed by method 12; {AN_ARRAY}"),
-    "lzma": (member(npy(ZEROS), zipfile.ZIP_LZMA), f"array 'q': is compressed by method 14; {AN_ARRAY}"),
+    "encrypted": (directory_entry(8, "<H", 1), "array 'q': is encrypted"),
+    "unknown compression": (directory_entry(10, "<H", 99), "array 'q': is compressed by method 99"),
+    "bzip2": (member(npy(ZEROS), zipfile.ZIP_BZIP2), "array 'q': is compressed by method 12"),
+    "lzma": (member(npy(ZEROS), zipfile.ZIP_LZMA), "array 'q': is compressed by method 14"),
     "a wrong checksum": (
         directory_entry(16, "<I", 1),
         "array 'q': cannot be read (Bad CRC-32 for file 'q.npy')",
@@ -118,10 +112,10 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
         "array 'q': cannot be read (Truncated file header)",
     ),
     "damaged data": (flipped, "array 'q': cannot be read ("),
-    "an array twice": (twice, "array 'q': given twice; expected it once"),
+    "an array twice": (twice, "array 'q': given twice"),
     "a text": (
         member(b"1 2 3"),
-        f"array 'q': cannot be read (EOF: reading magic string, expected 8 bytes got 5); {AN_ARRAY}",
+        "array 'q': cannot be read (EOF: reading magic string, expected 8 bytes got 5)",
     ),
     "an empty member": (
         member(b""),
@@ -157,7 +151,7 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "terabytes": (
         member(described(shape="(1000000000000, 2)", content=b"")),
-        f"array 'q': its header declares 16,000,000,000,000 bytes, but 0 follow; {AN_ARRAY}",
+        "array 'q': its header declares 16,000,000,000,000 bytes, but 0 follow",
     ),
     "more than there are numbers for": (
         member(described(shape="(1" + 99 * "0" + ", 2)")),
@@ -178,41 +172,32 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
         "array 'q': its header declares 48 bytes, but 49 follow",
     ),
     "an unknown type": (member(described("'zzz'")), "array 'q': cannot be read (descr is not a valid dtype"),
-    "objects": (member(described("'|O'")), "array 'q': holds Python objects; expected real numbers"),
-    "pickled objects": (arrays(q=np.array([{}])), "array 'q': holds Python objects; expected real numbers"),
-    "records": (
-        member(described("[('a', '<f8')]")),
-        "array 'q': holds [('a', '<f8')]; expected real numbers",
-    ),
-    "words": (arrays(q=np.full((TASKS, 2), "1.0")), "array 'q': holds <U3; expected real numbers"),
-    "bytes": (arrays(q=np.full((TASKS, 2), b"1")), "array 'q': holds |S1; expected real numbers"),
-    "complex numbers": (arrays(q=ZEROS + 1j), "array 'q': holds complex128; expected real numbers"),
-    "dates": (arrays(q=ZEROS.astype("M8[s]")), "array 'q': holds datetime64[s]; expected real numbers"),
-    "durations": (arrays(q=ZEROS.astype("m8[s]")), "array 'q': holds timedelta64[s]; expected real numbers"),
-    "no q": (arrays(q=None), "array 'q': missing; expected q, v, a for id"),
-    "no a": (arrays(a=None), "array 'a': missing; expected q, v, a for id"),
-    "another name": (arrays(q=None, Q=ZEROS), "array 'q': missing; expected q, v, a for id"),
-    "one task": (
-        arrays(q=np.zeros(2)),
-        "array 'q': shape (2,); expected (N, 2), a row for each task; for one task use",
-    ),
-    "a number": (arrays(q=np.float64(1)), "array 'q': shape (); expected (N, 2), a row for each task"),
-    "too many columns": (arrays(q=np.zeros((TASKS, 5))), "array 'q': shape (3, 5); expected (3, 2)"),
-    "too few rows": (arrays(v=ZEROS[1:]), "array 'v': shape (2, 2); expected (3, 2)"),
-    "forces without bodies": (arrays(fext=ZEROS), "array 'fext': shape (3, 2); expected (3, 2, 6)"),
+    "objects": (member(described("'|O'")), "array 'q': holds Python objects"),
+    "pickled objects": (arrays(q=np.array([{}])), "array 'q': holds Python objects"),
+    "records": (member(described("[('a', '<f8')]")), "array 'q': holds [('a', '<f8')]"),
+    "words": (arrays(q=np.full((TASKS, 2), "1.0")), "array 'q': holds <U3"),
+    "bytes": (arrays(q=np.full((TASKS, 2), b"1")), "array 'q': holds |S1"),
+    "complex numbers": (arrays(q=ZEROS + 1j), "array 'q': holds complex128"),
+    "dates": (arrays(q=ZEROS.astype("M8[s]")), "array 'q': holds datetime64[s]"),
+    "durations": (arrays(q=ZEROS.astype("m8[s]")), "array 'q': holds timedelta64[s]"),
+    "no q": (arrays(q=None), "array 'q': missing"),
+    "no a": (arrays(a=None), "array 'a': missing"),
+    "another name": (arrays(q=None, Q=ZEROS), "array 'q': missing"),
+    "one task": (arrays(q=np.zeros(2)), "array 'q': shape (2,)"),
+    "a number": (arrays(q=np.float64(1)), "array 'q': shape ()"),
+    "too many columns": (arrays(q=np.zeros((TASKS, 5))), "array 'q': shape (3, 5)"),
+    "too few rows": (arrays(v=ZEROS[1:]), "array 'v': shape (2, 2)"),
+    "forces without bodies": (arrays(fext=ZEROS), "array 'fext': shape (3, 2)"),
     "a force that the design does not take": (
         arrays(fext=np.ones((TASKS, 2, 6))),
-        "array 'fext', row 0: a force on link 'cart_0'; expected forces on none",
+        "array 'fext', row 0: a force on link 'cart_0'",
     ),
-    "NaN": (arrays(v=ZEROS * np.nan), "array 'v', row 0, column 0: nan; expected finite numbers"),
-    "infinity": (arrays(a=ZEROS - np.inf), "array 'a', row 0, column 0: -inf; expected finite numbers"),
+    "NaN": (arrays(v=ZEROS * np.nan), "array 'v', row 0, column 0: nan"),
+    "infinity": (arrays(a=ZEROS - np.inf), "array 'a', row 0, column 0: -inf"),
     "more than a double": (
         arrays(q=np.full((TASKS, 2), np.longdouble("1e4000"))),
-        "array 'q', row 0, column 0: inf; expected finite numbers",
+        "array 'q', row 0, column 0: inf",
     ),
-    "1e300": (arrays(q=ZEROS + 1e300), "array 'q', row 0: 1e+300; expected magnitudes of up to 1e+15"),
-    "large integers": (
-        arrays(a=np.full((TASKS, 2), 2**63, np.uint64)),
-        "array 'a', row 0: 9.22337e+18; expected magnitudes of up to 1e+15",
-    ),
+    "1e300": (arrays(q=ZEROS + 1e300), "array 'q', row 0: 1e+300"),
+    "large integers": (arrays(a=np.full((TASKS, 2), 2**63, np.uint64)), "array 'a', row 0: 9.22337e+18"),
 }

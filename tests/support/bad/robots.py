@@ -1,7 +1,5 @@
 """URDF files that are refused, each with a part of the error message."""
 
-from __future__ import annotations
-
 from rbdhw.robots import path
 
 TOY = path("toy").read_text()
@@ -21,9 +19,6 @@ LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
 MASS = '<mass value="2"/>'
 MOMENT = 'ixx="0.001"'
 ORIGIN = '<origin xyz="0.4 0 0"/>'
-A_LENGTH, AN_ANGLE = "expected a magnitude of up to 1e+06 m", "expected a magnitude of up to 1e+06 rad"
-A_MASS = "expected 0, or a magnitude of 1e-12 to 1e+09 kg"
-A_RATIO = "expected 0, or a magnitude of 1e-06 to 1e+06"
 A_VELOCITY = "expected 0, or a magnitude of 1e-09 to 1e+06 rad/s or m/s"
 AN_EFFORT = "expected 0, or a magnitude of 1e-12 to 1e+12 N or Nm"
 
@@ -52,39 +47,30 @@ def cycle(joints: int) -> str:
 
 ROBOTS: dict[str, tuple[str | bytes, str]] = {
     **{
-        f"mass {text}": (
-            replaced(MASS, f'<mass value="{text}"/>'),
-            f'<mass> has value="{text}"; expected a finite',
-        )
+        f"mass {text}": (replaced(MASS, f'<mass value="{text}"/>'), f'<mass> has value="{text}"')
         for text in NO_NUMBERS
     },
     **{
-        f"moment {text}": (
-            replaced(MOMENT, f'ixx="{text}"'),
-            f'<inertia> has ixx="{text}"; expected a finite',
-        )
+        f"moment {text}": (replaced(MOMENT, f'ixx="{text}"'), f'<inertia> has ixx="{text}"')
         for text in NO_NUMBERS
     },
     **{
         f"{attribute} {text}": (
             replaced(ORIGIN, f'<origin {attribute}="0 {text} 0"/>'),
-            f'<origin> has {attribute}="0 {text} 0"; expected three finite',
+            f'<origin> has {attribute}="0 {text} 0"',
         )
         for attribute in ("xyz", "rpy")
         for text in NO_NUMBERS
         if text != "1 2"
     },
     **{
-        f"axis {text}": (
-            replaced(AXIS, f'<axis xyz="{text}"/>'),
-            f'<axis> has xyz="{text}"; expected three finite',
-        )
+        f"axis {text}": (replaced(AXIS, f'<axis xyz="{text}"/>'), f'<axis> has xyz="{text}"')
         for text in ("1", "1 0", "1 0 0 0", "x y z", "1 0 nan", "1 0 1e999")
     },
     **{
         f"{attribute} of a limit {text}": (
             replaced(LIMIT, f'<limit {attribute}="{text}"/>'),
-            f'<limit> has {attribute}="{text}"; expected a finite',
+            f'<limit> has {attribute}="{text}"',
         )
         for attribute in ("lower", "velocity", "effort")
         for text in ("abc", "nan", "inf", "1e999")
@@ -92,107 +78,68 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
     **{
         f"{attribute} of a mimic {text}": (
             mimic(f'{attribute}="{text}"'),
-            f'<mimic> has {attribute}="{text}"; expected a finite',
+            f'<mimic> has {attribute}="{text}"',
         )
         for attribute in ("multiplier", "offset")
         for text in ("abc", "nan", "inf", "1e999")
     },
     **{
-        f"mass {text}": (replaced(MASS, f'<mass value="{text}"/>'), f'<mass> has value="{text}"; {A_MASS}')
+        f"mass {text}": (replaced(MASS, f'<mass value="{text}"/>'), f'<mass> has value="{text}"')
         for text in ("1e300", "2e9", "-1e300", "1e-300", "1e-13")
     },
-    "a negative mass": (
-        replaced(MASS, '<mass value="-2"/>'),
-        "<mass> is -2; expected zero or more kilograms",
-    ),
-    "moment 1e300": (
-        replaced(MOMENT, 'ixx="1e300"'),
-        '<inertia> has ixx="1e300"; expected a magnitude of up to 1e+15 kg m^2',
-    ),
+    "a negative mass": (replaced(MASS, '<mass value="-2"/>'), "<mass> is -2"),
+    "moment 1e300": (replaced(MOMENT, 'ixx="1e300"'), '<inertia> has ixx="1e300"'),
     **{
         f"xyz {text}": (
             replaced(ORIGIN, f'<origin xyz="{text} 0 0"/>'),
-            f"joint 'tip_mount': <origin> has xyz=\"{text} 0 0\"; {A_LENGTH}",
+            f"joint 'tip_mount': <origin> has xyz=\"{text} 0 0\"",
         )
         for text in ("1e200", "1e308", "-2e6")
     },
-    "rpy 1e300": (
-        replaced(ORIGIN, '<origin rpy="0 0 1e300"/>'),
-        f'<origin> has rpy="0 0 1e300"; {AN_ANGLE}',
-    ),
+    "rpy 1e300": (replaced(ORIGIN, '<origin rpy="0 0 1e300"/>'), '<origin> has rpy="0 0 1e300"'),
     **{
-        f"multiplier {text}": (mimic(f'multiplier="{text}"'), f'<mimic> has multiplier="{text}"; {A_RATIO}')
+        f"multiplier {text}": (mimic(f'multiplier="{text}"'), f'<mimic> has multiplier="{text}"')
         for text in ("1.1e6", "1e12", "1e300", "1e-300", "-1000001")
     },
-    "offset 1e300": (
-        mimic('offset="1e300"'),
-        '<mimic> has offset="1e300"; expected a magnitude of up to 1e+06 rad or m',
-    ),
-    "a zero axis": (replaced(AXIS, '<axis xyz="0 0 0"/>'), "<axis> is zero; expected a direction"),
-    "an empty link name": (
-        replaced('<link name="base"/>', '<link name=" "/>'),
-        "<link> has no name; expected name=",
-    ),
-    "a link without a name": (
-        replaced('<link name="base"/>', "<link/>"),
-        "<link> has no name; expected name=",
-    ),
-    "a joint without a type": (
-        replaced(' type="revolute"', ""),
-        "joint 'shoulder': <joint> has no type; expected type=",
-    ),
-    "an unknown joint type": (
-        replaced('type="revolute"', 'type="screw"'),
-        "unsupported type 'screw'; expected one of revolute, continuous",
-    ),
+    "offset 1e300": (mimic('offset="1e300"'), '<mimic> has offset="1e300"'),
+    "a zero axis": (replaced(AXIS, '<axis xyz="0 0 0"/>'), "<axis> is zero"),
+    "an empty link name": (replaced('<link name="base"/>', '<link name=" "/>'), "<link> has no name"),
+    "a link without a name": (replaced('<link name="base"/>', "<link/>"), "<link> has no name"),
+    "a joint without a type": (replaced(' type="revolute"', ""), "joint 'shoulder': <joint> has no type"),
+    "an unknown joint type": (replaced('type="revolute"', 'type="screw"'), "unsupported type 'screw'"),
     "a joint type with a line end": (
         replaced('type="revolute"', 'type="a&#10;b"'),
-        "unsupported type 'a\\nb'; expected one of revolute",
+        "unsupported type 'a\\nb'",
     ),
-    "a joint without a parent": (
-        replaced('<parent link="base"/>', ""),
-        "joint 'shoulder': no <parent>; expected <parent> in <joint>",
-    ),
-    "an unknown parent": (
-        replaced('<parent link="base"/>', '<parent link="b"/>'),
-        "unknown parent link 'b'; expected a link of this file",
-    ),
+    "a joint without a parent": (replaced('<parent link="base"/>', ""), "joint 'shoulder': no <parent>"),
+    "an unknown parent": (replaced('<parent link="base"/>', '<parent link="b"/>'), "unknown parent link 'b'"),
     "a parent with colours of a terminal": (
         replaced('<parent link="base"/>', '<parent link="\x9b31m"/>'),
-        "unknown parent link '\\x9b31m'; expected a link of this file",
+        "unknown parent link '\\x9b31m'",
     ),
-    "a link twice": (
-        replaced('<link name="base"/>', '<link name="base"/>' * 2),
-        "given twice; expected unique link",
-    ),
+    "a link twice": (replaced('<link name="base"/>', '<link name="base"/>' * 2), "given twice"),
     "a joint twice": (
         replaced('<joint name="elbow"', '<joint name="shoulder"'),
-        "joint 'shoulder': given twice; expected unique joint names",
+        "joint 'shoulder': given twice",
     ),
     "two parents": (
         replaced(
             "</robot>",
             '<joint name="x" type="fixed"><parent link="base"/><child link="tip"/></joint></robot>',
         ),
-        "link 'tip': child of both joint 'tip_mount' and joint 'x'; expected one parent",
+        "link 'tip': child of both joint 'tip_mount' and joint 'x'",
     ),
-    "two roots": (
-        replaced("</robot>", '<link name="x"/></robot>'),
-        "2 root links: 'base', 'x'; expected one",
-    ),
+    "two roots": (replaced("</robot>", '<link name="x"/></robot>'), "2 root links: 'base', 'x'"),
     "many roots": (
         replaced("</robot>", "".join(f'<link name="x{i}"/>' for i in range(9000)) + "</robot>"),
         "9001 root links: 'base', 'x0'",
     ),
     "a long cycle": (cycle(9000), "no root link, but a cycle of 'l1' -> 'l2'"),
-    "nothing that moves": (chain(3), "robot 'chain' has no moving joint; expected at least one"),
-    "too many joints": (
-        chain(10_001, "continuous"),
-        "<robot>: 10,001 moving joints; expected at most 10,000",
-    ),
-    "no links": ('<robot name="r"/>', "<robot>: no <link>; expected at least one"),
+    "nothing that moves": (chain(3), "robot 'chain' has no moving joint"),
+    "too many joints": (chain(10_001, "continuous"), "<robot>: 10,001 moving joints"),
+    "no links": ('<robot name="r"/>', "<robot>: no <link>"),
     # XML
-    "nothing": ("", "not well-formed XML (no element found: line 1, column 0); expected a URDF file"),
+    "nothing": ("", "not well-formed XML (no element found: line 1, column 0)"),
     "a text": ("solid cube", "not well-formed XML (syntax error: line 1, column 0)"),
     "bytes": (bytes(range(256)), "not well-formed XML"),
     "a zero byte": (replaced("elbow", "el\0bow"), "not well-formed XML (not well-formed (invalid token)"),
@@ -213,47 +160,38 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
     "an entity": (replaced('"toy"', '"&toy;"'), "not well-formed XML (undefined entity"),
     "another document type": (
         TOY.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot', 1),
-        "a DOCTYPE declaration (robot); expected plain XML without one",
+        "a DOCTYPE declaration (robot)",
     ),
     "entities": (
         '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>',
-        "a DOCTYPE declaration (r); expected plain XML without one",
+        "a DOCTYPE declaration (r)",
     ),
     "entities behind instructions": (
         "<?a?>" * 100_000 + '<!DOCTYPE r [<!ENTITY a "ha">]><robot name="&a;"/>',
-        "a DOCTYPE declaration (r); expected plain XML without one",
+        "a DOCTYPE declaration (r)",
     ),
     "instructions": ("<?a b?>" * 100_000, "not well-formed XML (no element found"),
     "a document type in the middle": (
         replaced("</robot>", "<!DOCTYPE r [<!ENTITY a 'b'>]></robot>"),
         "not well-formed",
     ),
-    "another outermost element": ("<sdf/>", "<sdf>: not a URDF; expected <robot> as the outermost element"),
-    "a namespace": ('<a:robot name="r"/>', "<a:robot>: not a URDF; expected <robot> as the outermost"),
-    "xacro": (
-        '<robot name="r"><xacro:include filename="x"/></robot>',
-        "<xacro:include>: not expanded; expected the URDF that xacro makes of the file",
-    ),
+    "another outermost element": ("<sdf/>", "<sdf>: not a URDF"),
+    "a namespace": ('<a:robot name="r"/>', "<a:robot>: not a URDF"),
+    "xacro": ('<robot name="r"><xacro:include filename="x"/></robot>', "<xacro:include>: not expanded"),
     "a name of a million characters": (
         replaced('name="toy"', f'name="{1_000_000 * "a"}"'),
-        "<robot> has name of 1,000,000 characters; expected at most 1,000",
+        "<robot> has name of 1,000,000 characters",
     ),
     "a number of ten million digits": (
         replaced(MASS, f'<mass value="{10_000_000 * "1"}"/>'),
-        "<mass> has value of 10,000,000 characters; expected at most 1,000",
+        "<mass> has value of 10,000,000 characters",
     ),
-    "an attribute of a thousand digits": (
-        replaced(MASS, f'<mass value="{999 * "1"}x"/>'),
-        '1x"; expected a finite number',
-    ),
+    "an attribute of a thousand digits": (replaced(MASS, f'<mass value="{999 * "1"}x"/>'), '1x"'),
     "a link's name of 1,001 characters": (
         replaced('<link name="base"/>', f'<link name="{1001 * "a"}"/>'),
-        "<link>: <link> has name of 1,001 characters; expected at most 1,000",
+        "<link>: <link> has name of 1,001 characters",
     ),
-    "a file of more than 16 MB": (
-        TOY + " " * (16 << 20),
-        "is larger than 16,777,216 bytes; expected the path of a URDF file",
-    ),
+    "a file of more than 16 MB": (TOY + " " * (16 << 20), "is larger than 16,777,216 bytes"),
 }
 
 STRICT: dict[str, tuple[str, str]] = {
@@ -275,19 +213,16 @@ STRICT: dict[str, tuple[str, str]] = {
     },
     "reversed limits": (
         replaced(LIMIT, LIMIT.replace('upper="2.5"', 'upper="-3"')),
-        "<limit> has lower -2.5 above upper -3; expected lower <= upper",
+        "<limit> has lower -2.5 above upper -3",
     ),
-    "no mass": (replaced(MASS, ""), "no <mass>; expected <mass> in <inertial>"),
-    "no axis": (replaced(AXIS, ""), "no <axis>; expected <axis> in <joint>"),
-    "two axes": (replaced(AXIS, AXIS * 2), "2 <axis> elements; expected at most one"),
-    "a mimic of nothing": (
-        replaced(LIMIT, f'{LIMIT}<mimic joint="knee"/>'),
-        "mimics unknown joint 'knee'; expected a joint of this file",
-    ),
+    "no mass": (replaced(MASS, ""), "no <mass>"),
+    "no axis": (replaced(AXIS, ""), "no <axis>"),
+    "two axes": (replaced(AXIS, AXIS * 2), "2 <axis> elements"),
+    "a mimic of nothing": (replaced(LIMIT, f'{LIMIT}<mimic joint="knee"/>'), "mimics unknown joint 'knee'"),
     "a triangle that is none": (
         replaced(MOMENT, 'ixx="0.1"'),
         "breaks the triangle inequality (principal moments 0.042, 0.042, 0.1)",
     ),
     "Latin-1": (replaced("elbow", "él"), "not UTF-8 text (byte"),
-    "no name": (replaced(' name="toy"', ""), "<robot>: has no name; expected name="),
+    "no name": (replaced(' name="toy"', ""), "<robot>: has no name"),
 }

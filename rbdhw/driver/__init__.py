@@ -1,0 +1,1 @@
+"""The driver in C: its sources, the description of a design for it, and its library for Python."""

@@ -1,0 +1,233 @@
+"""The description of a design for the driver in C: ``design.h``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from itertools import accumulate, chain
+from typing import ClassVar
+
+from rbdhw.arrays import WordName, kind_of
+from rbdhw.design.folder import Design
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import rollout_feedback
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import FunctionWords
+from rbdhw.protocol import (
+    COMMANDS,
+    FUNCTIONS,
+    HEADER_BITS,
+    LOAD_GAINS,
+    LOAD_PARAMETERS,
+    PARAMETERS,
+    ROLLOUT,
+    ROW_COMMANDS,
+)
+from rbdhw.runtime.templates import fill
+from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
+from rbdhw.software.c_text import comment, integer, table
+from rbdhw.software.declaration import Declaration
+
+DESIGN_HEADER = "design.h"
+
+_STATES = ("q", "x_ref", "x_nominal")
+"""The arrays that begin with a configuration."""
+
+_ANGLE, _WRAPS, _BOUNDED = 1, 2, 4
+
+
+def design_header(design: Design) -> str:
+    """Return the text of :data:`DESIGN_HEADER`."""
+    interface, identity = design.interface, design.manifest.get("identity", "0" * 64)
+    functions = [_Function(design, words) for words in interface.functions]
+    heading = comment(
+        (
+            f"rbdhw {version('rbdhw')}: the packets of an accelerator for the robot "
+            f"{json.dumps(design.robot.name)}, for the driver.",
+        )
+    )
+    initial = [integer(value) for value in (interface.parameters or {}).values()]
+    return fill(
+        "rbdhw.driver",
+        DESIGN_HEADER,
+        heading=heading,
+        robot=design.robot,
+        name=json.dumps(design.robot.name),
+        identity=[f"0x{identity[8 * k : 8 * k + 8]}u" for k in range(8)],
+        singles=int(interface.converts),
+        beat_bytes=interface.data_width // 8,
+        horizon=interface.rollout.horizon if interface.rollout else 0,
+        sets=interface.parameter_sets if interface.held else 0,
+        parameters=table("int64_t", "rbdhw_design_parameters", initial),
+        functions=functions,
+    )
+
+
+def arrays_in_order(model: AcceleratorModel, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return the inputs and results of a function or command in the driver's order."""
+    return _Function(model, model.interface.words(function)).sides
+
+
+@dataclass(frozen=True)
+class _Function(Declaration):
+    """A function or a command, as the template shows it."""
+
+    real: ClassVar[str] = "double"
+
+    model: AcceleratorModel
+    words: FunctionWords
+
+    @property
+    def name(self) -> str:
+        return self.words.name
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is a function, not a command."""
+        return self.name in FUNCTIONS
+
+    @cached_property
+    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        if not self.is_computed:
+            return self._arrays_of(self.words.sent(True)), self._arrays_of(self.words.returned(True))
+        given = {WordName.parse(word).array for word in self.model.inputs}
+        inputs, outputs = arrays_of(self.model.robot, self.name, given)
+        return tuple(array for array in inputs if not (self._is_held and array.name == PARAMETERS)), outputs
+
+    @property
+    def _is_held(self) -> bool:
+        return bool(self.words.held)
+
+    def _arrays_of(self, words: Sequence[Word]) -> tuple[Array, ...]:
+        """Return the arrays of words of a command."""
+        sizes, loaded = self.model.robot.sizes, self.model.robot.loaded
+        entry = COMMANDS[self.name]
+        names = {WordName.parse(word.name).array for word in words}
+        ordered = (name for name in (*entry.inputs, *entry.outputs) if name in names)
+        shapes = {name: kind_of(name).shape(sizes) for name in ordered}
+        if PARAMETERS in shapes and loaded is not None:
+            shapes[PARAMETERS] = (len(loaded.names),)
+        return tuple(Array(name, shape) for name, shape in shapes.items())
+
+    @property
+    def is_extended(self) -> str:
+        """The expression of whether any optional array is given."""
+        optional = [array.name for array in chain(*self.sides) if array.optional]
+        return " || ".join(f"{name} != NULL" for name in optional) or "0"
+
+    @property
+    def _modes(self) -> tuple[bool, ...]:
+        return (False, True) if self.words.extensible else (False,)
+
+    @property
+    def tables(self) -> str:
+        """The tables of arrays, words and elements."""
+        texts = [
+            self._array_table(side, arrays) for side, arrays in zip(("in", "out"), self.sides, strict=True)
+        ]
+        for extended in self._modes:
+            request = sorted(self._request_words(extended))
+            texts.append(table("struct rbdhw_word", self._called("request", extended), _texts(request)))
+            answer = self._answer_words(extended)
+            texts.append(table("struct rbdhw_word", self._called("answer", extended), _texts(answer)))
+            texts.append(_element_table(self._called("elements", extended), self._elements(extended)))
+        ones = [ResultElement(array, offset, 0, negative=False) for array, offset in self.ones]
+        texts.append(_element_table(self._called("ones", extended=False), ones))
+        return "".join(texts)
+
+    def _called(self, what: str, extended: bool) -> str:
+        return f"rbdhw_{self.name}{'_extended' * extended}_{what}"
+
+    def _array_table(self, side: str, arrays: Sequence[Array]) -> str:
+        entries = [
+            f'{{"{array.name}", {array.size}, {array.rows}, {int(array.optional)}}}' for array in arrays
+        ]
+        return table("struct rbdhw_array", f"rbdhw_{self.name}_{side}puts", entries or ['{"", 0, 0, 0}'])
+
+    def _request_words(self, extended: bool) -> list[tuple[int, ...]]:
+        """Return the fields of each ``struct rbdhw_word`` of a request."""
+        widths = self.model.interface.request_widths(self.name, extended)
+        bits = list(accumulate(widths, initial=HEADER_BITS))
+        brought = self.words.brought(extended)
+        return [
+            (bits[word.slot], *self._fields(brought.index(word), word, self.inputs, widths[word.slot]))
+            for word in self.words.sent(extended)
+        ]
+
+    def _answer_words(self, extended: bool) -> list[tuple[int, ...]]:
+        widths = self.model.interface.response_widths(self.name, extended)
+        bits = accumulate(widths, initial=HEADER_BITS)
+        returned = self.words.returned(extended)
+        return [
+            (bit, *self._fields(k, word, self.outputs, width))
+            for k, (word, width, bit) in enumerate(zip(returned, widths, bits, strict=False))
+        ]
+
+    def _fields(self, number: int, word: Word, arrays: Sequence[Array], travels: int) -> tuple[int, ...]:
+        name = WordName.parse(word.name)
+        k = next(k for k, array in enumerate(arrays) if array.name == name.array)
+        wraps = name.array in _STATES and word.lowest is None and word.unit == "turn"
+        kind = _ANGLE * (word.unit == "turn") | _WRAPS * wraps | _BOUNDED * (word.lowest is not None)
+        place = arrays[k].offset(name.index)
+        return number, k, place, word.format.width, travels, word.format.binary_point, kind
+
+    def _elements(self, extended: bool) -> list[ResultElement]:
+        returned = self.words.returned(extended)
+        return elements_of((word.elements for word in returned), self.outputs)
+
+    def _packet(self, what: str, extended: bool) -> str:
+        """Return the initialiser of a ``struct rbdhw_packet``."""
+        interface, is_request = self.model.interface, what == "request"
+        widths = interface.request_widths if is_request else interface.response_widths
+        size = interface.beats(widths(self.name, extended)) * interface.data_width // 8
+        numbers = len(self.words.brought(extended) if is_request else self.words.returned(extended))
+        words = len(self.words.sent(extended)) if is_request else numbers
+        elements = "0, NULL"
+        if not is_request:
+            elements = f"{len(self._elements(extended))}, {self._called('elements', extended)}"
+        return f"{{{size}, {numbers}, {words}, {self._called(what, extended)}, {elements}}}"
+
+    @property
+    def initialiser(self) -> str:
+        """The initialiser of a ``struct rbdhw_function``."""
+        load = "RBDHW_NO_LOAD"
+        if self.name in ROW_COMMANDS:
+            load = "RBDHW_LOAD_ROWS"
+        elif self.name == LOAD_PARAMETERS:
+            load = "RBDHW_LOAD_PARAMETERS"
+        flags = f"{int(self.words.extensible)}, {int(self._is_held)}"
+        sides = (
+            f"{len(self.inputs)}, {len(self.outputs)}, rbdhw_{self.name}_inputs, rbdhw_{self.name}_outputs"
+        )
+        packets = [
+            "{" + ", ".join(self._packet(what, extended) for extended in self._modes) + "}"
+            for what in ("request", "answer")
+        ]
+        ones = f"{len(self.ones)}, rbdhw_{self.name}_ones"
+        fields = [f'"{self.name}", {self.words.code}, {load}, {flags}, {sides}', *packets, ones]
+        return "{" + ",\n        ".join([*fields, self._rollout_fields()]) + "}"
+
+    def _rollout_fields(self) -> str:
+        """Return the packets of a step, and the numbers of the words that count steps."""
+        packets, shape = int(self.name in ROW_COMMANDS), self.model.interface.rollout
+        if self.name == LOAD_GAINS and shape is not None:
+            packets = len(rollout_feedback(self.model.interface.words("step"), shape))
+        if self.name != ROLLOUT:
+            return f"{packets}, -1, -1, -1"
+        asked = [WordName.parse(word.name).array for word in self.words.inputs]
+        answered = [WordName.parse(word.name).array for word in self.words.outputs]
+        return f"0, {asked.index('steps')}, {asked.index('every')}, {answered.index('step')}"
+
+
+def _texts(words: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return the initialisers of words; an array has one at least."""
+    return ["{" + ", ".join(map(str, fields)) + "}" for fields in words] or ["{0, 0, 0, 0, 1, 1, 0, 0}"]
+
+
+def _element_table(name: str, elements: Sequence[ResultElement]) -> str:
+    """Return the table of elements, which has one at least."""
+    entries = [element.initialiser for element in elements or [ResultElement(0, 0, 0, negative=False)]]
+    return table("struct rbdhw_element", name, entries)

@@ -1,0 +1,207 @@
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_WINDOW = 4096, DEFAULT_WINDOW = 256, LEAST_WINDOW = 8, DEFAULT_ATTEMPTS = 4, DRAINS = 100 };
+
+static const uint64_t DEFAULT_TIMEOUT = 200000000, DEFAULT_QUIET = 20000000, SECOND = 1000000000;
+
+const char *rbdhw_text(int code)
+{
+    static const char *const texts[RBDHW_CODES] = {"done", "all places are taken by answers that nobody collects",
+        "no answer in time", "no answer yet", "no such device, or it cannot be opened", "another program has the device",
+        "the device failed in use", "answers are damaged again and again", "what answers is no accelerator of rbdhw",
+        "the accelerator has another design", "an input is infinite or not a number",
+        "no such function, set, row, step or array", "no memory"};
+    return code >= 0 && code < RBDHW_CODES ? texts[code] : "unknown code";
+}
+
+int rbdhw_function(const struct rbdhw_design *design, const char *name)
+{
+    for (int k = 0; k < design->functions; k++)
+        if (!strcmp(design->function[k].name, name))
+            return k;
+    return -1;
+}
+
+const struct rbdhw_statistics *rbdhw_statistics(const struct rbdhw_driver *driver)
+{
+    return &driver->statistics;
+}
+
+static uint64_t system_clock(void *unused)
+{
+    struct timespec now;
+    (void)unused;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Fills in the options that are zero; returns whether the others are usable. */
+static int complete(struct rbdhw_options *options)
+{
+    options->window = options->window ? options->window : DEFAULT_WINDOW;
+    options->attempts = options->attempts ? options->attempts : DEFAULT_ATTEMPTS;
+    options->timeout = options->timeout ? options->timeout : DEFAULT_TIMEOUT;
+    options->quiet = options->quiet ? options->quiet : DEFAULT_QUIET;
+    options->clock = options->clock ? options->clock : system_clock;
+    const uint32_t window = options->window;
+    return window >= LEAST_WINDOW && window <= MOST_WINDOW && !(window & (window - 1));
+}
+
+static size_t larger(size_t one, size_t other)
+{
+    return one > other ? one : other;
+}
+
+/* Finds the room that a slot takes, and returns the most words of a packet. */
+static size_t measure(struct rbdhw_driver *driver)
+{
+    const struct rbdhw_design *design = driver->design;
+    size_t words = 1;
+    driver->request_bytes = driver->answer_bytes = 8;
+    for (int k = 0; k < design->functions; k++)
+        for (int extended = 0; extended <= design->function[k].extensible; extended++) {
+            const struct rbdhw_packet *request = &design->function[k].request[extended];
+            const struct rbdhw_packet *answer = &design->function[k].answer[extended];
+            driver->request_bytes = larger(driver->request_bytes, (size_t)request->bytes);
+            driver->answer_bytes = larger(driver->answer_bytes, (size_t)answer->bytes);
+            words = larger(words, larger((size_t)request->numbers, (size_t)answer->numbers));
+        }
+    driver->request_bytes += RBDHW_SLACK;
+    driver->answer_bytes += RBDHW_SLACK;
+    driver->seen_bytes = (size_t)design->horizon / 8 + 1;
+    return words;
+}
+
+/* Allocates room for the rows of a command that loads them. */
+static int allocate_rows(struct rbdhw_driver *driver)
+{
+    const struct rbdhw_design *design = driver->design;
+    for (int k = 0, used = 0; k < design->functions && used < RBDHW_COMMANDS; k++) {
+        const struct rbdhw_function *function = &design->function[k];
+        if (function->load != RBDHW_LOAD_ROWS)
+            continue;
+        const size_t most = (size_t)design->horizon * (size_t)function->packets;
+        struct rbdhw_rows *rows = &driver->rows[used++];
+        rows->function = function;
+        rows->words = calloc(most * (size_t)function->request[0].numbers, sizeof *rows->words);
+        if (!rows->words)
+            return 0;
+    }
+    return 1;
+}
+
+static int allocate(struct rbdhw_driver *driver)
+{
+    const size_t words = measure(driver), window = driver->options.window;
+    const size_t sets = (size_t)driver->design->sets + 1;
+    driver->slots = calloc(window, sizeof *driver->slots);
+    driver->requests = calloc(window, driver->request_bytes);
+    driver->answers = calloc(window, driver->answer_bytes);
+    driver->seen = calloc(window, driver->seen_bytes);
+    driver->packet = calloc(1, driver->answer_bytes);
+    driver->numbers = calloc(words, sizeof *driver->numbers);
+    driver->values = calloc(words, sizeof *driver->values);
+    driver->parity = calloc(sets, sizeof *driver->parity);
+    driver->parameters = calloc(sets * words, sizeof *driver->parameters);
+    return driver->slots && driver->requests && driver->answers && driver->seen && driver->packet
+        && driver->numbers && driver->values && driver->parity && driver->parameters && allocate_rows(driver);
+}
+
+static void free_all(struct rbdhw_driver *driver)
+{
+    for (int k = 0; k < RBDHW_COMMANDS; k++)
+        free(driver->rows[k].words);
+    free(driver->slots);
+    free(driver->requests);
+    free(driver->answers);
+    free(driver->seen);
+    free(driver->packet);
+    free(driver->numbers);
+    free(driver->values);
+    free(driver->parity);
+    free(driver->parameters);
+    free(driver);
+}
+
+/* Drops what an earlier host left on the link. */
+static int drain(struct rbdhw_driver *driver)
+{
+    const struct rbdhw_transport *link = &driver->transport;
+    const uint64_t end = rbdhw_time(driver) + DRAINS * driver->options.quiet;
+    for (size_t bytes; rbdhw_time(driver) < end;) {
+        const int code
+            = link->receive(link->self, driver->packet, driver->answer_bytes, &bytes, driver->options.quiet);
+        if (code)
+            return code == RBDHW_TIMEOUT ? RBDHW_OK : code;
+    }
+    return RBDHW_STRANGER; /* it talks without end */
+}
+
+/* Loads the robot's own parameters into all sets: an earlier host may have loaded others. */
+static int load_all(struct rbdhw_driver *driver)
+{
+    int code = RBDHW_OK;
+    for (int set = 0; set < driver->design->sets && !code; set++)
+        code = rbdhw_load_parameters(driver, set, NULL);
+    return code;
+}
+
+static int start(struct rbdhw_driver *driver)
+{
+    int code = driver->transport.open(driver->transport.self);
+    if (code)
+        return code;
+    code = rbdhw_identify(driver);
+    if (!code)
+        code = drain(driver);
+    if (!code)
+        code = load_all(driver);
+    if (code)
+        driver->transport.close(driver->transport.self);
+    return code;
+}
+
+int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, const struct rbdhw_transport *transport,
+    const struct rbdhw_options *options)
+{
+    struct rbdhw_driver *driver = calloc(1, sizeof *driver);
+    *made = NULL;
+    if (!driver)
+        return RBDHW_NO_MEMORY;
+    driver->design = design;
+    driver->transport = *transport;
+    for (int k = 0; k < design->functions; k++) {
+        const struct rbdhw_function *function = &design->function[k];
+        if (function->load == RBDHW_LOAD_PARAMETERS)
+            driver->loads_parameters = function;
+        if (function->steps >= 0)
+            driver->rolls_out = function;
+    }
+    if (options)
+        driver->options = *options;
+    int code = complete(&driver->options) ? RBDHW_OK : RBDHW_ARGUMENT;
+    if (!code && !allocate(driver))
+        code = RBDHW_NO_MEMORY;
+    if (!code) {
+        const uint64_t now = rbdhw_time(driver);
+        rbdhw_empty(driver, driver->options.first_tag ? driver->options.first_tag : (uint32_t)(now >> 10));
+        code = start(driver);
+    }
+    if (code)
+        free_all(driver);
+    else
+        *made = driver;
+    return code;
+}
+
+void rbdhw_close(struct rbdhw_driver *driver)
+{
+    if (!driver)
+        return;
+    driver->transport.close(driver->transport.self);
+    free_all(driver);
+}

@@ -1,0 +1,412 @@
+#include "exchange.h"
+
+#include <string.h>
+
+enum { NONE = UINT16_MAX, KNOWN_STATUS = 15 };
+
+static const uint64_t PATIENCE = 1000000; /* nanoseconds to wait for room on a link that takes nothing */
+
+/* Lists of slots. A slot is in the list of its state. */
+
+static uint16_t number_of(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    return (uint16_t)(slot - driver->slots);
+}
+
+static struct rbdhw_slot *first_of(struct rbdhw_driver *driver, enum rbdhw_state state)
+{
+    const uint16_t first = driver->lists[state].first;
+    return first == NONE ? NULL : &driver->slots[first];
+}
+
+static void append(struct rbdhw_driver *driver, struct rbdhw_slot *slot, enum rbdhw_state state)
+{
+    struct rbdhw_list *list = &driver->lists[state];
+    const uint16_t number = number_of(driver, slot);
+    slot->state = (uint8_t)state;
+    slot->previous = list->last;
+    slot->next = NONE;
+    if (list->last == NONE)
+        list->first = number;
+    else
+        driver->slots[list->last].next = number;
+    list->last = number;
+    list->length++;
+}
+
+static void unlink_slot(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
+{
+    struct rbdhw_list *list = &driver->lists[slot->state];
+    if (slot->previous == NONE)
+        list->first = slot->next;
+    else
+        driver->slots[slot->previous].next = slot->next;
+    if (slot->next == NONE)
+        list->last = slot->previous;
+    else
+        driver->slots[slot->next].previous = slot->previous;
+    list->length--;
+}
+
+static const struct rbdhw_packet *answer_of(const struct rbdhw_slot *slot)
+{
+    return &slot->function->answer[slot->extended];
+}
+
+/* Moves a slot to another list, and counts what is on its way. */
+static void move(struct rbdhw_driver *driver, struct rbdhw_slot *slot, enum rbdhw_state state)
+{
+    const size_t request = (size_t)slot->function->request[slot->extended].bytes;
+    const size_t answer = (size_t)answer_of(slot)->bytes;
+    if (slot->state == RBDHW_IN_FLIGHT) {
+        driver->requests_on_way -= request;
+        driver->answers_on_way -= answer;
+    }
+    if (slot->state != RBDHW_ANSWERED)
+        unlink_slot(driver, slot);
+    if (state == RBDHW_IN_FLIGHT) {
+        driver->requests_on_way += request;
+        driver->answers_on_way += answer;
+    }
+    slot->state = (uint8_t)state;
+    if (state != RBDHW_ANSWERED)
+        append(driver, slot, state);
+}
+
+static unsigned char *request_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    return driver->requests + number_of(driver, slot) * driver->request_bytes;
+}
+
+/* Gives a request a tag that none has on the way. */
+static void give_tag(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
+{
+    unsigned char *request = request_in(driver, slot);
+    slot->generation++;
+    slot->tag = (slot->generation * driver->options.window + number_of(driver, slot)) & 0xFFFF;
+    request[0] = (unsigned char)slot->tag;
+    request[1] = (unsigned char)(slot->tag >> 8);
+}
+
+uint64_t rbdhw_time(struct rbdhw_driver *driver)
+{
+    driver->now = driver->options.clock(driver->options.of_clock);
+    return driver->now;
+}
+
+void rbdhw_empty(struct rbdhw_driver *driver, uint32_t first)
+{
+    for (int state = 0; state < RBDHW_ANSWERED; state++)
+        driver->lists[state] = (struct rbdhw_list){NONE, NONE, 0};
+    for (uint32_t k = 0; k < driver->options.window; k++) {
+        driver->slots[k].generation = first;
+        append(driver, &driver->slots[k], RBDHW_FREE);
+    }
+}
+
+int rbdhw_is_idle(const struct rbdhw_driver *driver)
+{
+    return !driver->lists[RBDHW_READY].length && !driver->lists[RBDHW_IN_FLIGHT].length;
+}
+
+const unsigned char *rbdhw_answer_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    return driver->answers + number_of(driver, slot) * driver->answer_bytes;
+}
+
+struct rbdhw_slot *rbdhw_take_slot(struct rbdhw_driver *driver, int for_load)
+{
+    const uint32_t reserve = for_load ? 0 : driver->options.window / 8;
+    return driver->lists[RBDHW_FREE].length > reserve ? first_of(driver, RBDHW_FREE) : NULL;
+}
+
+void rbdhw_release(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
+{
+    move(driver, slot, RBDHW_FREE);
+}
+
+void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const struct rbdhw_function *function,
+    unsigned options, const int64_t *numbers)
+{
+    struct rbdhw_head head = {0};
+    slot->function = function;
+    slot->extended = head.extended = options & RBDHW_EXTENDED;
+    slot->set = (uint8_t)(options >> RBDHW_SET_SHIFT);
+    slot->attempts = 0;
+    slot->code = RBDHW_OK;
+    head.code = function->code;
+    head.status = slot->set;
+    rbdhw_write_packet(
+        &function->request[slot->extended], driver->design->singles, head, numbers, request_in(driver, slot));
+    give_tag(driver, slot);
+    memset(driver->seen + number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
+    move(driver, slot, RBDHW_READY);
+}
+
+static int has_room(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    const struct rbdhw_transport *link = &driver->transport;
+    if (!driver->requests_on_way)
+        return 1;
+    const size_t request = driver->requests_on_way + (size_t)slot->function->request[slot->extended].bytes;
+    const size_t answer = driver->answers_on_way + (size_t)answer_of(slot)->bytes;
+    return (!link->request_room || request <= link->request_room)
+        && (!link->answer_room || answer <= link->answer_room);
+}
+
+int rbdhw_send_ready(struct rbdhw_driver *driver)
+{
+    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_READY)) != NULL && has_room(driver, slot);) {
+        const size_t bytes = (size_t)slot->function->request[slot->extended].bytes;
+        const int code = driver->transport.send(driver->transport.self, request_in(driver, slot), bytes);
+        if (code)
+            return code;
+        driver->statistics.sent += bytes;
+        driver->statistics.retries += slot->attempts != 0;
+        slot->attempts++;
+        slot->deadline = driver->now + driver->options.timeout;
+        move(driver, slot, RBDHW_IN_FLIGHT);
+    }
+    return RBDHW_OK;
+}
+
+/* Ends a request, with or without an answer. */
+static void finish(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int code)
+{
+    struct rbdhw_job *job = slot->job;
+    if (!job) {
+        slot->code = code;
+        move(driver, slot, RBDHW_ANSWERED);
+        return;
+    }
+    if (code && !job->code)
+        job->code = code;
+    job->done += code == RBDHW_OK;
+    rbdhw_release(driver, slot);
+}
+
+/* Sends a request again, or gives it up. */
+static void repeat(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int code)
+{
+    driver->stray_until = driver->now + driver->options.timeout;
+    if (slot->attempts >= driver->options.attempts || (slot->job && slot->job->is_load))
+        finish(driver, slot, code);
+    else
+        move(driver, slot, RBDHW_READY);
+}
+
+/* Returns which of the answers of a rollout one is, by the number of steps so far; -1 if it is none. */
+static int place_of(const struct rbdhw_job *job, int64_t step)
+{
+    if (step == job->steps)
+        return rbdhw_answers(job->steps, job->every) - 1;
+    if (!job->every || step <= 0 || step > job->steps || step % job->every)
+        return -1;
+    return (int)(step / job->every) - 1;
+}
+
+/* Stores an answer of a rollout; returns 0 if it is none. */
+static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
+{
+    const struct rbdhw_packet *answer = answer_of(slot);
+    struct rbdhw_job *job = slot->job;
+    const int place = place_of(job, driver->numbers[slot->function->step]);
+    if (place < 0)
+        return 0;
+    unsigned char *seen = driver->seen + number_of(driver, slot) * driver->seen_bytes + place / 8;
+    slot->deadline = driver->now + driver->options.timeout; /* it is on its way */
+    if (*seen >> place % 8 & 1)
+        return 1;
+    *seen = (unsigned char)(*seen | 1 << place % 8);
+    const size_t row = slot->task * (size_t)rbdhw_answers(job->steps, job->every) + (size_t)place;
+    rbdhw_decode(slot->function, answer, driver->design->singles, driver->numbers, driver->values, job->data, row);
+    if (job->data->status)
+        job->data->status[row] = (unsigned char)status;
+    slot->answers--;
+    return 1;
+}
+
+static void count(struct rbdhw_statistics *statistics, uint32_t status)
+{
+    statistics->tasks++;
+    statistics->outside += status & RBDHW_STATUS_OUTSIDE && 1;
+    statistics->overflow += status & RBDHW_STATUS_OVERFLOW && 1;
+    statistics->not_finite += status & RBDHW_STATUS_NOT_FINITE && 1;
+}
+
+/* Stores the answer to a task of a job; returns 0 if it is none. */
+static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
+{
+    const struct rbdhw_data *data = slot->job->data;
+    const int singles = driver->design->singles;
+    rbdhw_read_packet(answer_of(slot), singles, driver->packet, driver->numbers);
+    if (slot->job->steps)
+        return store_step(driver, slot, status);
+    rbdhw_decode(slot->function, answer_of(slot), singles, driver->numbers, driver->values, data, slot->task);
+    if (data->status)
+        data->status[slot->task] = (unsigned char)status;
+    slot->answers = 0;
+    return 1;
+}
+
+/* Takes the answer in `driver->packet` to the task in a slot. */
+static void store(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
+{
+    if (!slot->job) {
+        unsigned char *kept = driver->answers + number_of(driver, slot) * driver->answer_bytes;
+        memcpy(kept, driver->packet, (size_t)answer_of(slot)->bytes);
+    } else if (!store_answer(driver, slot, status)) {
+        driver->statistics.damaged++;
+        repeat(driver, slot, RBDHW_DAMAGED);
+        return;
+    } else if (slot->answers) {
+        return;
+    }
+    count(&driver->statistics, status);
+    finish(driver, slot, RBDHW_OK);
+}
+
+/* Takes the answer to a load. Answers come in the order of loads, unless one was lost. */
+static void store_load(struct rbdhw_driver *driver, struct rbdhw_slot *slot, struct rbdhw_head head)
+{
+    if (slot->task != slot->job->done) {
+        finish(driver, slot, RBDHW_DAMAGED);
+        return;
+    }
+    if (slot->function->load == RBDHW_LOAD_PARAMETERS)
+        driver->parity[slot->set] = !head.loaded;
+    if (slot->job->data->status)
+        slot->job->data->status[slot->task] = (unsigned char)head.status;
+    finish(driver, slot, RBDHW_OK);
+}
+
+/* Takes an answer for which nothing waits. That of a load shows that a load was repeated on the way, perhaps an
+ * old one. */
+static void take_stray(struct rbdhw_driver *driver, struct rbdhw_head head)
+{
+    driver->statistics.strays++;
+    for (int k = 0; k < driver->design->functions; k++)
+        if (driver->design->function[k].code == head.code && driver->design->function[k].load)
+            driver->is_dirty = 1;
+}
+
+/* Takes the answer in `driver->packet`. */
+static void take(struct rbdhw_driver *driver, size_t bytes)
+{
+    const struct rbdhw_head head = rbdhw_read_head(driver->packet);
+    struct rbdhw_slot *slot = &driver->slots[head.tag & (driver->options.window - 1)];
+    driver->statistics.received += bytes;
+    if (bytes < 4) {
+        driver->statistics.damaged++;
+        return;
+    }
+    if (slot->state != RBDHW_IN_FLIGHT || slot->tag != head.tag || slot->function->code != head.code
+        || slot->extended != head.extended) {
+        take_stray(driver, head);
+        return;
+    }
+    if (bytes != (size_t)answer_of(slot)->bytes || head.status & RBDHW_STATUS_MALFORMED
+        || head.status > KNOWN_STATUS) {
+        driver->statistics.damaged++;
+        driver->is_dirty |= slot->function == driver->rolls_out; /* perhaps its rows are lost */
+        repeat(driver, slot, RBDHW_DAMAGED);
+    } else if (slot->job && slot->job->is_load) {
+        store_load(driver, slot, head);
+    } else if (slot->function->loaded && head.loaded != driver->parity[slot->set]) {
+        driver->is_dirty = 1; /* the task had other parameters; it is sent again behind a load */
+    } else {
+        store(driver, slot, head.status);
+    }
+}
+
+/* Takes answers that are there, of one window at most; returns their number, or less than zero for an error. */
+static int take_all(struct rbdhw_driver *driver, uint64_t wait)
+{
+    int taken = 0;
+    const struct rbdhw_transport *link = &driver->transport;
+    while ((uint32_t)taken < driver->options.window && (driver->is_loading || !driver->is_dirty)) {
+        size_t bytes = 0;
+        const int code = link->receive(link->self, driver->packet, driver->answer_bytes, &bytes, taken ? 0 : wait);
+        if (code == RBDHW_TIMEOUT)
+            break;
+        if (code)
+            return -code;
+        if (bytes)
+            take(driver, bytes);
+        taken++;
+    }
+    return taken;
+}
+
+/* Sends what is in line; RBDHW_TIMEOUT if the link has taken nothing for too long, with nothing on the way. */
+static int push(struct rbdhw_driver *driver)
+{
+    const uint32_t waiting = driver->lists[RBDHW_READY].length;
+    const int code = rbdhw_send_ready(driver);
+    if (code && code != RBDHW_BUSY)
+        return code;
+    if (!waiting || driver->lists[RBDHW_READY].length < waiting || first_of(driver, RBDHW_IN_FLIGHT))
+        driver->moved = driver->now;
+    return driver->now - driver->moved > driver->options.timeout ? RBDHW_TIMEOUT : RBDHW_OK;
+}
+
+/* Takes what has come, for which it waits until `until` at most. */
+static int pull(struct rbdhw_driver *driver, uint64_t until)
+{
+    int taken = take_all(driver, 0);
+    if (!taken) {
+        const struct rbdhw_slot *oldest = first_of(driver, RBDHW_IN_FLIGHT);
+        const uint64_t now = rbdhw_time(driver);
+        if (oldest && oldest->deadline < until)
+            until = oldest->deadline;
+        if (first_of(driver, RBDHW_READY) && now + PATIENCE < until)
+            until = now + PATIENCE;
+        taken = take_all(driver, until > now ? until - now : 0);
+    }
+    rbdhw_time(driver);
+    return taken < 0 ? -taken : RBDHW_OK;
+}
+
+int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until)
+{
+    int code = push(driver);
+    if (!code)
+        code = pull(driver, until);
+    if (code)
+        return code;
+    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_IN_FLIGHT)) != NULL
+         && slot->deadline <= driver->now;) {
+        driver->statistics.timeouts++;
+        repeat(driver, slot, RBDHW_TIMEOUT);
+    }
+    return driver->is_dirty && !driver->is_loading ? rbdhw_restore(driver) : RBDHW_OK;
+}
+
+void rbdhw_hold(struct rbdhw_driver *driver)
+{
+    for (int state = RBDHW_READY; state <= RBDHW_IN_FLIGHT; state++)
+        for (struct rbdhw_slot *slot; (slot = first_of(driver, (enum rbdhw_state)state)) != NULL;)
+            move(driver, slot, RBDHW_HELD);
+}
+
+void rbdhw_resume(struct rbdhw_driver *driver)
+{
+    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_HELD)) != NULL;) {
+        if (slot->attempts >= driver->options.attempts) {
+            finish(driver, slot, RBDHW_DAMAGED);
+            continue;
+        }
+        give_tag(driver, slot);
+        move(driver, slot, RBDHW_READY);
+    }
+}
+
+void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job)
+{
+    driver->stray_until = driver->now + driver->options.timeout;
+    for (uint32_t k = 0; k < driver->options.window; k++) {
+        struct rbdhw_slot *slot = &driver->slots[k];
+        if (slot->job == job && slot->state != RBDHW_FREE && slot->state != RBDHW_ANSWERED)
+            rbdhw_release(driver, slot);
+    }
+}

@@ -1,0 +1,107 @@
+/* Requests in flight: each is sent until its answer comes, or as often as the options say. */
+#ifndef RBDHW_EXCHANGE_H
+#define RBDHW_EXCHANGE_H
+
+#include "packets.h"
+
+enum { RBDHW_COMMANDS = 3 }; /* the commands that load rows */
+
+/* A call that waits for answers. */
+struct rbdhw_job {
+    const struct rbdhw_function *function;
+    unsigned options;
+    const struct rbdhw_data *data;
+    size_t done;       /* tasks that are answered */
+    int code;          /* the error of a task that was given up */
+    int is_load;       /* packets have an effect in their order, so one that fails ends the job */
+    int steps, every;  /* of rollouts */
+};
+
+enum rbdhw_state { RBDHW_FREE, RBDHW_READY, RBDHW_IN_FLIGHT, RBDHW_HELD, RBDHW_ANSWERED };
+
+struct rbdhw_slot {
+    struct rbdhw_job *job; /* NULL for the task of a ticket */
+    const struct rbdhw_function *function;
+    size_t task;
+    uint64_t deadline;
+    uint32_t generation, ticket, tag;
+    uint32_t attempts, answers; /* times that it was sent, and answers that are missing */
+    uint16_t previous, next;
+    uint8_t state, extended, set;
+    int code;
+};
+
+struct rbdhw_list {
+    uint16_t first, last;
+    uint32_t length;
+};
+
+/* What was loaded, to load it again. */
+struct rbdhw_rows {
+    const struct rbdhw_function *function; /* NULL if there is none */
+    size_t packets;
+    int64_t *words;
+};
+
+struct rbdhw_driver {
+    const struct rbdhw_design *design;
+    const struct rbdhw_function *loads_parameters, *rolls_out; /* commands; NULL if there is none */
+    struct rbdhw_transport transport;
+    struct rbdhw_options options;
+    struct rbdhw_statistics statistics;
+    uint64_t now;
+    uint64_t moved;       /* when the link last took a request */
+    uint64_t stray_until; /* when packets that were given up may still come */
+    uint32_t tickets;
+    size_t request_bytes, answer_bytes, seen_bytes; /* of a slot */
+    size_t requests_on_way, answers_on_way;         /* in bytes */
+    struct rbdhw_slot *slots;
+    struct rbdhw_list lists[RBDHW_ANSWERED];
+    unsigned char *requests, *answers, *seen, *packet;
+    int64_t *numbers;
+    double *values;
+    uint8_t *parity;         /* of the loads of each set */
+    int64_t *parameters;     /* words of each set */
+    struct rbdhw_rows rows[RBDHW_COMMANDS];
+    int is_dirty, is_loading; /* something else may be loaded than should be; it is being loaded */
+};
+
+/* Makes all slots free. Tags begin at `first`. */
+void rbdhw_empty(struct rbdhw_driver *driver, uint32_t first);
+
+/* Returns whether nothing is in flight or in line. */
+int rbdhw_is_idle(const struct rbdhw_driver *driver);
+
+/* Returns a slot for a request; NULL if there is none. Some are kept for loads. */
+struct rbdhw_slot *rbdhw_take_slot(struct rbdhw_driver *driver, int for_load);
+void rbdhw_release(struct rbdhw_driver *driver, struct rbdhw_slot *slot);
+
+/* Writes the request of a task into a slot, and puts it in line. */
+void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const struct rbdhw_function *function,
+    unsigned options, const int64_t *numbers);
+
+/* Returns the packet of the answer to a ticket. */
+const unsigned char *rbdhw_answer_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot);
+
+/* Sends what is in line, as far as there is room. */
+int rbdhw_send_ready(struct rbdhw_driver *driver);
+
+/* Sends what is in line, takes what has come, for which it waits until `until` at most, and repeats what is late. */
+int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until);
+
+/* Takes requests in flight or in line out of them, so that answers to them are ignored; then puts them in line. */
+void rbdhw_hold(struct rbdhw_driver *driver);
+void rbdhw_resume(struct rbdhw_driver *driver);
+
+/* Gives up all requests of a job. */
+void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job);
+
+/* Loads all again that was loaded. */
+int rbdhw_restore(struct rbdhw_driver *driver);
+
+/* Checks by its registers that an accelerator has the driver's design, and resets it. */
+int rbdhw_identify(struct rbdhw_driver *driver);
+
+uint64_t rbdhw_time(struct rbdhw_driver *driver);
+
+#endif

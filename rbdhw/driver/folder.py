@@ -1,0 +1,30 @@
+"""The driver as a folder of sources for a program in C or C++."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rbdhw.design.folder import Design
+from rbdhw.driver.description import DESIGN_HEADER, design_header
+from rbdhw.driver.library import sources
+from rbdhw.errors import InputError
+from rbdhw.runtime.files import WRITABLE, write_text
+from rbdhw.software.c_text import CPP_HEADER, cpp_header
+
+
+def write(design: Design, directory: Path) -> list[str]:
+    """Write the driver's sources and the description of a design; return the names of the files.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be written.
+    """
+    texts = {**sources(), DESIGN_HEADER: design_header(design), CPP_HEADER: cpp_header()}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(str(directory), f"cannot be made ({error.strerror})", WRITABLE) from None
+    for name, text in texts.items():
+        write_text(directory / name, text)
+    return sorted(texts)

@@ -1,0 +1,39 @@
+/* Packets as frames on a line of bytes: the bytes of the packet, their CRC-16 (polynomial 0x1021, first value 0xFFFF),
+ * high byte first, and an END. END and ESCAPE inside are escaped (SLIP, RFC 1055). Frames that are not whole are
+ * dropped. */
+#ifndef RBDHW_FRAMES_H
+#define RBDHW_FRAMES_H
+
+#include "rbdhw_design.h"
+#include "rbdhw_transport.h"
+
+/* A line. Both functions return at once, or within `wait` nanoseconds, with the number of bytes that were moved,
+ * which may be zero. */
+struct rbdhw_line {
+    int (*read)(void *self, unsigned char *bytes, size_t room, size_t *count, uint64_t wait);
+    int (*write)(void *self, const unsigned char *bytes, size_t size, size_t *count);
+    void *self;
+};
+
+struct rbdhw_frames {
+    struct rbdhw_line line;
+    uint64_t dropped;
+    unsigned char *frame, *body; /* what is being sent, and what is being received */
+    size_t room;                 /* of each */
+    size_t written, size;        /* of the frame */
+    size_t length;               /* of the body */
+    size_t read, available;      /* of the bytes in `bytes` */
+    int is_escaped, is_broken;
+    unsigned char bytes[512];
+};
+
+/* Allocates room for the packets of a design; RBDHW_NO_MEMORY if there is none. */
+int rbdhw_frames_open(struct rbdhw_frames *frames, const struct rbdhw_design *design, struct rbdhw_line line);
+void rbdhw_frames_close(struct rbdhw_frames *frames);
+
+/* As in a transport. */
+int rbdhw_frames_send(struct rbdhw_frames *frames, const unsigned char *packet, size_t bytes);
+int rbdhw_frames_receive(
+    struct rbdhw_frames *frames, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait);
+
+#endif

@@ -1,0 +1,222 @@
+#include "packets.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* A turn, and what is missing from it; these are the numbers of the bit-exact model. */
+#define TURN 6.283185307179586
+#define TURN_REST 2.4492935982947064e-16
+
+enum { HEADER_BITS = 32 };
+
+static uint64_t load64(const unsigned char *bytes)
+{
+    uint64_t value = 0;
+    for (int k = 0; k < 8; k++)
+        value |= (uint64_t)bytes[k] << 8 * k;
+    return value;
+}
+
+static void store64(unsigned char *bytes, uint64_t value)
+{
+    for (int k = 0; k < 8; k++)
+        bytes[k] = (unsigned char)(value >> 8 * k);
+}
+
+static int64_t sign_extend(uint64_t bits, int width)
+{
+    return (int64_t)(bits << (64 - width)) >> (64 - width);
+}
+
+static uint64_t low_bits(int64_t value, int width)
+{
+    return (uint64_t)value & (UINT64_MAX >> (64 - width));
+}
+
+/* Returns 2^power, for powers of numbers that are not subnormal. */
+static double power_of_two(int power)
+{
+    const uint64_t bits = (uint64_t)(power + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Returns an angle without its whole turns. The remainder is exact; each turn is too short by TURN_REST. */
+static double drop_turns(double angle)
+{
+    if (fabs(angle) < TURN)
+        return angle;
+    const double rest = fmod(angle, TURN);
+    const volatile double correction = rint((angle - rest) / TURN) * TURN_REST;
+    return rest - correction;
+}
+
+static int64_t saturate(double steps, int width)
+{
+    const double limit = power_of_two(width - 1);
+    const int64_t highest = (int64_t)((UINT64_C(1) << (width - 1)) - 1);
+    if (steps >= limit)
+        return highest;
+    return steps <= -limit ? -highest - 1 : (int64_t)steps;
+}
+
+/* Returns the number that an accelerator gets if it travels as a single. */
+static double as_single(double value)
+{
+    const double most = (double)FLT_MAX;
+    const float single = (float)(value > most ? most : value < -most ? -most : value);
+    return fabsf(single) < FLT_MIN ? 0.0 : (double)single;
+}
+
+static int64_t encode(const struct rbdhw_word *word, int singles, double value)
+{
+    int width = word->width;
+    if (word->kind & RBDHW_WRAPS)
+        value = drop_turns(value);
+    if (word->kind & RBDHW_ANGLE)
+        value /= TURN;
+    if (singles) {
+        value = as_single(value);
+        width = width > 32 || !(word->kind & RBDHW_BOUNDED) ? width : 32;
+    }
+    const double steps = floor(value * power_of_two(word->point) + 0.5);
+    if (word->kind & RBDHW_BOUNDED)
+        return saturate(steps, width);
+    return sign_extend((uint64_t)(int64_t)fmod(steps, power_of_two(width)), width);
+}
+
+void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
+    const struct rbdhw_data *data, size_t task, int64_t *numbers)
+{
+    if (data->words) {
+        for (int k = 0; k < request->words; k++) {
+            const size_t number = request->word[k].number;
+            numbers[number] = data->words[task * (size_t)request->numbers + number];
+        }
+        return;
+    }
+    for (int k = 0; k < request->words; k++) {
+        const struct rbdhw_word *word = &request->word[k];
+        const double *array = data->inputs[word->array];
+        const size_t first = task * (size_t)function->input[word->array].size;
+        numbers[word->number] = array ? encode(word, singles, array[first + word->place]) : 0;
+    }
+}
+
+static void write_results(
+    const struct rbdhw_packet *answer, int singles, const int64_t *numbers, double *values)
+{
+    for (int k = 0; k < answer->words; k++) {
+        const struct rbdhw_word *word = &answer->word[k];
+        double value = (double)numbers[word->number] * power_of_two(-word->point);
+        if (singles)
+            value = (double)(float)value;
+        values[word->number] = word->kind & RBDHW_ANGLE ? value * TURN : value;
+    }
+}
+
+void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
+    const int64_t *numbers, double *values, const struct rbdhw_data *data, size_t task)
+{
+    if (data->results) {
+        int64_t *row = data->results + task * (size_t)answer->numbers;
+        memcpy(row, numbers, (size_t)answer->numbers * sizeof *row);
+        return;
+    }
+    write_results(answer, singles, numbers, values);
+    for (int k = 0; k < function->outputs; k++)
+        if (data->outputs[k]) {
+            const size_t size = (size_t)function->output[k].size;
+            memset(data->outputs[k] + task * size, 0, size * sizeof(double));
+        }
+    for (int k = 0; k < function->ones + answer->elements; k++) {
+        const int is_one = k < function->ones;
+        const struct rbdhw_element *element = is_one ? &function->one[k] : &answer->element[k - function->ones];
+        double *array = data->outputs[element->array];
+        if (!array)
+            continue;
+        const double value = is_one ? 1.0 : values[element->word];
+        const size_t first = task * (size_t)function->output[element->array].size;
+        array[first + element->place] = element->negative ? 0.0 - value : value;
+    }
+}
+
+/* Returns the bits that travel for a word. */
+static uint64_t bits_of(const struct rbdhw_word *word, int singles, int64_t number)
+{
+    if (!singles)
+        return low_bits(number, word->travels);
+    const float single = (float)((double)number * power_of_two(-word->point));
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return number ? bits : 0;
+}
+
+void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct rbdhw_head head,
+    const int64_t *numbers, unsigned char *packet)
+{
+    const uint32_t options = (uint32_t)head.extended | head.code >> 5 << 1;
+    uint64_t bits = head.tag | (head.code & 31) << 16 | options << 21 | head.status << 24;
+    uint32_t first = 0; /* of the bits in `bits` */
+    unsigned char *next = packet;
+    memset(packet, 0, (size_t)request->bytes + RBDHW_SLACK);
+    for (int k = 0; k < request->words; k++) {
+        const struct rbdhw_word *word = &request->word[k];
+        const uint64_t own = bits_of(word, singles, numbers[word->number]);
+        for (; word->bit - first >= 64; first += 64, next += 8, bits = 0)
+            store64(next, bits);
+        const uint32_t shift = word->bit - first;
+        bits |= own << shift;
+        if (shift + word->travels > 64) {
+            store64(next, bits);
+            first += 64;
+            next += 8;
+            bits = own >> (64 - shift);
+        }
+    }
+    store64(next, bits);
+}
+
+struct rbdhw_head rbdhw_read_head(const unsigned char *packet)
+{
+    const uint32_t bits = (uint32_t)load64(packet), options = bits >> 21 & 7;
+    struct rbdhw_head head = {bits & 0xFFFF, (bits >> 16 & 31) | (options >> 1 & 1) << 5, bits >> 24,
+        (uint8_t)(options & 1), (uint8_t)(options >> 2)};
+    return head;
+}
+
+void rbdhw_read_packet(const struct rbdhw_packet *answer, int singles, const unsigned char *packet,
+    int64_t *numbers)
+{
+    for (int k = 0; k < answer->words; k++) {
+        const struct rbdhw_word *word = &answer->word[k];
+        const unsigned char *place = packet + word->bit / 8;
+        const int shift = (int)(word->bit % 8), width = word->travels;
+        uint64_t bits = load64(place) >> shift;
+        if (shift + width > 64)
+            bits |= (uint64_t)place[8] << (64 - shift);
+        int64_t number = sign_extend(bits, width);
+        if (singles) {
+            const uint32_t single_bits = (uint32_t)bits;
+            float single;
+            memcpy(&single, &single_bits, sizeof single);
+            const double steps = (double)single * power_of_two(word->point);
+            number = fabs(steps) < power_of_two(word->width) ? (int64_t)steps : 0; /* zero if it is none */
+        }
+        numbers[word->number] = number;
+    }
+}
+
+int rbdhw_finite(const struct rbdhw_function *function, size_t tasks, const struct rbdhw_data *data)
+{
+    int finite = 1;
+    for (int k = 0; !data->words && k < function->inputs; k++) {
+        const double *array = data->inputs[k];
+        const size_t size = array ? tasks * (size_t)function->input[k].size : 0;
+        for (size_t i = 0; i < size; i++)
+            finite &= array[i] - array[i] == 0.0;
+    }
+    return finite;
+}

@@ -1,0 +1,31 @@
+/* The conversion between arrays, the integers of words, and packets. */
+#ifndef RBDHW_PACKETS_H
+#define RBDHW_PACKETS_H
+
+#include "rbdhw.h"
+
+enum { RBDHW_SLACK = 16 }; /* the bytes behind a packet that may be read or written, too */
+
+struct rbdhw_head {
+    uint32_t tag, code, status;
+    uint8_t extended, loaded;
+};
+
+/* Writes the integers of a task's words by their numbers in the manifest. */
+void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
+    const struct rbdhw_data *data, size_t task, int64_t *numbers);
+
+/* Writes the results of a task from the integers of its words. `values` is room for as many numbers. */
+void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
+    const int64_t *numbers, double *values, const struct rbdhw_data *data, size_t task);
+
+void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct rbdhw_head head,
+    const int64_t *numbers, unsigned char *packet);
+struct rbdhw_head rbdhw_read_head(const unsigned char *packet);
+void rbdhw_read_packet(const struct rbdhw_packet *answer, int singles, const unsigned char *packet,
+    int64_t *numbers);
+
+/* Returns whether all numbers of the inputs are finite. */
+int rbdhw_finite(const struct rbdhw_function *function, size_t tasks, const struct rbdhw_data *data);
+
+#endif

@@ -1,0 +1,79 @@
+/* What the driver knows of a design. `design.h`, which rbdhw generates, holds one of these as `rbdhw_design`.
+ *
+ * A packet is a header of 32 bits and then words without gaps, least significant bit first.
+ */
+#ifndef RBDHW_DESIGN_H
+#define RBDHW_DESIGN_H
+
+#include <stdint.h>
+
+/* An array of a task, in row-major order. */
+struct rbdhw_array {
+    const char *name;
+    int32_t size;   /* the numbers of one task */
+    int32_t rows;   /* of a matrix; 1 for a vector */
+    uint8_t optional;
+};
+
+enum { RBDHW_ANGLE = 1, RBDHW_WRAPS = 2, RBDHW_BOUNDED = 4 };
+
+/* A word: an integer that stands for an element of an array. */
+struct rbdhw_word {
+    uint32_t bit;            /* of its lowest bit in the packet */
+    uint16_t number;         /* in the order of the manifest */
+    uint16_t array;
+    uint32_t place;          /* in the array */
+    uint8_t width, travels;  /* the bits of the word, and those in the packet */
+    int16_t point;           /* its value is the integer times 2^-point */
+    uint8_t kind;            /* RBDHW_ANGLE, which travels in turns, RBDHW_WRAPS and RBDHW_BOUNDED */
+};
+
+/* An element of a result: the value of a word of the answer, or its negative. */
+struct rbdhw_element {
+    uint16_t array;
+    uint32_t place; /* in the array */
+    uint16_t word;
+    uint8_t negative;
+};
+
+/* A packet, and the elements of results in it. */
+struct rbdhw_packet {
+    int32_t bytes;
+    int32_t numbers;               /* the words of a task in the manifest, also those that were loaded before */
+    int32_t words;                 /* those that travel, */
+    const struct rbdhw_word *word; /* in the order of their bits */
+    int32_t elements;
+    const struct rbdhw_element *element;
+};
+
+enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS };
+
+/* A function, or a command such as `load_parameters`. */
+struct rbdhw_function {
+    const char *name;
+    uint8_t code;
+    uint8_t load;        /* what it loads */
+    uint8_t extensible;  /* it may have optional arrays */
+    uint8_t loaded;      /* it takes inertial parameters that were loaded before */
+    uint8_t inputs, outputs;
+    const struct rbdhw_array *input, *output;
+    struct rbdhw_packet request[2], answer[2]; /* without and with optional arrays */
+    int32_t ones;                              /* elements of results that are always one */
+    const struct rbdhw_element *one;
+    int32_t packets;            /* of a command that loads rows: those of one step */
+    int16_t steps, every, step; /* of rollouts: the numbers of these words; -1 in others */
+};
+
+struct rbdhw_design {
+    const char *robot;
+    uint32_t identity[8];      /* the SHA-256 that the manifest states */
+    uint8_t singles;           /* numbers travel as IEEE singles */
+    int32_t beat_bytes;        /* of the streams */
+    int32_t horizon;           /* the most steps of a rollout; 0 without rollouts */
+    int32_t sets;              /* of loaded parameters; 0 if none are loaded */
+    const int64_t *parameters; /* the words of load_parameters after a reset */
+    int32_t functions;         /* functions, and then commands */
+    const struct rbdhw_function *function;
+};
+
+#endif

@@ -1,0 +1,75 @@
+"""Calls: their checked arrays, their named results, and what becomes of those that were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.engines.engine import Future, results_type
+from rbdhw.fixed.format import Integers
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call of a function.
+
+    Parameters
+    ----------
+    function
+        The function.
+    arrays
+        The checked arrays of its tasks.
+    extended
+        Whether optional arrays travel.
+    one
+        Whether arrays have no axis of tasks.
+    status
+        What the status of each task has beside the engine's, (N,).
+    """
+
+    function: str
+    arrays: dict[str, NDArray[np.float64]]
+    extended: bool
+    one: bool
+    status: Integers
+
+    def results(self, status: Integers, arrays: Mapping[str, NDArray[Any]]) -> Any:
+        """Return the named results for an engine's answer."""
+        together = status | self.status
+        values = [array[0] if self.one else array for array in arrays.values()]
+        kind = results_type(self.function, tuple(arrays))
+        return kind(*values, int(together[0]) if self.one else together)
+
+
+class Pending:
+    """A task that was sent to an accelerator."""
+
+    def __init__(self, call: Prepared, future: Future) -> None:
+        self._call, self._future = call, future
+
+    def done(self) -> bool:
+        """Return whether there is an answer, or an error, without waiting."""
+        return self._future.wait(0.0)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return the named results.
+
+        Parameters
+        ----------
+        timeout
+            The most seconds to wait; None waits until the driver gives the task up.
+
+        Raises
+        ------
+        TimeoutError
+            There is no answer yet.
+        rbdhw.driver.library.DriverError
+            The task was not answered, however often it was sent.
+        """
+        if not self._future.wait(timeout):
+            raise TimeoutError(f"{self._call.function}: no answer within {timeout:g} s")
+        return self._call.results(*self._future.answer())

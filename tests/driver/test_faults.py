@@ -1,0 +1,124 @@
+"""A line with faults: every task is answered right or with an error, in time; no wrong answer passes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rbdhw.design.folder import read
+from rbdhw.driver.library import DriverError
+from rbdhw.model.rollouts.codec import prepare
+from tests.support.documents import ROOT
+from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
+
+SESSIONS, MANY = 15, 1200
+"""The sessions of the suite, and those of `verify`; a session has some 15 faults."""
+
+OPEN = "the line does not open"
+
+
+@pytest.fixture(scope="module")
+def work(loaded_folder):
+    design, rng = read(loaded_folder), np.random.default_rng(1)
+    arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
+    arrays |= {"tau": rng.uniform(-1.0, 1.0, (8, 2)), "h": np.full(5, 0.002)}
+    arrays |= {"std": np.array([0.1, 0.1]), "seed": np.arange(5)}
+    return Work(design, prepare(design, arrays, 3))
+
+
+@pytest.fixture(scope="module")
+def line(loaded_folder):
+    made = FaultyLine(read(loaded_folder), loaded_folder)
+    yield made
+    made.close()
+
+
+def session(line: FaultyLine, work: Work, seed: int) -> Counter[str]:
+    """Work at the line while faults happen: of all kinds, or of one; sometimes the board falls silent."""
+    rng = np.random.default_rng(seed)
+    faults = ALL if seed % 3 == 0 else 1 << int(rng.integers(len(KINDS)))
+    silent_after = int(rng.integers(0, 5_000_000)) if seed % 20 == 7 else NEVER
+    line.begin(seed, faults, int(rng.integers(2, 40)), silent_after)
+    try:
+        driver = line.open(seed)
+        if seed % 5 == 2:
+            work.leave(driver, seed)
+            driver = line.open(seed + 1)
+    except DriverError:
+        return Counter({OPEN: 1})
+    counts = work.run(driver, seed)
+    driver.close()
+    return counts
+
+
+def sessions(line: FaultyLine, work: Work, seeds: range) -> None:
+    counts = sum((session(line, work, seed) for seed in seeds), Counter())
+    assert counts["right"] > 0.8 * sum(counts.values()), counts
+    assert all(count > 0 for count in line.happened().values())
+
+
+def test_without_faults_all_is_right(line, work):
+    line.begin(1)
+    driver = line.open(1)
+    assert work.run(driver, 1) == Counter(right=6)
+    trouble = ("retries", "timeouts", "damaged", "strays", "reloads")
+    assert [driver.statistics[name] for name in trouble] == [0] * len(trouble)
+    driver.close()
+
+
+def test_faults(line, work):
+    sessions(line, work, range(SESSIONS))
+
+
+@pytest.mark.verify
+def test_many_faults(line, work):
+    sessions(line, work, range(SESSIONS, MANY))
+    assert sum(line.happened().values()) > 10_000
+
+
+def test_a_silent_board_is_an_error_in_time(line, work):
+    line.begin(3)
+    driver = line.open(3)
+    line.begin(3, silent_after=0)
+    with pytest.raises(DriverError, match="no answer in time"):
+        work.run_one(driver)
+    assert driver.statistics["timeouts"] == 6
+    driver.close()
+
+
+SANITIZED = """\
+import sys
+from pathlib import Path
+
+from rbdhw.driver import library
+
+library.FLAGS = (*library.FLAGS, "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+import pytest
+
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="runs in itself")
+def test_with_sanitizers():
+    """The driver and the line, under the sanitizers for addresses and for undefined behaviour."""
+    names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
+    found = [
+        subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout
+        for name in names
+    ]
+    environment = os.environ | {
+        "LD_PRELOAD": " ".join(path.strip() for path in found),
+        "ASAN_OPTIONS": "detect_leaks=0",
+    }
+    tests = [f"{__file__}::test_faults", str(ROOT / "tests/driver/test_driver.py")]
+    done = subprocess.run(
+        [sys.executable, "-c", SANITIZED, *tests], env=environment, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

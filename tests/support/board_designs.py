@@ -1,0 +1,24 @@
+"""Manifests of a small design folder for boards."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rbdhw.design.digests import seal
+from tests.support.manifests import MANIFEST
+
+
+def write_manifest(folder: Path, *, tdata: int = 32, pairs: int = 1, **changes: Any) -> None:
+    """Write a manifest with changes; those of an entry leave its other keys."""
+    changes["stream"] = {"tdata_width": tdata, "pairs": pairs}
+    changed = {
+        key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
+    }
+    write_sealed(folder, MANIFEST | changed)
+
+
+def write_sealed(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with the digests of the folder's files."""
+    verilog = folder / "accelerator.v"
+    described = seal(manifest, {verilog.name: verilog.read_bytes()})
+    (folder / "manifest.json").write_text(json.dumps(described))

@@ -1,0 +1,26 @@
+"""An accelerator of steps and rollouts around a core with known results."""
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.rollout import RolloutShape
+from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.model.program_interface import program_interface
+
+WIDTH, HORIZON = 64, 4
+
+
+def word(name: str, width: int, slot: int) -> Word:
+    return Word(name, "1", slot, Format(width, 0), -(1 << width - 2), 1 << width - 2, slot)
+
+
+STEP = FunctionWords(
+    "step",
+    (word("q[0]", 9, 0), word("v[0]", 9, 1), word("tau[0]", 7, 2)),
+    tuple(Word(f"step.x_next[{k}]", "1", k, Format(9, 0)) for k in range(2)),
+)
+
+
+def rollouts(parts: tuple[str, ...] = ()) -> Interface:
+    """Return the interface of an accelerator of steps and rollouts."""
+    program = Program((), STEP.inputs, (), {"step": STEP.outputs}, None, None, (9, 9))
+    return program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, parts))

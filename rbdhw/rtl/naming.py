@@ -68,8 +68,9 @@ class WireNames:
         aliases = {target for target, _ in module.connections}
         self.bits = self._name_bits()
         attached = self._attached(names)
+        named = aliases | self._wires.keys() | attached.keys()
         for name in module.wires:
-            if name not in aliases | self._wires.keys() | attached.keys() and not is_numbered(name):
+            if name not in named and not is_numbered(name):
                 self._wires[name] = self.new_name(name)
         self._label(aliases - set(names.ports[module.name]))
         self._derived = self._derive_names() | attached

@@ -33,6 +33,8 @@ class Link:
 
 # Ten bits a byte; two ENDs and two bytes of CRC a frame. Bytes that are escaped take twice as long.
 UART = Link("UART, 921,600 bit/s", 92_160.0, overhead=4)
+# Preamble 8, Ethernet 14, IP 20, UDP 8, check sum 4, gap 12; two ENDs and two bytes of CRC.
+UDP = Link("UDP over Ethernet, 100 Mbit/s", 12.5e6, overhead=70, least=18)
 AXI_DMA = Link("AXI DMA to the memory of the processors, 128 bits at 100 MHz", 1.6e9)
 # 16 lanes of 8 GT/s with 128b/130b, and packets of 256 bytes with 24 of headers.
 PCIE = Link("PCI Express 3.0 x16, XDMA", 16e9 * 128 / 130 * 256 / 280)
@@ -74,6 +76,7 @@ class Board:
 
 BOARDS = {
     "ulx3s-85f": Board("ULX3S with ECP5-85F", "ulx3s", "ecp5-85", 32, UART, seeded=True),
+    "arty-a7-100t": Board("Arty A7-100T", "arty", "xc7a100t", 32, UDP, 80.0),
     "kv260": Board("Kria KV260", "kria", "xck26", 128, AXI_DMA, 100.0, None, _K26, "xilinx.com:kv260_som:*"),
     "kr260": Board("Kria KR260", "kria", "xck26", 128, AXI_DMA, 100.0, None, _K26, "xilinx.com:kr260_som:*"),
     "vcu118": Board("VCU118", "vcu118_pcie", "xcvu9p", 512, PCIE, 125.0, 250.0, "xcvu9p-flga2104-2L-e"),

@@ -51,7 +51,8 @@ def without(monkeypatch, *packages):
 def test_the_extra_that_is_named_installs_the_package(package):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = project["optional-dependencies"][EXTRAS[package]]
-    assert any(line.startswith((f"{DISTRIBUTIONS.get(package, package)}>", "pin==")) for line in needed)
+    starts = (f"{DISTRIBUTIONS.get(package, package)}>", f"{package}==", "pin==")
+    assert any(line.startswith(starts) for line in needed)
     check_installed(package)
 
 
@@ -123,6 +124,6 @@ def test_a_plot_without_its_package(capsys, monkeypatch, tmp_path):
 
 def test_the_readme_names_the_extras_of_the_commands():
     """Pinocchio is a reference of the tests and benchmarks alone."""
-    wanted = sorted(set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "plot"].index)
+    wanted = sorted(set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "ethernet", "plot"].index)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"`pip install '.[{','.join(wanted)}]'`" in readme

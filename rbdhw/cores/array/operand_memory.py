@@ -59,7 +59,8 @@ class OperandMemory(wiring.Component):
         )
         read = memory.read_port(domain="sync")
         m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
-        write, slot = memory.write_port(), sequencer.slot
+        write = memory.write_port()
+        slot = sequencer.slot
         choice = sequencer.steps(m, "choice", contents.choices, places(self.inputs))
         inputs = [getattr(self, f"i{k}") for k in range(self.inputs)]
         m.d.comb += [

@@ -13,8 +13,8 @@ from rbdhw.domain.sampling import sample
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import Plan
 from rbdhw.fixed.figures import FunctionErrors
-from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
+from rbdhw.frontend.read import mount
 from rbdhw.graph.graph import Graph
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software

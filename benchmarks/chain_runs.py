@@ -26,8 +26,8 @@ from rbdhw.graph.interpret import interpret
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.formats import choose_formats
-from rbdhw.software.build import trace_sources
 from rbdhw.software.float_library import REALS, FloatLibrary
+from rbdhw.software.floating import trace_sources
 from rbdhw.software.folder import Software
 from rbdhw.target import target
 

@@ -12,7 +12,7 @@ from benchmarks.rows import Rows
 from rbdhw import golden
 from rbdhw.domain.overrides import Overrides
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting

@@ -29,7 +29,7 @@ from rbdhw.boards.tools import LAST_LINES, ToolError
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS

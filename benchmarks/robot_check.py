@@ -30,8 +30,8 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, Measured
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
+from rbdhw.frontend.read import mount
 from rbdhw.frontend.solvability import WITHOUT_INVERSE
 from rbdhw.golden.pinocchio import Reference
 from rbdhw.graph.graph import Graph

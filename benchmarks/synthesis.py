@@ -19,7 +19,7 @@ from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS

@@ -43,7 +43,7 @@ from rbdhw.robot.reroot import RootTrial
 from rbdhw.rtl.axi_accelerator import AxiAccelerator
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.software.build import trace_sources
+from rbdhw.software.floating import trace_sources
 from rbdhw.software.folder import Software
 
 

@@ -7,10 +7,11 @@ and 1.0 stay Python floats, so that a recording scalar can fold structural zeros
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 Scalar = Any
@@ -76,6 +77,17 @@ def region(step: str, joint: int | None = None) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def in_regions(
+    step: str, function: Callable[..., Any], *columns: Iterable[Any], joints: Iterable[int] | None = None
+) -> list[Any]:
+    """Return a function of each row of some columns, in regions of a step; the joints are 0, 1, ... ."""
+    results = []
+    for joint, row in zip(count() if joints is None else joints, zip(*columns, strict=True), strict=False):
+        with region(step, joint):
+            results.append(function(*row))
+    return results
 
 
 def current_region() -> Region:

@@ -9,7 +9,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.cores.core import Core
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.read import load_mounted
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting

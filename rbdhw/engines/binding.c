@@ -1,4 +1,4 @@
-/* Calls compiled functions from Python at the cost of C: rbdhw.host.binding describes the interface.
+/* Calls compiled functions from Python at the cost of C: rbdhw.engines.binding describes the interface.
  *
  * A call answers tasks whose arrays need neither conversion nor an explanation. For all others it returns
  * None, and Python does both.

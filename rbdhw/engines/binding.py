@@ -10,76 +10,58 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
+from rbdhw.engines.compiled import Library
+from rbdhw.engines.engine import Call, decline, results_type
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.robot.unit_length import unit_vectors
 from rbdhw.runtime.number_bounds import TASK_NUMBER
-from rbdhw.software.arrays import Array
 from rbdhw.software.calls import TASKS_OF_A_THREAD
 from rbdhw.software.compiler import CompilerError, compile_library
-
-Call = Callable[..., Any]
-"""Returns the named results of arrays in their order, or None."""
 
 MODULE = "rbdhw_binding"
 
 
-def decline(*_arrays: Any) -> None:
-    """Return None: the engine computes all calls."""
+class BindableLibrary(Library, Protocol):
+    """A library whose functions a binding can call."""
+
+    has_status: bool
+
+    def entry(self, function: str) -> int:
+        """Return the address of ``void f(size_t tasks, void *const *arrays)``: inputs, results and status."""
 
 
-def bind(
-    address: int,
-    inputs: Sequence[Array],
-    outputs: Sequence[Array],
-    passed: Sequence[str],
-    robot: Robot,
-    result: type[Any],
-    *,
-    single: bool,
-    has_status: bool,
-) -> Call:
+def bind(library: BindableLibrary, robot: Robot, function: str, passed: Sequence[str]) -> Call:
     """Return the binding of a compiled function; :func:`decline` if its calls always need the engine.
 
-    Parameters
-    ----------
-    address
-        The address of ``void f(size_t tasks, void *const *arrays)``, which takes inputs, results and status.
-    inputs, outputs
-        The arrays of the function, in this order.
-    passed
-        The names of the inputs that a call brings, in its order. The others are NULL.
-    result
-        The named tuple of the results that are not optional, and of the status.
-    single
-        Whether numbers are ``float``.
-    has_status
-        Whether the function writes a status.
+    A call brings the inputs ``passed``, in this order. The others are NULL.
     """
     module = _module()
+    inputs, outputs = library.arrays(function)
+    results = [array for array in outputs if not array.optional]
     needed = {array.name for array in inputs if not array.optional and array.name != "fext"}
     if module is None or not needed <= set(passed) or not inputs:
         return decline
     names = [array.name for array in inputs]
     units = unit_vectors(robot, robot.nq)
     call: Call = module.Binding(
-        address=address,
+        address=library.entry(function),
         inputs=tuple(array.shape if array.name in passed else None for array in inputs),
-        outputs=tuple(array.shape for array in outputs if not array.optional),
-        result=result,
-        single=single,
-        has_status=has_status,
+        outputs=tuple(array.shape for array in results),
+        result=results_type(function, tuple(array.name for array in results)),
+        single=library.dtype == np.float32,
+        has_status=library.has_status,
         most_tasks=TASKS_OF_A_THREAD,
         units=tuple(
             (names.index("q"), unit.columns.start, unit.columns.stop - unit.columns.start) for unit in units

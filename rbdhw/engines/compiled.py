@@ -1,23 +1,19 @@
-"""Calls of compiled libraries."""
+"""Tasks through compiled libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rbdhw.engines.binding import Call, bind
-from rbdhw.engines.engine import Answer, Array, results_type
+from rbdhw.engines.engine import Answer, Array
 from rbdhw.fixed.format import Integers
 from rbdhw.protocol import PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_values, nominal_parameters
-from rbdhw.software import arrays as software_arrays
-
-Sides = tuple[tuple[software_arrays.Array, ...], tuple[software_arrays.Array, ...]]
-"""The inputs and the results of a compiled function."""
+from rbdhw.software.arrays import Sides
+from rbdhw.software.calls import Arrays
 
 
 class Library(Protocol):
@@ -28,17 +24,8 @@ class Library(Protocol):
     def arrays(self, function: str) -> Sides:
         """Return the inputs and results of a function in the order of its parameters."""
 
-    def compute(
-        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
-    ) -> Integers | None:
+    def compute(self, function: str, inputs: Arrays, outputs: Arrays) -> Integers | None:
         """Compute N tasks, and return their status (N,) if there is one."""
-
-
-class BindableLibrary(Library, Protocol):
-    """A library whose functions a binding can call."""
-
-    def entry(self, function: str) -> int:
-        """Return the address of a function that takes its arrays together."""
 
 
 def compute(
@@ -60,16 +47,6 @@ def compute(
     }
     status = library.compute(function, passed, results)
     return np.zeros(count, np.int64) if status is None else status, results
-
-
-def bind_library(
-    library: BindableLibrary, robot: Robot, function: str, passed: Sequence[str], *, has_status: bool
-) -> Call:
-    """Return the binding of a library's function (:func:`rbdhw.engines.binding.bind`)."""
-    sides = library.arrays(function)
-    result = results_type(function, tuple(array.name for array in sides[1] if not array.optional))
-    single = library.dtype == np.float32
-    return bind(library.entry(function), *sides, passed, robot, result, single=single, has_status=has_status)
 
 
 def held_arrays(robot: Robot, tasks: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design
 from rbdhw.driver.link import NO_LINK, Link
-from rbdhw.engines.binding import Call, decline
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.rollouts.data import RolloutArrays
@@ -26,8 +25,15 @@ Array = NDArray[np.float64]
 Answer = tuple[Integers, Mapping[str, NDArray[Any]]]
 """The status (N,) and the results by name."""
 
+Call = Callable[..., Any]
+"""Returns the named results of arrays in their order, or None."""
+
 ACCELERATOR = "accelerator"
 """The kind of a folder with a design. The kind of one with software is its target."""
+
+
+def decline(*_arrays: Any) -> None:
+    """Return None: the engine computes all calls."""
 
 
 @cache
@@ -42,10 +48,8 @@ class Source:
 
     Parameters
     ----------
-    folder, digest
-        The folder, and the digest of what was read from it.
-    content
-        What was read.
+    digest
+        The digest of what was read.
     cache
         The folder of simulators; by default one in ``folder``.
     link
@@ -65,7 +69,6 @@ class Source:
 
     @property
     def design(self) -> Design:
-        """The design of an accelerator."""
         assert isinstance(self.content, Design)
         return self.content
 
@@ -89,28 +92,14 @@ class Future(ABC):
 
 
 class Engine(ABC):
-    """An engine of a folder, which answers tasks.
-
-    Parameters
-    ----------
-    name
-        Its name among :data:`rbdhw.engines.registry.ENGINES`.
-    source
-        What the folder held.
-    """
+    """An engine of a folder, which answers tasks; :data:`rbdhw.engines.registry.ENGINES` has its name."""
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source, self.robot = name, source, source.content.robot
 
     @abstractmethod
     def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
-        """Check that the engine reads the optional arrays of a task.
-
-        Raises
-        ------
-        InputError
-            It does not read one of them.
-        """
+        """Refuse an optional array of a task that the engine does not read."""
 
     @abstractmethod
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
@@ -119,10 +108,7 @@ class Engine(ABC):
     def binding(self, _function: str, _passed: Sequence[str]) -> Call:
         """Return what computes the simple calls of a function at the cost of C; by default it declines all.
 
-        Parameters
-        ----------
-        passed
-            The names of the arrays that a call brings, in its order.
+        A call brings the arrays ``passed``, in this order.
         """
         return decline
 
@@ -162,12 +148,8 @@ class RolloutEngine(Engine):
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         """Return the results of rollouts, as :func:`rbdhw.model.rollouts.codec.decode_answers`.
 
-        Parameters
-        ----------
-        every
-            The steps from one state to the next; zero for the last state only.
-        states
-            Whether there are states beside costs.
+        There are ``every`` steps from one state to the next; with zero there is the last state only.
+        ``states`` decides whether there are states beside costs.
         """
 
     @abstractmethod

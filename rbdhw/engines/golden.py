@@ -20,15 +20,12 @@ class GoldenEngine(RolloutEngine):
         """Accept all arrays; the golden model computes what they could give."""
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
-        """Compute tasks."""
         return np.zeros(len(tasks["q"]), np.int64), golden.evaluate(self.robot, function, tasks, extended)
 
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
-        """Return the results of rollouts."""
         return golden_answers(self.source.design, arrays, every, states)
 
     def rollout_forces(self, arrays: RolloutArrays) -> Array:
-        """Return the forces that rollouts apply."""
         design = self.source.design
         lowest, highest = np.asarray(design.domain.bounds["tau"]).T
         forces = [golden_forces(design, arrays, step) for step in range(len(arrays.tau))]

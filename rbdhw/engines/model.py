@@ -1,14 +1,14 @@
-"""The bit-exact model in C."""
+"""The bit-exact model, in C and in NumPy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rbdhw.engines.binding import Call
-from rbdhw.engines.compiled import bind_library, compute
-from rbdhw.engines.engine import Answer, Array, Source
+from rbdhw.engines.binding import bind
+from rbdhw.engines.compiled import compute
+from rbdhw.engines.engine import Answer, Array, Call, Source
 from rbdhw.engines.words import WordEngine
-from rbdhw.fixed.format import Integers
+from rbdhw.model.responses import Response, Words, respond
 from rbdhw.software.exact_library import ExactLibrary
 
 
@@ -19,16 +19,18 @@ class ModelEngine(WordEngine):
         super().__init__(name, source)
         self._library = ExactLibrary(self.design)
 
-    def respond(
-        self, function: str, words: Mapping[str, Integers], extended: bool = False
-    ) -> tuple[Integers, dict[str, Integers]]:
-        """Return the status and the output words of tasks."""
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         return self._library.respond(function, words, extended)
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
-        """Compute tasks."""
         return compute(self._library, self.robot, function, tasks, extended)
 
     def binding(self, function: str, passed: Sequence[str]) -> Call:
-        """Return what computes the simple calls of a function."""
-        return bind_library(self._library, self.robot, function, passed, has_status=True)
+        return bind(self._library, self.robot, function, passed)
+
+
+class NumpyEngine(WordEngine):
+    """The evaluator of programs."""
+
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
+        return respond(self.design, function, words, extended)

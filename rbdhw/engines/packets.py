@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rbdhw.engines.words import WordEngine
-from rbdhw.fixed.format import Integers
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, requests, unpack
+from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
-from rbdhw.model.rollouts.packets import (
-    asks_for_states,
-    packets_of,
-    read_responses,
-    sort_responses,
-)
+from rbdhw.model.rollouts.packets import asks_for_states, packets_of, read_responses, sort_responses
 from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
 from rbdhw.verilator.simulator import Disturbance, Exchange
 from rbdhw.verilator.tools import SimulationError
@@ -37,9 +32,7 @@ class PacketEngine(WordEngine):
     def connect(self) -> Connection:
         """Return what exchanges packets with the accelerator."""
 
-    def respond(
-        self, function: str, words: Mapping[str, Integers], extended: bool = False
-    ) -> tuple[Integers, dict[str, Integers]]:
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         """Return the status and the output words of tasks.
 
         Raises
@@ -63,13 +56,7 @@ class PacketEngine(WordEngine):
         return contents(self.design, function, answered.packets, extended)
 
     def respond_rollouts(self, rollouts: Rollouts) -> Answered:
-        """Return the answers to rollouts.
-
-        Raises
-        ------
-        SimulationError
-            Not every rollout is answered.
-        """
+        """Return the answers to rollouts; SimulationError if one is missing."""
         connection, parts = self.connect(), []
         for start in range(0, rollouts.tasks, AT_ONCE):
             words = {name: values[start : start + AT_ONCE] for name, values in rollouts.words.items()}
@@ -82,7 +69,6 @@ class PacketEngine(WordEngine):
         )
 
     def _respond_at_once(self, connection: Connection, rollouts: Rollouts) -> Answered:
-        """Return the answers to rollouts, by one exchange."""
         surplus = rollouts.tasks * (len(rollouts.sent) - 1)
         (outcome,) = connection([packets_of(self.design, rollouts)], Disturbance(surplus=surplus))
         extended = asks_for_states(self.design, rollouts.states)

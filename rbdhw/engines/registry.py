@@ -8,14 +8,12 @@ from pathlib import Path
 from rbdhw.design import folder as design_folder
 from rbdhw.design.digests import check_digest, digest_of, read_manifest
 from rbdhw.driver.link import NO_LINK, Link
-from rbdhw.engines.c import CEngine
-from rbdhw.engines.cuda import CudaEngine
 from rbdhw.engines.driver import BoardEngine, SimulatedEngine
 from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, Source
 from rbdhw.engines.golden import GoldenEngine
-from rbdhw.engines.model import ModelEngine
-from rbdhw.engines.numpy import NumpyEngine
+from rbdhw.engines.model import ModelEngine, NumpyEngine
 from rbdhw.engines.rtl import RtlEngine
+from rbdhw.engines.software import CEngine, CudaEngine
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
 from rbdhw.protocol import ROLLOUT
@@ -26,23 +24,14 @@ from rbdhw.software.folder import Software
 
 @dataclass(frozen=True)
 class Entry:
-    """An engine of the registry.
-
-    Parameters
-    ----------
-    name
-        What ``rbdhw.load`` and ``rbdhw run`` call it; engines of different folders may have the same name.
-    folders
-        The kinds of folders that it serves.
-    title
-        What computes.
-    start
-        Its class.
-    """
+    """An engine of the registry."""
 
     name: str
+    """What ``rbdhw.load`` and ``rbdhw run`` call it; engines of different folders may have the same name."""
     folders: tuple[str, ...]
+    """The kinds of folders that it serves."""
     title: str
+    """What computes."""
     start: type[Engine]
 
     @property
@@ -72,13 +61,7 @@ def engines_of(kind: str) -> dict[str, Entry]:
 
 
 def start_engine(name: str | None, source: Source) -> Engine:
-    """Return an engine of what was read from a folder; None is the folder's default.
-
-    Raises
-    ------
-    InputError
-        No engine of this name serves the folder.
-    """
+    """Return an engine of what was read from a folder; None is the folder's default."""
     known = engines_of(source.kind)
     name = name or next(iter(known))
     if name not in known:
@@ -89,13 +72,7 @@ def start_engine(name: str | None, source: Source) -> Engine:
 
 
 def open_engine(folder: Path, name: str | None = None, link: Link | None = None) -> Engine:
-    """Return an engine of a folder; None is the folder's default. ``link`` says how it reaches a board.
-
-    Raises
-    ------
-    InputError
-        The folder is not complete, or does not have the engine.
-    """
+    """Return an engine of a folder; None is the folder's default. ``link`` says how it reaches a board."""
     if not is_folder(folder):
         raise InputError(str(folder), "no such folder", "one that `rbdhw generate` wrote")
     digest = digest_of(folder)
@@ -106,13 +83,7 @@ def open_engine(folder: Path, name: str | None = None, link: Link | None = None)
 
 
 def answering_rollouts(engine: Engine) -> RolloutEngine:
-    """Return an engine that answers rollouts.
-
-    Raises
-    ------
-    InputError
-        It answers none, or the folder has software.
-    """
+    """Return an engine that answers rollouts, or refuse it."""
     if isinstance(engine.source.content, Software):
         expected = "an accelerator, generated with --functions rollout"
         raise InputError(ROLLOUT, f"{engine.source.folder} is software", expected)

@@ -13,15 +13,7 @@ class RtlEngine(PacketEngine):
     """A simulation of the folder's Verilog, which is read at each call."""
 
     def connect(self, *, in_bulk: bool = False) -> Connection:
-        """Build the simulator; ``in_bulk`` with the bench in C++, whose simulations may run at once.
-
-        Raises
-        ------
-        InputError
-            The folder has another design now, or a tool is missing.
-        SimulationError
-            Verilator or the compiler fails.
-        """
+        """Build the simulator; ``in_bulk`` with the bench in C++, whose simulations may run at once."""
         folder, digest = self.source.folder, self.source.digest
         bench = bulk if in_bulk else simulator
         check_digest(folder, digest)

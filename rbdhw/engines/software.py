@@ -1,15 +1,17 @@
-"""Engines that compute in floating point, compiled."""
+"""Engines of software: the functions in floating point, in C and in CUDA."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rbdhw.engines.binding import bind
 from rbdhw.engines.compiled import compute
-from rbdhw.engines.engine import Answer, Array, Engine, Source
+from rbdhw.engines.engine import Answer, Array, Call, Engine, Source
 from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.software.float_library import SoftwareLibrary
+from rbdhw.software.cuda_library import CudaLibrary
+from rbdhw.software.float_library import FloatLibrary, SoftwareLibrary
 from rbdhw.software.folder import Software
 
 
@@ -26,7 +28,6 @@ class SoftwareEngine(Engine):
         self._library = self.library(software.sources, arrays, name)
 
     def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
-        """Check that the function has parameters for the optional arrays of a task."""
         known = {array.name for array in self._library.arrays(function)[0]}
         for name in FUNCTIONS[function].optional_inputs:
             if name in arrays and name not in known:
@@ -35,5 +36,20 @@ class SoftwareEngine(Engine):
                 raise InputError(f"array '{name}'", reason, "none", remedy)
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
-        """Compute tasks."""
         return compute(self._library, self.robot, function, tasks, extended)
+
+
+class CEngine(SoftwareEngine):
+    """Software for processors."""
+
+    library = FloatLibrary
+    _library: FloatLibrary
+
+    def binding(self, function: str, passed: Sequence[str]) -> Call:
+        return bind(self._library, self.robot, function, passed)
+
+
+class CudaEngine(SoftwareEngine):
+    """Software for a GPU."""
+
+    library = CudaLibrary

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.engines.engine import Answer, Array, RolloutEngine, Source
-from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_optional
 from rbdhw.model.packets import decode, encode
+from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.codec import applied_forces, decode_answers, prepare_checked
 from rbdhw.model.rollouts.data import Answered, RolloutArrays, Rollouts
 from rbdhw.model.rollouts.evaluate import compute
@@ -25,29 +25,23 @@ class WordEngine(RolloutEngine):
         self.design = source.design
 
     @abstractmethod
-    def respond(
-        self, function: str, words: Mapping[str, Integers], extended: bool = False
-    ) -> tuple[Integers, dict[str, Integers]]:
-        """Return the status (N,) and the output words (N,), as :func:`rbdhw.model.responses.respond`."""
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
+        """Return the answer to tasks, as :func:`rbdhw.model.responses.respond`."""
 
     def respond_rollouts(self, rollouts: Rollouts) -> Answered:
         """Return the answers to rollouts; here those of a loop of steps."""
         return compute(self.design, rollouts, lambda words: self.respond("step", words))
 
     def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
-        """Check that the program reads the optional arrays of a task."""
         check_optional(self.design, function, arrays)
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
-        """Compute tasks through words."""
         status, words = self.respond(function, encode(self.design, function, tasks, extended), extended)
         return status, decode(self.design, function, words, extended)
 
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
-        """Return the results of rollouts through words."""
         rollouts = prepare_checked(self.design, arrays, every, states)
         return decode_answers(self.design, arrays, self.respond_rollouts(rollouts))
 
     def rollout_forces(self, arrays: RolloutArrays) -> Array:
-        """Return the forces that rollouts apply, as words represent them."""
         return applied_forces(self.design, arrays)

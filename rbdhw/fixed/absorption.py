@@ -19,11 +19,8 @@ from rbdhw.graph.twins import Group
 def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tuple[Program, tuple[Group, ...]]:
     """Return the program without absorbed terms and the values needed only for them; and the remaining twins.
 
-    Parameters
-    ----------
-    twins
-        Groups of values that one piece of hardware may compute in turn. A group loses a term only if each of
-        its members can, and it remains as long as one of its members is needed.
+    Groups of ``twins`` may be computed in turn by one piece of hardware. A group loses a term only if each of
+    its members can, and it remains as long as one of its members is needed.
     """
     group_of = {value: group for group in twins for value in group}
     terms = dict(_find_absorbed(program, group_of))
@@ -36,20 +33,13 @@ def remove_absorbed_terms(program: Program, twins: Sequence[Group] = ()) -> tupl
         program = _unscale(program, kept)
         terms = {i: k for i, k in terms.items() if (group_of.get(i, (i,))) not in kept}
     needed = _needed_values(program, operations, same, group_of)
-    place = {value: k for k, value in enumerate(sorted(needed))}
-    place |= {i: place[value] for i, value in same.items() if value in place}
-    found = replace(
-        program,
-        operations=tuple(_move_operand(operations[value], place) for value in sorted(needed)),
-        inputs=tuple(replace(word, value=place[word.value]) for word in program.inputs),
-        flags=tuple(replace(flag, value=place[flag.value]) for flag in program.flags),
-        outputs={
-            function: tuple(replace(word, value=place[word.value]) for word in words)
-            for function, words in program.outputs.items()
-        },
+    index = {value: k for k, value in enumerate(sorted(needed))}
+    index |= {i: index[value] for i, value in same.items() if value in index}
+    shorter = program.with_values(
+        [_move_operand(operations[value], index) for value in sorted(needed)], index
     )
     left = (group for group in twins if group[0] in needed)
-    return found, tuple(tuple(place[value] for value in group) for group in left)
+    return shorter, tuple(tuple(index[value] for value in group) for group in left)
 
 
 def _find_absorbed(program: Program, group_of: Mapping[int, Group]) -> Iterator[tuple[int, int]]:
@@ -133,13 +123,13 @@ def _needed_values(
 
 def _flag_sources(before: Program, after: Program, terms: Mapping[int, int]) -> set[int]:
     """Return the sums whose lost term is the only sign of a possible overflow in some function."""
-    found: set[int] = set()
+    sources: set[int] = set()
     for function in before.outputs:
         reported = after.operations_of(function)
         for i in before.operations_of(function).intersection(terms):
             if _may_overflow(before, before.operations[i].operands[terms[i]].value, reported):
-                found.add(i)
-    return found
+                sources.add(i)
+    return sources
 
 
 def _may_overflow(program: Program, value: int, reported: frozenset[int]) -> bool:
@@ -155,6 +145,6 @@ def _may_overflow(program: Program, value: int, reported: frozenset[int]) -> boo
     return False
 
 
-def _move_operand(operation: Operation, place: Mapping[int, int]) -> Operation:
-    operands = tuple(replace(operand, value=place[operand.value]) for operand in operation.operands)
+def _move_operand(operation: Operation, index: Mapping[int, int]) -> Operation:
+    operands = tuple(replace(operand, value=index[operand.value]) for operand in operation.operands)
     return replace(operation, operands=operands)

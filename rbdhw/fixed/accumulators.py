@@ -25,12 +25,12 @@ def accumulators(graph: Graph) -> frozenset[int]:
     ends = [node for function, node in functions if FUNCTIONS[function].integrates]
     if not ends:
         return frozenset()
-    found: set[int] = set()
+    state: set[int] = set()
     while ends:
         i = ends.pop()
-        if i not in found:
-            found.add(i)
+        if i not in state:
+            state.add(i)
             if graph.nodes[i].op is Op.ADD:
                 ends += [edge.node for edge in graph.nodes[i].args]
     factors = (node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE, Op.RECIPROCAL))
-    return frozenset(found.difference(edge.node for node in factors for edge in node.args))
+    return frozenset(state.difference(edge.node for node in factors for edge in node.args))

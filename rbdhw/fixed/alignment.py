@@ -36,10 +36,7 @@ def exponents(graph: Graph, twins: Twins) -> list[int]:
 
 
 def comparable(graph: Graph, twins: Twins, magnitudes: Sequence[float]) -> Twins:
-    """Return the twins whose magnitudes, aligned, differ by at most :data:`SPREAD` bits.
-
-    The format of a group holds the largest of its twins, so that the smallest lose these bits.
-    """
+    """Return the twins whose magnitudes, aligned, differ by at most :data:`SPREAD` bits."""
     while True:
         shifts = exponents(graph, twins)
         kept = tuple(group for group in twins.groups if _spread(group, magnitudes, shifts) <= SPREAD)
@@ -50,18 +47,18 @@ def comparable(graph: Graph, twins: Twins, magnitudes: Sequence[float]) -> Twins
 
 def _spread(group: Group, magnitudes: Sequence[float], shifts: Sequence[int]) -> float:
     """Return the bits between the largest and the smallest of twins, aligned; values of zero do not count."""
-    found = [math.log2(magnitudes[i]) + shifts[i] for i in group if magnitudes[i]]
-    return max(found, default=0.0) - min(found, default=0.0)
+    sizes = [math.log2(magnitudes[i]) + shifts[i] for i in group if magnitudes[i]]
+    return max(sizes, default=0.0) - min(sizes, default=0.0)
 
 
 def unify(magnitudes: Sequence[float], twins: Twins, shifts: Sequence[int]) -> list[float]:
     """Return the magnitudes of nodes, with those of twins raised to the largest of their group."""
-    found = list(magnitudes)
+    unified = list(magnitudes)
     for group in twins.groups:
         largest = max(math.ldexp(magnitudes[i], shifts[i]) for i in group)
         for i in group:
-            found[i] = math.ldexp(largest, -shifts[i])
-    return found
+            unified[i] = math.ldexp(largest, -shifts[i])
+    return unified
 
 
 def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int, roots: frozenset[int]) -> None:
@@ -75,8 +72,8 @@ def _relate(graph: Graph, twins: Twins, shifts: _Shifts, i: int, first: int, roo
             shifts.pin(i, -shifts.value(node.args[0].node))
         case Op.ADD | Op.SELECT | Op.ROUND:
             shifts.free(i)
-            for own, others in _pairs(graph, twins, i, first, roots):
-                shifts.tie(i, own.node, others.shift - own.shift)
+            for edge, other in _pairs(graph, twins, i, first, roots):
+                shifts.tie(i, edge.node, other.shift - edge.shift)
         case _:
             shifts.pin(i, 0)
 
@@ -88,18 +85,18 @@ def _pairs(
 
     Sums whose terms are added in different orders may have no arguments that correspond. Their terms do.
     """
-    found = list(_match(graph, twins, graph.nodes[i].args, graph.nodes[first].args))
-    if not found and graph.nodes[i].op is Op.ADD:
-        found = list(_match(graph, twins, terms(graph, i, roots), terms(graph, first, roots)))
-    yield from found
+    pairs = list(_match(graph, twins, graph.nodes[i].args, graph.nodes[first].args))
+    if not pairs and graph.nodes[i].op is Op.ADD:
+        pairs = list(_match(graph, twins, terms(graph, i, roots), terms(graph, first, roots)))
+    yield from pairs
 
 
 def _match(
-    graph: Graph, twins: Twins, own: Iterable[Edge], others: Iterable[Edge]
+    graph: Graph, twins: Twins, edges: Iterable[Edge], others: Iterable[Edge]
 ) -> Iterator[tuple[Edge, Edge]]:
     """Yield edges, except those from constants, with others from twins."""
     left = list(others)
-    for edge in own:
+    for edge in edges:
         known = twins.leader.get(edge.node, edge.node)
         same = [other for other in left if twins.leader.get(other.node, other.node) == known]
         if same and graph.nodes[edge.node].op is not Op.CONSTANT:
@@ -116,11 +113,9 @@ class _Shifts:
         self._free = [False] * size
 
     def free(self, i: int) -> None:
-        """Make a number free."""
         self._free[i] = True
 
     def pin(self, i: int, value: int) -> None:
-        """Fix a number to a value."""
         self._above[i] = value
 
     def value(self, i: int) -> int:

@@ -65,14 +65,14 @@ def largest_values(program: Program, words: Mapping[str, Integers], function: st
     Values are not wrapped, so that rounding errors show where values would otherwise cancel.
     """
     values: dict[int, Integers] = {}
-    found: dict[int, float] = {}
+    largest: dict[int, float] = {}
     for i, dying in program.order((function,)):
         operation = program.operations[i]
         values[i] = _compute(program, operation, values, words)
-        found[i] = float(np.abs(values[i]).max()) * operation.format.step
+        largest[i] = float(np.abs(values[i]).max()) * operation.format.step
         for operand in dying:
             del values[operand]
-    return found
+    return largest
 
 
 def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> NDArray[np.bool_]:
@@ -92,8 +92,8 @@ def _compute(
     words: Mapping[str, Integers],
 ) -> Integers:
     """Return the operation's result before it wraps; a choice may have only the operand that it takes."""
-    taken = (operand for operand in operation.operands if operand.value in values)
-    operands = [_operand(operand, values) for operand in taken]
+    present = (operand for operand in operation.operands if operand.value in values)
+    operands = [_operand(operand, values) for operand in present]
     match operation.kind:
         case Kind.INPUT:
             return np.asarray(words[operation.name])
@@ -120,7 +120,6 @@ def _compute(
 
 
 def _terms(operation: Operation, values: Mapping[int, Integers]) -> Iterator[Integers]:
-    """Yield the terms of a sum of products."""
     for operand, first, second in operation.pairs:
         term = align(values[first] * values[second], operand.shift)
         yield -term if operand.negative else term
@@ -136,7 +135,6 @@ def _round(fresh: Integers, drop: int) -> Integers:
 
 
 def _fits(operation: Operation, full: Integers) -> bool:
-    """Return whether the results of all tasks fit."""
     lowest, highest = operation.format.lowest, operation.format.highest
     return bool(full.min(initial=0) >= lowest and full.max(initial=0) <= highest)
 

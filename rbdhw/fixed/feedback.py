@@ -33,7 +33,6 @@ class Feedback:
 
     @property
     def coordinate(self) -> int:
-        """The coordinate of the force, counted from 0."""
         return int(WordName.parse(self.force.name).index[0])
 
     @property
@@ -58,7 +57,6 @@ class Feedback:
 
     @property
     def sum_bits(self) -> int:
-        """The bits of the exact sum."""
         widest = max(term.error_bits + self.shift(term) for term in self.terms)
         return widest + GAIN.width + len(self.terms).bit_length()
 

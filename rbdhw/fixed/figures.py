@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 HEADROOM = 3.0
-"""The factor by which the largest error of the held-out samples must stay below a budget.
-
-Among a hundred times as many tasks some have larger errors: 2.4 times as large for the derivatives of
-the iiwa at rest.
-"""
+"""The factor by which the largest error of the held-out samples must stay below a budget. Among a hundred
+times as many tasks some have larger errors: 2.4 times as large for the derivatives of the iiwa at rest."""
 
 FLAGGED_SHARE = 0.01
 """The largest share of tasks within the domain that may overflow and be flagged."""
@@ -59,7 +56,7 @@ class ErrorFigures:
         """Return the figures of tasks' errors (N,); tasks in ``unflagged`` and not in ``clipped`` count."""
         kept = errors[unflagged & ~clipped]
         median, largest = (float(np.median(kept)), float(kept.max())) if len(kept) else (math.inf, math.inf)
-        flagged, unlike = (int(np.count_nonzero(own)) for own in (~unflagged, clipped))
+        flagged, unlike = (int(np.count_nonzero(flags)) for flags in (~unflagged, clipped))
         return cls(median, largest, len(errors), flagged, unlike)
 
     @property
@@ -71,7 +68,7 @@ class ErrorFigures:
     def largest(cls, figures: Iterable[ErrorFigures]) -> ErrorFigures:
         """Return the largest median and the largest maximum of figures of the same tasks."""
         every = list(figures)
-        median, largest = max(own.median for own in every), max(own.max for own in every)
+        median, largest = max(figure.median for figure in every), max(figure.max for figure in every)
         return cls(median, largest, every[0].samples, every[0].flagged, every[0].clipped)
 
 
@@ -106,25 +103,17 @@ class WorstTask:
 
 @dataclass(frozen=True)
 class ResultErrors:
-    """The error figures of a part of a function's results (:mod:`rbdhw.golden.error_norm`).
-
-    Parameters
-    ----------
-    whole
-        Figures over tasks of all strata.
-    strata
-        Figures of each stratum.
-    floor
-        The least norm by which an error is divided, in the units of the results.
-    histogram, worst
-        The errors of the tasks that count, and the task with the largest; None if no task counts.
-    """
+    """The error figures of a part of a function's results (:mod:`rbdhw.golden.error_norm`)."""
 
     whole: ErrorFigures
+    """Figures over tasks of all strata."""
     strata: Mapping[str, ErrorFigures]
+    """Figures of each stratum."""
     floor: float = 0.0
+    """The least norm by which an error is divided, in the units of the results."""
     histogram: Histogram | None = None
     worst: WorstTask | None = None
+    """The errors of the tasks that count, and the task with the largest; None if no task counts."""
 
     @classmethod
     def of(
@@ -142,9 +131,9 @@ class ResultErrors:
         ``inputs`` are the arrays of the tasks, (N, ...) each.
         """
         kinds = {
-            name: ErrorFigures.of(errors[own], unflagged[own], clipped[own])
-            for name, own in ((name, stratum == k) for k, name in enumerate(names))
-            if own.any()
+            name: ErrorFigures.of(errors[members], unflagged[members], clipped[members])
+            for name, members in ((name, stratum == k) for k, name in enumerate(names))
+            if members.any()
         }
         whole = ErrorFigures.of(errors, unflagged, clipped)
         kept = np.flatnonzero(unflagged & ~clipped)
@@ -170,9 +159,9 @@ class ResultErrors:
         if self.whole.flagged > FLAGGED_SHARE * self.whole.samples:
             return dict.fromkeys(self.strata, math.inf)
         return {
-            name: HEADROOM * own.max if own.flagged <= most_flagged(own.samples) else math.inf
-            for name, own in self.strata.items()
-            if own.clipped < own.samples
+            name: HEADROOM * figures.max if figures.flagged <= most_flagged(figures.samples) else math.inf
+            for name, figures in self.strata.items()
+            if figures.clipped < figures.samples
         }
 
     def limit(self, budget: float | None) -> float:
@@ -189,24 +178,25 @@ class FunctionErrors:
     @property
     def whole(self) -> ErrorFigures:
         """The largest figures of all results, over tasks of all strata."""
-        return ErrorFigures.largest(own.whole for own in self.results.values())
+        return ErrorFigures.largest(result.whole for result in self.results.values())
 
     @property
     def strata(self) -> dict[str, ErrorFigures]:
         """The largest figures of all results, by stratum."""
-        every = list(self.results.values())
-        return {name: ErrorFigures.largest(own.strata[name] for own in every) for name in every[0].strata}
+        every = [result.strata for result in self.results.values()]
+        return {name: ErrorFigures.largest(strata[name] for strata in every) for name in every[0]}
 
     @property
     def bound(self) -> float:
         """The smallest budget that the figures of all results support in every stratum."""
-        return max(own.bound for own in self.results.values())
+        return max(result.bound for result in self.results.values())
 
     @property
     def worst(self) -> tuple[str, str]:
         """The result and the stratum that need the largest budget."""
-        every = {(name, kind): b for name, own in self.results.items() for kind, b in own.bounds.items()}
-        return max(every, key=every.__getitem__)
+        bounds = {name: result.bounds for name, result in self.results.items()}
+        every = ((name, stratum) for name, of_result in bounds.items() for stratum in of_result)
+        return max(every, key=lambda pair: bounds[pair[0]][pair[1]])
 
 
 Measured = Mapping[str, FunctionErrors]

@@ -35,12 +35,10 @@ class Format:
 
     @property
     def lowest(self) -> int:
-        """The smallest integer."""
         return -(1 << (self.width - 1))
 
     @property
     def highest(self) -> int:
-        """The largest integer."""
         return (1 << (self.width - 1)) - 1
 
     def quantise(self, values: NDArray[np.float64]) -> Integers:
@@ -50,7 +48,6 @@ class Format:
         return np.clip(scaled, self.lowest, self.highest).astype(np.int64)
 
     def real(self, integers: Integers) -> NDArray[np.float64]:
-        """Return the real values of integers."""
         return np.ldexp(integers.astype(np.float64), -self.binary_point)
 
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format, round_half_up
-from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Program, Word, exact_interval
+from rbdhw.fixed.program import Interval, Kind, Operand, Operation, Program, Word, checked
 from rbdhw.scalar import Region
 
 GUARD_BITS = 6
 """The number of bits below a result's last to which the terms of its sum are cut before they are added.
-
-Cutting moves a term by half a guard step on average, and twenty terms by a sixth of the result's step.
-"""
+Cutting moves a term by half a guard step on average, and twenty terms by a sixth of the result's step."""
 
 CONSTANTS = Region("constants")
 """The region of factors of scaled values."""
@@ -38,17 +36,9 @@ class _Term:
 
 
 def fuse(program: Program, most: int) -> Program:
-    """Convert every sum and product of the program to sums of products; results keep their binary points.
+    """Convert every sum and product of the program to sums of at most ``most`` products.
 
-    Parameters
-    ----------
-    most
-        The most terms of a sum.
-
-    Raises
-    ------
-    InputError
-        A product is wider than the ordinary multiplier.
+    Results keep their binary points. InputError if a product is wider than the ordinary multiplier.
     """
     if program.wide:
         reason = "the array has no multipliers wider than its ports"
@@ -69,7 +59,6 @@ class _Fusion:
         self._intervals: list[Interval] = []
 
     def program(self) -> Program:
-        """Build the fused program."""
         before = self._before
         terms, absorbed = self._terms()
         for i, operation in enumerate(before.operations):
@@ -78,18 +67,10 @@ class _Fusion:
                     self._lost[i] = max(0, operation.format.width - self._width)
                 self._place[i] = self._add(self._operation(i, operation, terms.get(i, [])))
         outputs = {
-            function: tuple(
-                replace(word, value=self._place[word.value], format=self._format(word)) for word in words
-            )
+            function: tuple(replace(word, format=self._format(word)) for word in words)
             for function, words in before.outputs.items()
         }
-        return replace(
-            before,
-            operations=tuple(self._operations),
-            inputs=tuple(replace(word, value=self._place[word.value]) for word in before.inputs),
-            flags=tuple(replace(flag, value=self._place[flag.value]) for flag in before.flags),
-            outputs=outputs,
-        )
+        return replace(before, outputs=outputs).with_values(self._operations, self._place)
 
     def _terms(self) -> tuple[dict[int, list[_Term]], set[int]]:
         """Return the terms of every sum and product, at its own step, and the values merged into sums."""
@@ -101,12 +82,12 @@ class _Fusion:
                 left = len(operation.operands)
                 for operand in operation.operands:
                     left -= 1
-                    own = terms.get(operand.value, [])
-                    if self._uses[operand.value] == 1 and 0 < len(own) <= self._most - left - len(terms[i]):
+                    inner = terms.get(operand.value, [])
+                    if self._uses[operand.value] == 1 and 0 < len(inner) <= self._most - left - len(terms[i]):
                         absorbed.add(operand.value)
                     else:
-                        own = [_Term(operand.value, None, 1, False, 0)]
-                    terms[i] += [_move_term(term, operand, operation.drop) for term in own]
+                        inner = [_Term(operand.value, None, 1, False, 0)]
+                    terms[i] += [_move_term(term, operand, operation.drop) for term in inner]
             elif operation.kind is Kind.MULTIPLY:
                 first, second = (operand.value for operand in operation.operands)
                 terms[i] = [_Term(first, second, 1, False, -operation.drop)]
@@ -158,13 +139,9 @@ class _Fusion:
 
     def _add(self, operation: Operation) -> int:
         """Append an operation; it is checked if its result may not fit."""
-        low, high = exact_interval(operation, self._intervals)
-        lowest, highest = operation.format.lowest, operation.format.highest
-        fits = lowest <= low and high <= highest
-        if operation.kind in (Kind.DOT, Kind.SELECT, Kind.RECIPROCAL):
-            operation = replace(operation, checked=not fits)
+        operation, interval = checked(operation, self._intervals)
         self._operations.append(operation)
-        self._intervals.append((low, high) if fits else (lowest, highest))
+        self._intervals.append(interval)
         return len(self._operations) - 1
 
     def _format(self, word: Word) -> Format:

@@ -42,7 +42,6 @@ class Row(NamedTuple):
 
     @property
     def function(self) -> str:
-        """The function of which these are results."""
         return self.part.partition(".")[0]
 
     @property
@@ -56,68 +55,46 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Gains:
-    """Mean squares of relative errors of results, by row, for errors at nodes.
-
-    Parameters
-    ----------
-    rows
-        The part of the results and the stratum of each row. Each part has one row for each stratum, with the
-        mean over its tasks, and one with the geometric mean of the first stratum. Of a function with optional
-        inputs it has these rows twice, with and without them.
-    noise
-        (rows, nodes): the mean square in a row for a mean square of one at a node, in the node's unit.
-    relative
-        (rows, nodes): the same for an error as large as the value, for nodes that scale; it is the effect of
-        a relative error of their factor. Zero for other nodes.
-    """
+    """Mean squares of relative errors of results, by row, for errors at nodes."""
 
     rows: tuple[Row, ...]
+    """The part of the results and the stratum of each row. Each part has one row for each stratum, with the
+    mean over its tasks, and one with the geometric mean of the first stratum. Of a function with optional
+    inputs it has these rows twice, with and without them."""
     noise: Array
+    """(rows, nodes): the mean square in a row for a mean square of one at a node, in the node's unit."""
     relative: Array
+    """(rows, nodes): the same for an error as large as the value, for nodes that scale; it is the effect of a
+    relative error of their factor. Zero for other nodes."""
 
 
 @dataclass(frozen=True)
 class Strata:
-    """The strata of the tasks from which gains are computed.
-
-    Parameters
-    ----------
-    names
-        The names of the strata; the first one is over the whole domain.
-    of
-        (N,): the index of each task's stratum.
-    floors
-        By part, the least norm of the results by which an error is divided.
-    measures
-        By the name of a word, how its errors are measured, unless as they are, with those of its whole array.
-    """
+    """The strata of the tasks from which gains are computed."""
 
     names: tuple[str, ...]
+    """The names of the strata; the first one is over the whole domain."""
     of: NDArray[np.int64]
+    """(N,): the index of each task's stratum."""
     floors: Mapping[str, float]
+    """By part, the least norm of the results by which an error is divided."""
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    """By the name of a word, how its errors are measured; else as they are, with those of its array."""
 
     def measure(self, word: str) -> Measure:
-        """Return how errors of a word are measured."""
         name = WordName.parse(word)
         return self.measures.get(word) or Measure(f"{name.function}.{name.array}")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How errors of a result word are measured.
-
-    Parameters
-    ----------
-    part
-        The name of the results that have a common norm with the word.
-    scale, origin
-        The measured quantity is ``scale * (value - origin)``: (N,) each, or one number.
-    """
+    """How errors of a result word are measured."""
 
     part: str
+    """The name of the results that have a common norm with the word."""
     scale: Array | float = 1.0
     origin: Array | float = 0.0
+    """The measured quantity is ``scale * (value - origin)``: (N,) each, or one number."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +118,7 @@ class _Way:
 def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.random.Generator) -> Gains:
     """Return the gains of every node, as means over the tasks of each stratum.
 
-    Parameters
-    ----------
-    inputs
-        Values of the graph's inputs except flags: (N,) each.
+    ``inputs`` are values (N,) of the graph's inputs except flags.
     """
     tasks = len(next(iter(inputs.values())))
     ways = list(_ways(graph, strata))
@@ -152,15 +126,15 @@ def gains(graph: Graph, inputs: Mapping[str, Array], strata: Strata, rng: np.ran
     per_way = len(present) + 1
     noise, relative = np.zeros((2, per_way * len(ways), len(graph.nodes)))
     for flags in dict.fromkeys(way.flags for way in ways):
-        given = {name: np.full(tasks, float(value)) for name, value in flags}
-        values = [np.broadcast_to(value, tasks) for value in node_values(graph, {**inputs, **given})]
+        flag_inputs = {name: np.full(tasks, float(value)) for name, value in flags}
+        values = [np.broadcast_to(value, tasks) for value in node_values(graph, {**inputs, **flag_inputs})]
         sizes = np.array([float(np.abs(value).max()) or 1.0 for value in values])
         for k, way in enumerate(ways):
             if way.flags == flags:
                 signs = rng.choice((-1.0, 1.0), (len(way.outputs), tasks))
                 seeds = _seeds(way, values, signs, strata.floors.get(way.part, 0.0))
-                own = slice(per_way * k, per_way * (k + 1))
-                noise[own], relative[own] = _means(graph, values, sizes, seeds, strata.of)
+                rows = slice(per_way * k, per_way * (k + 1))
+                noise[rows], relative[rows] = _means(graph, values, sizes, seeds, strata.of)
     kinds = [strata.names[k] for k in (present[0], *present)]
     return Gains(tuple(Row(way.part, kind) for way in ways for kind in kinds), noise, relative)
 
@@ -169,9 +143,9 @@ def _ways(graph: Graph, strata: Strata) -> Iterator[_Way]:
     """Yield the kinds of answer of every function that the graph has results of, part by part."""
     parts: dict[tuple[WordName, str], list[_Term]] = {}
     for text, edge in graph.outputs:
-        word, own = WordName.parse(text), strata.measure(text)
-        term = _Term(edge, own.scale * _weight(word), own.origin)
-        parts.setdefault((replace(word, index=()), own.part), []).append(term)
+        word, measure = WordName.parse(text), strata.measure(text)
+        term = _Term(edge, measure.scale * _weight(word), measure.origin)
+        parts.setdefault((replace(word, index=()), measure.part), []).append(term)
     for (array, part), terms in parts.items():
         function = str(array.function)
         both = bool(FUNCTIONS[function].optional_inputs)
@@ -222,8 +196,8 @@ def _means(
 
 def _weights(errors: Array, stratum: NDArray[np.int64]) -> Array:
     """Return the weight of each task in each row (rows, N); ``errors`` are the tasks' mean squares."""
-    own = stratum == np.unique(stratum)[:, np.newaxis]
-    means = own / own.sum(axis=1, keepdims=True)
+    members = stratum == np.unique(stratum)[:, np.newaxis]
+    means = members / members.sum(axis=1, keepdims=True)
     geometric = means[0] * np.exp(means[0] @ np.log(errors)) / errors
     return np.vstack([geometric, means])
 
@@ -263,8 +237,8 @@ def _slopes(node: Node, values: list[Array], value: Array) -> tuple[Array | floa
         case Op.RECIPROCAL:
             return (-np.square(value),)
         case Op.SELECT:
-            taken = (args[0] != 0.0).astype(np.float64)
-            return (None, taken if taken.any() else None, None if taken.all() else 1.0 - taken)
+            flag = (args[0] != 0.0).astype(np.float64)
+            return (None, flag if flag.any() else None, None if flag.all() else 1.0 - flag)
         case _:
             return ()
 

@@ -13,17 +13,7 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.accumulators import accumulators
 from rbdhw.fixed.alignment import exponents
 from rbdhw.fixed.format import Format, exponent_above
-from rbdhw.fixed.program import (
-    MOST_SHIFT,
-    Flag,
-    Interval,
-    Kind,
-    Operand,
-    Operation,
-    Program,
-    Word,
-    exact_interval,
-)
+from rbdhw.fixed.program import MOST_SHIFT, Flag, Interval, Kind, Operand, Operation, Program, Word, checked
 from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal_spec, shift_of
 from rbdhw.fixed.result_words import ResultWord, result_words
 from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
@@ -39,10 +29,8 @@ INPUT_MARGIN = 1.02
 """The headroom over an input's bounds: with 8 bits or more, a saturated word is never within the bounds."""
 
 NOISE_BITS = 2
-"""The least ratio of a result's range to one step of its operands, as a power of two.
-
-Samples do not show such a range if values cancel except for rounding errors, or almost always round to zero.
-"""
+"""The least ratio of a result's range to one step of its operands, as a power of two. Samples do not show
+such a range if values cancel except for rounding errors, or almost always round to zero."""
 
 FLAG_FORMAT = Format(2, 0)
 
@@ -71,7 +59,8 @@ def lower(
     """Convert a graph to a program; operation ``i`` computes node ``i``, and appended ones negate outputs.
 
     Operations of twins differ in constants, signs, and operands from outside of their limbs. Otherwise they
-    are the same as far as these operands allow.
+    are the same as far as these operands allow. So twins need equal widths, and magnitudes from
+    :func:`rbdhw.fixed.alignment.unify`.
 
     Parameters
     ----------
@@ -79,10 +68,6 @@ def lower(
         The largest magnitude of each node over the sampled domain.
     domain
         The range of every input of the graph by name, and of the joint forces, whose units are needed.
-    widths
-        The widths of the signals.
-    twins
-        Nodes with equal widths and with magnitudes from :func:`rbdhw.fixed.alignment.unify`.
     """
     twins = twins or no_twins(graph)
     lowering = _Lowering(graph, magnitudes, domain, widths, twins)
@@ -122,14 +107,9 @@ class _Lowering:
 
     def add(self, i: int, operation: Operation) -> None:
         """Set the operation that computes value ``i``; it is checked if its result may not fit."""
-        low, high = exact_interval(operation, self._intervals)
-        lowest, highest = operation.format.lowest, operation.format.highest
-        fits = lowest <= low and high <= highest
-        self._operations[i] = operation if fits else replace(operation, checked=True)
-        self._intervals[i] = (max(low, lowest), min(high, highest)) if fits else (lowest, highest)
+        self._operations[i], self._intervals[i] = checked(operation, self._intervals)
 
     def operation(self, i: int, node: Node) -> Operation:
-        """Return the integer operation of a node."""
         match node.op:
             case Op.INPUT if node.name in CHOICES:
                 return Operation(Kind.INPUT, (), FLAG_FORMAT, node.region, name=node.name)
@@ -153,19 +133,14 @@ class _Lowering:
                 return self._select(i, node)
 
     def program(self) -> Program:
-        """Return the finished program, with the operations of output words appended."""
         outputs: dict[str, list[Word]] = {}
         for word in result_words(self._graph):
             outputs.setdefault(word.name.split(".")[0], []).append(self._output(word))
         slots: dict[str, int] = {}
-        inputs = [
-            self._input_word(name, index, slots)
-            for name, index in self._graph.inputs.items()
-            if name not in FLAGS
-        ]
+        words = [(name, index) for name, index in self._graph.inputs.items() if name not in FLAGS]
         return Program(
             tuple(self._operations[i] for i in range(len(self._operations))),
-            tuple(inputs),
+            tuple(self._input_word(name, index, slots) for name, index in words),
             tuple(self._flags(outputs)),
             {function: tuple(words) for function, words in outputs.items()},
             self._trigonometry,
@@ -240,7 +215,6 @@ class _Lowering:
         return self._operations[edge.node].format.binary_point - edge.shift
 
     def _group(self, i: int) -> Sequence[int]:
-        """Return a node and its twins."""
         return self._twins.group_of.get(self._twins.leader.get(i, i), (i,))
 
     def _together(self, i: int, points: Callable[[int], int]) -> list[int]:
@@ -304,14 +278,12 @@ class _Lowering:
     def _constants(self, group: Sequence[int]) -> tuple[dict[int, int], dict[int, int]]:
         """Return the factors of twins as integers (the largest has all bits), and their binary points."""
         bits = min(self._widths.constants[twin] for twin in group) - 1
-        rise = {
-            twin: self._exponents[twin] - self._exponents[self._graph.nodes[twin].args[0].node]
-            for twin in group
-        }
+        nodes, exponents_ = {twin: self._graph.nodes[twin] for twin in group}, self._exponents
+        rise = {twin: exponents_[twin] - exponents_[node.args[0].node] for twin, node in nodes.items()}
         point = bits - 1 - max(rise.values())
         integers = {
-            twin: min(round(math.ldexp(self._graph.nodes[twin].value, point + rise[twin])), 2**bits - 1)
-            for twin in group
+            twin: min(round(math.ldexp(node.value, point + rise[twin])), 2**bits - 1)
+            for twin, node in nodes.items()
         }
         zeros = min((n & -n).bit_length() - 1 for n in integers.values() if n)
         return (
@@ -359,16 +331,15 @@ def _find_alternating(graph: Graph, twins: Twins) -> frozenset[int]:
     signs: dict[int, set[bool]] = {}
     for _, edge in graph.outputs:
         signs.setdefault(edge.node, set()).add(edge.negative)
-    found: set[int] = set()
+    alternating: set[int] = set()
     for group in twins.groups:
         known = [signs.get(i, set()) for i in group]
-        if all(len(own) == 1 for own in known) and len(set().union(*known)) == 2:
-            found.update(group)
-    return frozenset(found)
+        if all(len(twin_signs) == 1 for twin_signs in known) and len(set().union(*known)) == 2:
+            alternating.update(group)
+    return frozenset(alternating)
 
 
 def _factors(graph: Graph) -> frozenset[int]:
-    """Return the nodes that are factors of products."""
     products = (node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE))
     return frozenset(edge.node for node in products for edge in node.args)
 
@@ -383,7 +354,6 @@ def _inverter(graph: Graph, widths: Widths) -> ReciprocalSpec | None:
 
 
 def _integer(value: float, bits: int) -> tuple[int, int]:
-    """Return a mantissa (or zero) as an odd integer of at most ``bits`` bits, and its binary point."""
     integer = min(round(math.ldexp(value, bits - 1)), 2**bits - 1)
     point = bits - 1
     while integer and integer % 2 == 0:

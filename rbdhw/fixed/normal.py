@@ -73,15 +73,14 @@ def round_keys() -> tuple[np.uint32, ...]:
 
 
 def _sample(halves: Half) -> Integers:
-    """Return the sample of each half of a block."""
     bits = halves.astype(np.int64)
-    place = bits & (1 << PLACE_BITS) - 1
+    offset = bits & (1 << PLACE_BITS) - 1
     eighth = bits >> PLACE_BITS & (1 << EIGHTH_BITS) - 1
     octave = bits >> PLACE_BITS + EIGHTH_BITS & (1 << OCTAVE_BITS) - 1
     zeros = OCTAVE_BITS - np.frexp(octave.astype(np.float64))[1]
     starts, rises = (np.array(column) for column in zip(*segments(), strict=True))
     segment = zeros << EIGHTH_BITS | eighth
-    rise = rises[segment] * (2 * place + 1)
+    rise = rises[segment] * (2 * offset + 1)
     magnitude: Integers = starts[segment] + round_half_up(rise, PLACE_BITS + 1)
     return np.where(bits >> 31 == 1, -magnitude, magnitude)
 
@@ -92,12 +91,12 @@ def segments() -> tuple[tuple[int, int], ...]:
 
     Segments are ordered by octave, then by eighth.
     """
-    found = []
+    rows = []
     for octave in range(OCTAVE_BITS + 1):
         high = 2.0**-octave
         low = high / 2 if octave < OCTAVE_BITS else 0.0
         edges = [high - (high - low) * k / 8 for k in range(8)]
         edges.append(low or edges[-1] / TAIL)
         sizes = [round(-NormalDist().inv_cdf(edge / 2) * 2**SAMPLE.binary_point) for edge in edges]
-        found += [(start, end - start) for start, end in pairwise(sizes)]
-    return tuple(found)
+        rows += [(start, end - start) for start, end in pairwise(sizes)]
+    return tuple(rows)

@@ -10,8 +10,7 @@ it gains.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,15 @@ from rbdhw.fixed.accumulators import accumulators
 from rbdhw.fixed.format import exponent_above
 from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.trigonometry import trigonometry_spec
-from rbdhw.fixed.widths import GUARD_BITS, MARGIN, NARROW_PORT, WIDE_PORT, FactorLimits, Widths
+from rbdhw.fixed.widths import (
+    GUARD_BITS,
+    MARGIN,
+    NARROW_PORT,
+    WIDE_PORT,
+    FactorLimits,
+    Widths,
+    cheapest_first,
+)
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.twins import Twins
 
@@ -60,16 +67,8 @@ TINY = float(np.finfo(np.float64).tiny)
 class Planner:
     """Chooses widths by the effect of errors at the nodes of a graph on its results.
 
-    Parameters
-    ----------
-    magnitudes
-        The largest magnitude of each node over the sampled domain.
-    gains
-        The gains of the same graph.
-    twins
-        Nodes with equal widths and with magnitudes from :func:`rbdhw.fixed.alignment.unify`.
-    guard
-        The number of bits beyond the multiplier's width for a signal that is not multiplied.
+    Twins have magnitudes from :func:`rbdhw.fixed.alignment.unify`, and get equal widths. A signal that is not
+    multiplied has ``guard`` bits beyond the multiplier's width.
     """
 
     def __init__(
@@ -93,10 +92,10 @@ class Planner:
     def predict(self, widths: Widths) -> dict[Row, float]:
         """Return the root mean square error of each part of the results by stratum: the worst of its rows."""
         totals = np.sqrt(self._gains @ self._errors(self._factors.bits(widths))).tolist()
-        found: dict[Row, float] = {}
+        errors: dict[Row, float] = {}
         for row, total in zip(self.rows, totals, strict=True):
-            found[row] = max(found.get(row, 0.0), total)
-        return found
+            errors[row] = max(errors.get(row, 0.0), total)
+        return errors
 
     def worst_node(self, widths: Widths, row: Row) -> tuple[int, float]:
         """Return the node whose rounding adds most to the errors of some results in a stratum.
@@ -104,11 +103,11 @@ class Planner:
         The second result is the effect of the node's largest value, relative to these results.
         """
         nodes, errors = self._factors.nodes, self._errors(self._factors.bits(widths))
-        own = np.array([self._gains[k] for k, name in enumerate(self.rows) if name == row])
-        parts = (own * errors)[:, :nodes] + (own * errors)[:, nodes:]
+        gains = np.array([self._gains[k] for k, name in enumerate(self.rows) if name == row])
+        parts = (gains * errors)[:, :nodes] + (gains * errors)[:, nodes:]
         k, node = np.unravel_index(parts.argmax(), parts.shape)
         largest = np.exp2(float(self._exponents[node])) / MARGIN
-        return int(node), float(np.sqrt(own[k, node]) * largest)
+        return int(node), float(np.sqrt(gains[k, node]) * largest)
 
     def uniform(self, width: int) -> Widths:
         """Return widths with as many bits at every node as ordinary multipliers of this width allow."""
@@ -124,14 +123,9 @@ class Planner:
     ) -> Widths:
         """Return the widths of signals for ordinary multipliers of this width.
 
-        Parameters
-        ----------
-        allowed
-            The largest predicted root mean square error for each part and stratum. If an ordinary
-            multiplier does not reach it, nodes are spared. Without it no node is spared, and errors are
-            nearly the least that the width allows.
-        widest
-            The most bits of a spared node.
+        ``allowed`` has the largest predicted root mean square error for each part and stratum. If an ordinary
+        multiplier does not reach it, nodes are spared, with at most ``widest`` bits. Without it no node is
+        spared, and errors are nearly the least that the width allows.
         """
         if allowed is None:
             squares = self._gains @ self._errors(self._factors.caps(width, self._factors.forced))
@@ -165,10 +159,10 @@ class Planner:
         The increase of followers is added to that of their first member.
         """
         harm: Array = gains * (self._errors(fewer) - self._errors(more))
-        factors, own = self._factors, harm.copy()
-        np.add.at(harm.T, factors.first[factors.followers], own.T[factors.followers])
+        factors, single = self._factors, harm.copy()
+        np.add.at(harm.T, factors.first[factors.followers], single.T[factors.followers])
         if factors.turns:
-            harm[:, factors.turns[0]] += own[:, self._angles].sum(axis=1)
+            harm[:, factors.turns[0]] += single[:, self._angles].sum(axis=1)
         return harm
 
     def _narrow(self, width: int, gains: Array) -> frozenset[int]:
@@ -222,16 +216,11 @@ class Planner:
             blocks = sum(1 if o in narrow else 2 * (o in long) for o in self._factors.partners[member])
             return float((blocks + SPARING_COST) / worth[member]) if worth[member] > 0.0 else np.inf
 
-        queue = [(price(member), member) for member in sorted(spared)]
-        heapq.heapify(queue)
-        while queue and (totals > SPARING_TARGET).any():
-            known, member = heapq.heappop(queue)
-            now = price(member)
-            if known < now < np.inf:
-                heapq.heappush(queue, (now, member))
-            elif now < np.inf:
-                long.add(member)
-                totals = totals - harm[:, member]
+        for member in cheapest_first(spared, price):
+            if not (totals > SPARING_TARGET).any():
+                break
+            long.add(member)
+            totals = totals - harm[:, member]
         return frozenset(long)
 
     def _by_worth(self, narrow: frozenset[int], spared: set[int], worth: Array, equal: bool) -> Iterator[int]:
@@ -243,24 +232,16 @@ class Planner:
         partners = self._factors.partners
 
         def price(member: int) -> float:
+            if member in spared or worth[member] <= 0.0:
+                return np.inf
             others = partners[member]
             wider = sum(o == member or (o in narrow and o not in spared) == equal for o in others)
-            return (wider + SPARING_COST) / float(worth[member]) if worth[member] > 0.0 else np.inf
+            return (wider + SPARING_COST) / float(worth[member])
 
-        queue = [(price(member), member) for member in sorted(narrow - spared)]
-        heapq.heapify(queue)
-        while queue:
-            known, member = heapq.heappop(queue)
-            now = price(member)
-            if member in spared or now == np.inf:
-                continue
-            if now > known:
-                heapq.heappush(queue, (now, member))
-                continue
-            yield member
-            if equal:
-                for other in narrow.intersection(partners[member]) - spared:
-                    heapq.heappush(queue, (price(other), other))
+        def cheaper(member: int) -> Collection[int]:
+            return narrow.intersection(partners[member]) - spared if equal else ()
+
+        return cheapest_first(narrow - spared, price, cheaper)
 
     def _narrow_more(
         self,
@@ -279,26 +260,20 @@ class Planner:
         wide = factors.caps(width, tight, spared, widest, long)
         harm = self._harm(factors.caps(width, frozenset(factors.partners)), wide, gains)
         totals = gains @ self._errors(wide)
-        price, narrow = harm.max(axis=0), set(tight)
+        narrow = set(tight)
 
-        def saved(member: int) -> int:
-            return sum(o != member and (o in narrow) == equal for o in factors.partners[member])
+        def price(member: int) -> float:
+            saved = sum(o != member and (o in narrow) == equal for o in factors.partners[member])
+            if member in narrow or not saved or (totals + harm[:, member] > NARROWING_LIMIT).any():
+                return np.inf
+            return float(harm[:, member].max() / saved)
 
-        queue = [(price[a] / n, a) for a in sorted(factors.partners) if a not in tight and (n := saved(a))]
-        heapq.heapify(queue)
-        while queue:
-            known, member = heapq.heappop(queue)
-            left = saved(member)
-            if member in narrow or not left or (totals + harm[:, member] > NARROWING_LIMIT).any():
-                continue
-            if price[member] / left > known:
-                heapq.heappush(queue, (price[member] / left, member))
-                continue
+        def cheaper(member: int) -> Collection[int]:
+            return set(factors.partners[member]) - narrow if equal else ()
+
+        for member in cheapest_first(factors.partners, price, cheaper):
             narrow.add(member)
             totals = totals + harm[:, member]
-            if equal:
-                for other in set(factors.partners[member]) - narrow:
-                    heapq.heappush(queue, (price[other] / saved(other), other))
         return frozenset(narrow)
 
     def _trim(self, caps: Bits, gains: Array, coarser: float) -> Bits:
@@ -310,19 +285,19 @@ class Planner:
         turns, nodes = self._factors.turns, self._factors.nodes
         with np.errstate(divide="ignore"):
             points = 0.5 * np.log2(gains.max(axis=0))
-        wanted = points + 1.0 + self._exponents
-        wanted[nodes:] = np.inf
-        wanted[self._travelling] -= coarser
-        np.maximum.at(wanted, self._factors.first, wanted.copy())
-        wanted = wanted[self._factors.first]
+        needed = points + 1.0 + self._exponents
+        needed[nodes:] = np.inf
+        needed[self._travelling] -= coarser
+        np.maximum.at(needed, self._factors.first, needed.copy())
+        needed = needed[self._factors.first]
         least = np.minimum(caps, LEAST_BITS)
         if turns:
             phase_guard = trigonometry_spec(NARROW_PORT).phase_bits - NARROW_PORT
-            wanted[turns] = max(wanted[turns].max(), points[self._angles].max(initial=-np.inf) - phase_guard)
+            needed[turns] = max(needed[turns].max(), points[self._angles].max(initial=-np.inf) - phase_guard)
             least[turns] = np.minimum(caps[turns], LEAST_TURN)
 
         def bits(level: float) -> Bits:
-            clipped: Array = np.clip(np.ceil(wanted + level), least, caps)
+            clipped: Array = np.clip(np.ceil(needed + level), least, caps)
             return clipped.astype(np.int64)
 
         low, high = -64.0, 64.0
@@ -335,14 +310,14 @@ class Planner:
 
 def _angles(graph: Graph) -> list[int]:
     """Return the inputs whose sines and cosines the graph computes, except accumulators."""
-    found = [False] * len(graph.nodes)
+    angles = [False] * len(graph.nodes)
     for i in reversed(range(len(graph.nodes))):
         node = graph.nodes[i]
-        if node.op in (Op.SIN, Op.COS) or (found[i] and node.op in (Op.SCALE, Op.ROUND)):
+        if node.op in (Op.SIN, Op.COS) or (angles[i] and node.op in (Op.SCALE, Op.ROUND)):
             for edge in node.args:
-                found[edge.node] = True
+                angles[edge.node] = True
     state = accumulators(graph)
-    return [i for i, node in enumerate(graph.nodes) if found[i] and node.op is Op.INPUT and i not in state]
+    return [i for i, node in enumerate(graph.nodes) if angles[i] and node.op is Op.INPUT and i not in state]
 
 
 def _travelling(graph: Graph, angles: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ a result that does not fit flags the tasks of the functions that depend on it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -106,7 +106,6 @@ class Word:
 
     @property
     def array(self) -> str:
-        """The array of the user's interface to which the word belongs."""
         return WordName.parse(self.name).array
 
     @property
@@ -154,6 +153,19 @@ class Program:
         """The program as a design's folder holds it."""
         return self
 
+    def with_values(self, operations: Sequence[Operation], index: Mapping[int, int]) -> Program:
+        """Return the program with other operations, where values have another ``index``."""
+        return replace(
+            self,
+            operations=tuple(operations),
+            inputs=tuple(replace(word, value=index[word.value]) for word in self.inputs),
+            flags=tuple(replace(flag, value=index[flag.value]) for flag in self.flags),
+            outputs={
+                function: tuple(replace(word, value=index[word.value]) for word in words)
+                for function, words in self.outputs.items()
+            },
+        )
+
     @cached_property
     def slots(self) -> tuple[int, ...]:
         """The width of each slot of a request: that of the widest word in it."""
@@ -165,14 +177,14 @@ class Program:
     @cached_property
     def choosing_words(self) -> tuple[int, ...]:
         """The input words whose lowest bit chooses between values, as flags do."""
-        words = {word.value for word in self.inputs}
-        chooses = {own.operands[0].value for own in self.operations if own.kind is Kind.SELECT}
-        return tuple(sorted(words & chooses))
+        choices = (operation for operation in self.operations if operation.kind is Kind.SELECT)
+        choosing = {choice.operands[0].value for choice in choices}
+        return tuple(sorted(choosing.intersection(word.value for word in self.inputs)))
 
     @cached_property
     def wide(self) -> dict[int, tuple[int, int]]:
         """Products too wide for an ordinary multiplier: the widths of their operands, the wider first."""
-        found: dict[int, tuple[int, int]] = {}
+        products: dict[int, tuple[int, int]] = {}
         for i, operation in enumerate(self.operations):
             if operation.kind in (Kind.MULTIPLY, Kind.SCALE):
                 widths = [self.operations[operand.value].format.width for operand in operation.operands]
@@ -180,8 +192,8 @@ class Program:
                     widths.append(operation.constant.bit_length() + 1)
                 second, first = sorted(widths)
                 if first > self.port_widths[0] or second > self.port_widths[1]:
-                    found[i] = first, second
-        return found
+                    products[i] = first, second
+        return products
 
     @cached_property
     def wide_port_widths(self) -> tuple[int, int]:
@@ -199,18 +211,18 @@ class Program:
             for flag in self.flags
             if not (flag.optional and function in flag.functions)
         }
-        found: set[int] = set()
+        reached: set[int] = set()
         waiting = [word.value for word in self.outputs[function] if optional or not is_optional(word.name)]
         while waiting:
             i = waiting.pop()
-            if i in found:
+            if i in reached:
                 continue
-            found.add(i)
+            reached.add(i)
             operands = self.operations[i].operands
             if self.operations[i].kind is Kind.SELECT and operands[0].value in decided:
                 operands = (operands[0], operands[1 if decided[operands[0].value] else 2])
             waiting.extend(operand.value for operand in operands)
-        return frozenset(found)
+        return frozenset(reached)
 
     def order(self, functions: tuple[str, ...]) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return the operations that the functions need, each with the values not needed after it."""
@@ -244,7 +256,7 @@ Intervals = Sequence[Interval] | Mapping[int, Interval]
 def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
     """Return bounds of an operation's result before it wraps, from bounds of all earlier values."""
     low, high = 0, 0
-    bounds = [_operand_interval(operand, intervals) for operand in operation.operands]
+    bounds = [_shift_interval(operand, intervals[operand.value]) for operand in operation.operands]
     match operation.kind:
         case Kind.ADD:
             low, high = sum(b[0] for b in bounds), sum(b[1] for b in bounds)
@@ -268,8 +280,13 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
     return round_half_up(low, operation.drop), round_half_up(high, operation.drop)
 
 
-def _operand_interval(operand: Operand, intervals: Intervals) -> Interval:
-    return _shift_interval(operand, intervals[operand.value])
+def checked(operation: Operation, intervals: Intervals) -> tuple[Operation, Interval]:
+    """Return an operation that is checked if its result may not fit, and the bounds of its value."""
+    low, high = exact_interval(operation, intervals)
+    lowest, highest = operation.format.lowest, operation.format.highest
+    if lowest <= low and high <= highest:
+        return replace(operation, checked=False), (low, high)
+    return replace(operation, checked=True), (lowest, highest)
 
 
 def _shift_interval(operand: Operand, interval: Interval) -> Interval:

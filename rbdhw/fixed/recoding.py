@@ -11,22 +11,15 @@ Summand = TypeVar("Summand")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of the sum: the factor times a signed power of two, a one below it for rounding, or both.
-
-    Parameters
-    ----------
-    shift
-        The position of the lowest bit.
-    negative
-        Whether the term is subtracted.
-    one
-        The distance of the factor above a one at the lowest bit; 0 if there is no one, None if there is only
-        a one.
-    """
+    """A term of the sum: the factor times a signed power of two, a one below it for rounding, or both."""
 
     shift: int
+    """The position of the lowest bit."""
     negative: bool = False
+    """Whether the term is subtracted."""
     one: int | None = 0
+    """The distance of the factor above a one at the lowest bit; 0 if there is no one, None if there is only a
+    one."""
 
 
 def recode(constant: int) -> tuple[Term, ...]:
@@ -91,13 +84,13 @@ class _Sum:
         """Add a summand that starts no lower; low bits below it need no adder unless this is negated."""
         top = max(self.top, other.top) + 1
         start = self.low if self.negative and not other.negative else other.low
-        mine, others = self.found, other.found
-        found = ShiftAdd(
-            mine.bits + others.bits + top - start,
-            mine.adders + others.adders + 1,
-            max(mine.levels, others.levels) + 1,
+        one, two = self.found, other.found
+        adders = ShiftAdd(
+            one.bits + two.bits + top - start,
+            one.adders + two.adders + 1,
+            max(one.levels, two.levels) + 1,
         )
-        return _Sum(self.low, top, self.negative and other.negative, found)
+        return _Sum(self.low, top, self.negative and other.negative, adders)
 
 
 def shift_add(width: int, constant: int, drop: int) -> ShiftAdd:

@@ -19,7 +19,6 @@ class ResultWord:
 
     @property
     def name(self) -> str:
-        """The word's name, which is that of its first element."""
         return self.elements[0].name
 
 
@@ -39,6 +38,6 @@ def result_words(graph: Graph) -> tuple[ResultWord, ...]:
 
 def _join(outputs: Sequence[tuple[str, Edge]]) -> ResultWord:
     """Return one word for outputs of a node; its own element is the negative only if all of them are."""
-    name, edge = next((own for own in outputs if not own[1].negative), outputs[0])
+    name, edge = next((output for output in outputs if not output[1].negative), outputs[0])
     others = (Element(other, edge.negative != turned.negative) for other, turned in outputs if other != name)
     return ResultWord(edge, (Element(name), *others))

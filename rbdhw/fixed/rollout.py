@@ -48,12 +48,12 @@ class StateWord:
 def state_words(step: StepWords, nq: int) -> tuple[StateWord, ...]:
     """Return the words of a state in the order of slots, with the results from which they go back."""
     results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(step.outputs)}
-    found = []
+    words = []
     for word in step.inputs:
         name = WordName.parse(word.name)
         if name.array in ("q", "v"):
-            found.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
-    return tuple(found)
+            words.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
+    return tuple(words)
 
 
 def constant_words(step: StepWords) -> tuple[Word, ...]:
@@ -68,11 +68,14 @@ def force_words(step: StepWords) -> tuple[Word, ...]:
 
 def rollout_terms(step: StepWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
     """Return the terms of a cost: the words of the state, then those of the forces."""
-    state = [own.word for own in state_words(step, shape.nq)]
-    return cost_terms(state, force_words(step), shape.nq)
+    return cost_terms(_words(step, shape), force_words(step), shape.nq)
 
 
 def rollout_feedback(step: StepWords, shape: RolloutShape) -> tuple[Feedback, ...]:
     """Return the feedback to each force."""
-    terms = error_terms([own.word for own in state_words(step, shape.nq)], "x_nominal", shape.nq)
+    terms = error_terms(_words(step, shape), "x_nominal", shape.nq)
     return tuple(Feedback(force, terms) for force in force_words(step))
+
+
+def _words(step: StepWords, shape: RolloutShape) -> list[Word]:
+    return [state.word for state in state_words(step, shape.nq)]

@@ -40,24 +40,16 @@ ROUNDS = 10
 
 @dataclass(frozen=True)
 class Try:
-    """Widths that were tried.
-
-    Parameters
-    ----------
-    widths
-        Operand widths of an ordinary multiplier, and of the wide multiplier if there is one.
-    bound
-        The smallest budget that the errors support.
-    worst
-        The part of the results and the stratum that determine it.
-    whole
-        Whether all held-out tasks were evaluated, or only some.
-    """
+    """Widths that were tried."""
 
     widths: tuple[tuple[int, int], ...]
+    """Operand widths of an ordinary multiplier, and of the wide multiplier if there is one."""
     bound: float
+    """The smallest budget that the errors support."""
     worst: Row
+    """The part of the results and the stratum that determine it."""
     whole: bool
+    """Whether all held-out tasks were evaluated, or only some."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +100,8 @@ def bounds_of(errors: Measured) -> dict[Row, float]:
     return {
         Row(f"{function}.{result}", stratum): bound
         for function, every in errors.items()
-        for result, own in every.results.items()
-        for stratum, bound in own.bounds.items()
+        for result, result_errors in every.results.items()
+        for stratum, bound in result_errors.bounds.items()
     }
 
 
@@ -154,11 +146,6 @@ class FormatSearch:
         Returns the DSP blocks of a multiplier with these operand widths.
     reason
         Returns an explanation of the errors of a part of the results in a stratum at given widths.
-
-    Members
-    -------
-    tries
-        The widths tried so far.
     """
 
     def __init__(
@@ -185,15 +172,8 @@ class FormatSearch:
     def cheapest(self, budget: float, widths: Sequence[int]) -> Fixed:
         """Return the program with the fewest DSP blocks, then bits, whose errors support a budget.
 
-        Parameters
-        ----------
-        widths
-            The allowed widths of an ordinary multiplier, ascending.
-
-        Raises
-        ------
-        InputError
-            No width meets the budget; the message names the error that the largest width supports.
+        ``widths`` are the allowed widths of an ordinary multiplier, ascending. InputError if none meets the
+        budget; the message names the error that the largest width supports.
         """
         ratios = {row: _Ratio() for row in self._planner.rows}
         near: Sequence[int] = widths
@@ -207,12 +187,12 @@ class FormatSearch:
                 chosen = self.predict_cheapest(allowed, near) or self.predict_cheapest(allowed, widths)
                 if chosen is None or (best and self.cost(chosen)[0] >= self.cost(best.widths)[0]):
                     break
-                found = self._evaluate(chosen, measure)
-                _learn(ratios, budget, found)
-                missed = 0 if found.bound <= budget else missed + 1
+                fixed = self._evaluate(chosen, measure)
+                _learn(ratios, budget, fixed)
+                missed = 0 if fixed.bound <= budget else missed + 1
                 if measure is self._measure and not missed:
-                    best = min(best or found, found, key=lambda own: self.cost(own.widths))
-                if budget / WASTE <= found.bound <= budget:
+                    best = min(best or fixed, fixed, key=lambda candidate: self.cost(candidate.widths))
+                if budget / WASTE <= fixed.bound <= budget:
                     break
                 near = [w for w in widths if abs(w - chosen.ports[0]) <= NEAR or w in port_widths(WIDE_PORT)]
         return best or self._least(budget, widths)
@@ -243,15 +223,7 @@ class FormatSearch:
         return (widths.ports, *([tuple(wide.max(axis=0).tolist())] if len(wide) else []))
 
     def predict_cheapest(self, allowed: Mapping[Row, float], widths: Sequence[int]) -> Widths | None:
-        """Return the cheapest widths whose predicted errors are allowed; None if there are none.
-
-        Parameters
-        ----------
-        allowed
-            The largest root mean square error by part of the results and stratum.
-        widths
-            The allowed widths of an ordinary multiplier.
-        """
+        """Return the cheapest widths whose predicted errors are ``allowed``; None if there are none."""
         chosen, least = None, None
         for width in widths:
             for widest in WIDEST:
@@ -270,23 +242,23 @@ class FormatSearch:
 
     def _least(self, budget: float, widths: Sequence[int]) -> Fixed:
         """Return the program with the least errors of all, if these support the budget; else InputError."""
-        found = self._evaluate(self.most_accurate(budget, widths[-1]), self._measure)
-        if found.bound <= budget:
-            return found
-        raise self._refusal(budget, widths, found)
+        fixed = self._evaluate(self.most_accurate(budget, widths[-1]), self._measure)
+        if fixed.bound <= budget:
+            return fixed
+        raise self._refusal(budget, widths, fixed)
 
-    def _refusal(self, budget: float, widths: Sequence[int], found: Fixed) -> BudgetMissed:
+    def _refusal(self, budget: float, widths: Sequence[int], fixed: Fixed) -> BudgetMissed:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
-        worst = found.tried.worst
-        supported, asked = told_apart(found.bound, budget, digits=2)
+        worst = fixed.tried.worst
+        supported, asked = told_apart(fixed.bound, budget, digits=2)
         remedies = ["a domain with smaller bounds", "another --root"]
-        if len(found.errors) > 1:
+        if len(fixed.errors) > 1:
             remedies.append(f"--functions without {worst.function}")
-        if math.isinf(found.bound):
-            whole = found.errors[worst.function].whole
+        if math.isinf(fixed.bound):
+            whole = fixed.errors[worst.function].whole
             limit = f"flag {whole.flagged:,} of {whole.samples:,} tasks of {worst.function}: values overflow"
         else:
-            reason = self._reason(found.widths, worst)
+            reason = self._reason(fixed.widths, worst)
             limit = f"support {supported}, limited by {worst}, where {reason}"
             remedies.insert(0, "a larger --max-error")
         missed = f"no supported width meets {asked}; {widths[-1]} bits {limit}"
@@ -294,7 +266,7 @@ class FormatSearch:
             missed = f"{asked} is not met at a width of {widths[0]} bits, which {limit}"
             remedies.insert(0, "another --width")
         remedy = f"use {', '.join(remedies[:-1])}, or {remedies[-1]}"
-        return BudgetMissed("max-error", missed, remedy=remedy, best=found)
+        return BudgetMissed("max-error", missed, remedy=remedy, best=fixed)
 
     def _evaluate(self, widths: Widths, measure: Callable[[Program], Measured]) -> Fixed:
         program = self._lower(widths)
@@ -306,9 +278,8 @@ class FormatSearch:
         return Fixed(program, widths, errors, self.tries[-1], predicted, extra)
 
 
-def _learn(ratios: Mapping[Row, _Ratio], budget: float, found: Fixed) -> None:
-    """Correct the ratios by a program's errors."""
-    bounds = found.bounds
-    for row, predicted in found.predicted.items():
+def _learn(ratios: Mapping[Row, _Ratio], budget: float, fixed: Fixed) -> None:
+    bounds = fixed.bounds
+    for row, predicted in fixed.predicted.items():
         if predicted > 0.0 and row in bounds:
             ratios[row].learn(budget, predicted, bounds[row])

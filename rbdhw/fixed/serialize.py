@@ -162,7 +162,6 @@ def program_from_json(data: dict[str, Any]) -> Program:
 
 
 def _order(region: Region) -> tuple[str, int]:
-    """Return a key that sorts regions with and without a joint."""
     return region.step, -1 if region.joint is None else region.joint
 
 

@@ -48,13 +48,7 @@ def to_singles(integers: Integers, binary_point: int) -> Singles:
 
 
 def check_singles(word: Format) -> None:
-    """Check that all numbers of a format are zero or normal singles.
-
-    Raises
-    ------
-    ValueError
-        Some numbers are not.
-    """
+    """Check that all numbers of a format are zero or normal singles; ValueError if some are not."""
     lowest, highest = -word.binary_point, word.width - 1 - word.binary_point
     if lowest <= -EXPONENT_BIAS or highest > EXPONENT_BIAS:
         raise ValueError(

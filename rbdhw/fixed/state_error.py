@@ -46,7 +46,6 @@ class ErrorTerm:
 
     @property
     def error_bits(self) -> int:
-        """The bits of a rounded error."""
         return self.bits - self.error_drop + bool(self.error_drop)
 
     @property
@@ -55,7 +54,6 @@ class ErrorTerm:
         return self.bits - 1 - self.word.format.binary_point
 
     def error(self, values: Integers, reference: Integers | int) -> Integers:
-        """Return the rounded error."""
         error = values - reference
         if self.wraps:
             error = wrap(error, self.word.format.width)

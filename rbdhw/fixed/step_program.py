@@ -34,18 +34,12 @@ class StepProgram:
 
 @dataclass(frozen=True)
 class UnrolledProgram(Program):
-    """The program of all steps one after the other.
-
-    Parameters
-    ----------
-    steps
-        The program of a link's step.
-    origins
-        For each operation, that of ``steps`` which it repeats; None for a number of the task or a constant.
-    """
+    """The program of all steps one after the other."""
 
     steps: StepProgram
+    """The program of a link's step."""
     origins: tuple[int | None, ...]
+    """For each operation, that of ``steps`` which it repeats; None for a number of the task or a constant."""
 
     def origin(self, i: int) -> int | None:
         """Return the operation of the step, and so its node, that an operation repeats."""
@@ -54,7 +48,7 @@ class UnrolledProgram(Program):
     @cached_property
     def plain(self) -> Program:
         """The program as a design's folder holds it: without the step that it repeats."""
-        return Program(**{own.name: getattr(self, own.name) for own in fields(Program)})
+        return Program(**{field.name: getattr(self, field.name) for field in fields(Program)})
 
 
 def constant_integer(chosen: Format, value: float, chooses: bool = False) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.lower import CUT_BITS, FLAG_FORMAT, InputRange, lower
-from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, Word, exact_interval
+from rbdhw.fixed.program import MOST_SHIFT, Interval, Kind, Operand, Operation, Word, checked
 from rbdhw.fixed.step_program import StepProgram, UnrolledProgram, constant_integer
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge
@@ -27,14 +27,9 @@ def lower_steps(
 ) -> StepProgram:
     """Return the program of the steps.
 
-    Parameters
-    ----------
-    magnitudes
-        The largest magnitude of each node of the joined graph, over all links.
-    ranges
-        The range of the task's numbers by the inputs that read them, and the units of results.
-    widths
-        The widths of the nodes.
+    ``magnitudes`` has the largest magnitude of each node of the joined graph, over all links, and ``widths``
+    its width. ``ranges`` has the range of the task's numbers by the inputs that read them, and the units of
+    results.
     """
     sweeps = joined.sweeps
     own_ranges = {name: ranges.get(name) or _range(joined, magnitudes, name) for name in sweeps.sources}
@@ -71,11 +66,11 @@ def lower_steps(
 
 def _takers(sweeps: Sweeps) -> dict[str, list[str]]:
     """Return the inputs that take each output of a step."""
-    found: dict[str, list[str]] = {}
+    takers: dict[str, list[str]] = {}
     for name, source in sweeps.sources.items():
         if isinstance(source, Carried | Kept):
-            found.setdefault(source.output, []).append(name)
-    return found
+            takers.setdefault(source.output, []).append(name)
+    return takers
 
 
 def _chooses(sweeps: Sweeps, operation: Operation) -> bool:
@@ -112,9 +107,7 @@ def _convert(
     operand = Operand(edge.node, edge.negative, common - point)
     region = operations[edge.node].region
     operation = Operation(Kind.ADD, (operand,), chosen, region, drop=common - chosen.binary_point)
-    low, high = exact_interval(operation, intervals)
-    fits = chosen.lowest <= low and high <= chosen.highest
-    operations.append(operation if fits else replace(operation, checked=True))
+    operations.append(checked(operation, intervals)[0])
     return Word(name, "1", len(operations) - 1, chosen)
 
 
@@ -123,13 +116,8 @@ def unroll_program(
 ) -> UnrolledProgram:
     """Return the program of all steps, in the order of the sweeps.
 
-    Parameters
-    ----------
-    words
-        The words of the task by name, whose values are not yet known. Their binary points are those of the
-        inputs that read them, and they are no wider.
-    unit
-        The unit of the result of each link, if each has one.
+    The values of ``words``, those of the task by name, are not yet known. Their binary points are those of
+    the inputs that read them, and they are no wider. If each link has a result, ``unit`` is its unit.
     """
     return _Unrolling(steps, words).program(unit)
 
@@ -201,7 +189,6 @@ class _Unrolling:
         results[k] = replace(word, value=value)
 
     def _add_needed(self, needed: set[int], waiting: list[int]) -> None:
-        """Add values, and all on which they depend."""
         while waiting:
             i = waiting.pop()
             if i not in needed:
@@ -220,7 +207,6 @@ class _Unrolling:
         return self._constants[key]
 
     def _input(self, sweep: Sweep, link: int, read: Operation) -> int:
-        """Return the value of an input of a link's step."""
         source = self._steps.sweeps.sources[read.name]
         match source:
             case Given():
@@ -240,7 +226,6 @@ class _Unrolling:
                 return self._constant(constant_integer(read.format, first), read.format, read.region)
 
     def _word(self, name: str, read: Operation) -> int:
-        """Return the value of a number of the task."""
         if name not in self._inputs:
             word = self._words[name]
             region = replace(read.region, joint=None)

@@ -36,12 +36,10 @@ class TrigonometrySpec:
 
     @property
     def format(self) -> Format:
-        """The format of both results."""
         return Format(self.width, self.width - 1)
 
     @property
     def rest_bits(self) -> int:
-        """Bits of the angle within a segment."""
         return self.phase_bits - 2 - self.index_bits
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -39,27 +39,18 @@ MARGIN = 1.25
 
 @dataclass(frozen=True)
 class Widths:
-    """The widths of a program's signals.
-
-    Parameters
-    ----------
-    ports
-        Operand widths of an ordinary multiplier.
-    turn
-        The width of sines and cosines.
-    bits
-        For each node, the most bits that it may have.
-    constants
-        For each node that scales, the most bits of its factor, including the sign.
-    spared
-        Nodes that are wider than an ordinary multiplier allows for some of their products.
-    """
+    """The widths of a program's signals."""
 
     ports: tuple[int, int]
+    """Operand widths of an ordinary multiplier."""
     turn: int
+    """The width of sines and cosines."""
     bits: tuple[int, ...]
+    """For each node, the most bits that it may have."""
     constants: dict[int, int]
+    """For each node that scales, the most bits of its factor, including the sign."""
     spared: frozenset[int] = frozenset()
+    """Nodes that are wider than an ordinary multiplier allows for some of their products."""
 
     def fit_magnitudes(self, before: Sequence[float], after: Sequence[float]) -> Widths:
         """Return the widths for larger magnitudes: nodes keep their steps if the ports allow it."""
@@ -81,6 +72,29 @@ def plain_widths(graph: Graph, width: int) -> Widths:
     factors = FactorLimits(graph)
     narrow = factors.cover(np.ones(2 * factors.nodes)) if width > NARROW_PORT else frozenset()
     return factors.widths(width, factors.caps(width, narrow if width <= WIDE_PORT else frozenset()))
+
+
+def cheapest_first(
+    members: Iterable[int],
+    price: Callable[[int], float],
+    cheaper: Callable[[int], Iterable[int]] = lambda _member: (),
+) -> Iterator[int]:
+    """Yield members, those of the lowest price first, which may change with each that is yielded.
+
+    Prices rise, except for those of the members that are ``cheaper`` after one. A member whose price has
+    become infinite is left out.
+    """
+    queue = [(price(member), member) for member in sorted(members)]
+    heapq.heapify(queue)
+    while queue:
+        known, member = heapq.heappop(queue)
+        now = price(member)
+        if known < now < np.inf:
+            heapq.heappush(queue, (now, member))
+        elif now < np.inf:
+            yield member
+            for other in cheaper(member):
+                heapq.heappush(queue, (price(other), other))
 
 
 class FactorLimits:
@@ -131,15 +145,7 @@ class FactorLimits:
         """
         chosen = set(self.forced)
         left = {a: sum(b not in chosen for b in others) for a, others in self.partners.items()}
-        queue = [(costs[a] / n, a) for a, n in left.items() if n and a not in chosen]
-        heapq.heapify(queue)
-        while queue:
-            price, a = heapq.heappop(queue)
-            if not left[a]:
-                continue
-            if price < costs[a] / left[a]:
-                heapq.heappush(queue, (costs[a] / left[a], a))
-                continue
+        for a in cheapest_first(left.keys() - chosen, lambda a: costs[a] / left[a] if left[a] else np.inf):
             chosen.add(a)
             for b in self.partners[a]:
                 left[b] -= 1
@@ -170,8 +176,8 @@ class FactorLimits:
         caps[[*narrow, *self.turns[:1]]] = port_widths(width)[1]
         caps[list(spared)] = wide if long is None else min(wide, WIDE_PORT)
         caps[list(long or ())] = wide
-        found: Bits = caps[self.first]
-        return found
+        limits: Bits = caps[self.first]
+        return limits
 
     def widths(self, width: int, bits: Bits, spared: frozenset[int] = frozenset()) -> Widths:
         """Return bits of members as widths; factors fill the wide port if the node they scale is narrow."""
@@ -181,8 +187,8 @@ class FactorLimits:
         constants: dict[int, int] = {}
         for i, node in enumerate(self.graph.nodes):
             if node.op is Op.SCALE:
-                own = ports[0] if bits[node.args[0].node] <= ports[1] else int(bits[self.nodes + i])
-                constants[i] = own
+                fills = bits[node.args[0].node] <= ports[1]
+                constants[i] = ports[0] if fills else int(bits[self.nodes + i])
         return Widths(
             ports,
             int(bits[self.turns[0]]) if self.turns else ports[1],

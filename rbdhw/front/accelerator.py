@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
-from rbdhw.engines.binding import Call, decline
-from rbdhw.engines.engine import RolloutEngine, results_type
+from rbdhw.engines.engine import Call, RolloutEngine, decline, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base

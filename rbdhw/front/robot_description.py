@@ -25,7 +25,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.model import BASE, Robot
 from rbdhw.robot.symmetry import limb_groups
-from rbdhw.software.build import trace_sources
+from rbdhw.software.floating import trace_sources
 from rbdhw.target import target
 
 UNITS = {True: ("rad", "rad/s", "Nm"), False: ("m", "m/s", "N")}

@@ -165,16 +165,15 @@ def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, t
     """Return the arrays of rollouts in an npz file, ``every``, and the names of unused arrays."""
     required = golden.inputs_of(design.robot, "step")
     loaded = [PARAMETERS] if design.robot.loaded else []
-    archive = read_archive(source, [*required, *loaded, "fext", "every", *ARRAYS])
+    arrays, others = read_archive(source, [*required, *loaded, "fext", "every", *ARRAYS])
     for name in required:
-        if name not in archive.arrays:
+        if name not in arrays:
             expected = f"{', '.join(required)} for {ROLLOUT}"
             raise InputError(f"{source}, array '{name}'", "missing", expected)
-    arrays: dict[str, Any] = dict(archive.arrays)
     every = np.asarray(arrays.pop("every", 0))
     if every.shape not in ((), (1,)) or not np.issubdtype(every.dtype, np.integer):
         raise InputError(f"{source}, array 'every'", f"shape {every.shape} of {every.dtype}", "one integer")
-    return arrays, int(every.item()), archive.others
+    return arrays, int(every.item()), others
 
 
 def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -211,8 +210,8 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     chosen = (*BASE, "h")
     required_or_loaded = {*required, *([PARAMETERS] if design.robot.loaded else [])}
     required_or_loaded |= set(FUNCTIONS[function].base_choice if design.robot.base_chosen else ())
-    archive = read_archive(path, [name for name in every if name not in chosen or name in required_or_loaded])
-    arrays = archive.arrays
+    names = [name for name in every if name not in chosen or name in required_or_loaded]
+    arrays, others = read_archive(path, names)
     for name in required:
         if name not in arrays:
             raise InputError(f"{path}, array '{name}'", "missing", f"{', '.join(required)} for {function}")
@@ -222,4 +221,4 @@ def load(design: Design, function: str, path: Path) -> Loaded:
     except InputError as error:
         raise error.within(path) from None
     q = as_numbers("array 'q'", arrays["q"])
-    return Loaded(checked, q, archive.others, tuple(suspicions(design, checked)))
+    return Loaded(checked, q, others, tuple(suspicions(design, checked)))

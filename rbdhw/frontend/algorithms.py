@@ -45,11 +45,8 @@ TOGETHER = (
 after the other."""
 
 MOST_NODES = 1_000_000
-"""The limit on the nodes of all graphs traced for one of these groups.
-
-Alternatives that would exceed it are skipped, except for the first. A search for the last per cent takes too
-long for a large robot.
-"""
+"""The limit on the nodes of all graphs traced for one of these groups. Alternatives that would exceed it are
+skipped, except for the first. A search for the last per cent takes too long for a large robot."""
 
 Delay = Callable[[Op], float]
 
@@ -64,7 +61,6 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """The weighted sum by which alternatives are compared."""
         work = self.multiplications + ADDITION_COST * self.additions
         return work + NANOSECOND_COST * self.nanoseconds
 
@@ -132,8 +128,6 @@ def choose(
 
     Parameters
     ----------
-    fext
-        Indices of the bodies that take an external force.
     delay
         The delay of each operation in nanoseconds.
     forced
@@ -193,13 +187,7 @@ def variants(
 
 
 def check_used(functions: Sequence[str], forced: Mapping[str, str]) -> None:
-    """Refuse an algorithm of a step that the functions do not contain, because it would have no effect.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
+    """Refuse an algorithm of a step that the functions do not contain, because it would have no effect."""
     contained = [step for step in ALGORITHMS if _is_contained(step, functions, forced)]
     for step, name in forced.items():
         if step not in contained:
@@ -221,10 +209,7 @@ def without_long_inverse(
 ) -> Mapping[str, str]:
     """Return the forced algorithms; those of long chains propagate forward dynamics if none is named for it.
 
-    Raises
-    ------
-    InputError
-        If the functions need the inverse of the mass matrix, or it is asked for.
+    InputError if the functions need the inverse of the mass matrix, or it is asked for.
     """
     if not (is_too_long(robot) and set(functions).intersection(NEEDED_BY["inverse"])):
         return forced
@@ -256,13 +241,7 @@ def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) ->
 
 
 class _Trials:
-    """A cache of the costs of algorithms.
-
-    Members
-    -------
-    skipped : list of str
-        The names of the combinations that were not traced because their graphs would have too many nodes.
-    """
+    """The costs of the algorithms tried so far, and the combinations with too many nodes."""
 
     def __init__(
         self,

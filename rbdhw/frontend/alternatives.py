@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.constraint_forces import has_whole_bodies
@@ -70,19 +71,27 @@ DEFAULT = Algorithms()
 
 
 MOST_UPDATES = 100_000
-"""The most entries that the factorisation of a mass matrix may update, each time it eliminates a joint.
-
-A chain of 83 joints takes nearly as many. The graph of a function with its inverse then has about a million
-nodes.
-"""
+"""The most entries that the factorisation of a mass matrix may update, each time it eliminates a joint. A
+chain of 83 joints takes nearly as many. The graph of a function with its inverse then has about a million
+nodes."""
 
 
 def is_too_long(robot: Robot) -> bool:
     """Return whether a robot's chains are too long for the inverse of its mass matrix."""
+    return pairs_on(freedoms_to(robot)) > MOST_UPDATES
+
+
+def freedoms_to(robot: Robot) -> list[int]:
+    """Return the degrees of freedom on the path to each body."""
     depths: list[int] = []
     for body in robot.bodies:
         depths.append(body.joint.kind.nv + (0 if body.parent == BASE else depths[body.parent]))
-    return sum(depth * (depth + 1) // 2 for depth in depths) > MOST_UPDATES
+    return depths
+
+
+def pairs_on(depths: Sequence[int]) -> int:
+    """Return the pairs of freedoms on all these paths."""
+    return sum(depth * (depth + 1) // 2 for depth in depths)
 
 
 def is_plain(robot: Robot) -> bool:

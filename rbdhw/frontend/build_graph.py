@@ -58,30 +58,20 @@ CHOICE_STAGE = "choosing algorithms"
 
 @dataclass(frozen=True)
 class Model:
-    """A robot prepared for tracing.
-
-    Parameters
-    ----------
-    source
-        The robot before it was rewritten.
-    robot
-        The robot with its frames and inertias rewritten.
-    rewrites
-        The names of the rewrites that were kept.
-    fext
-        The bodies of ``source`` that take an external force.
-    choice
-        The chosen algorithms.
-    remarks
-        What the searches did not try because the robot is large.
-    """
+    """A robot prepared for tracing."""
 
     source: Robot
+    """The robot before it was rewritten."""
     robot: Robot
+    """The robot with its frames and inertias rewritten."""
     rewrites: tuple[str, ...]
+    """The names of the rewrites that were kept."""
     fext: tuple[int, ...]
+    """The bodies of ``source`` that take an external force."""
     choice: AlgorithmChoice
+    """The chosen algorithms."""
     remarks: tuple[str, ...] = ()
+    """What the searches did not try because the robot is large."""
 
     @property
     def loaded_bodies(self) -> tuple[int, ...]:
@@ -103,11 +93,6 @@ def choose_root(
     Roots are compared only if the cheapest one is requested, by the same cost as algorithms
     (:func:`rbdhw.frontend.algorithms.cost_of`). The roots of a large robot that were not compared are listed
     in the robot's remarks and on stderr.
-
-    Raises
-    ------
-    InputError
-        If the link is unknown or cannot be the root, or the robot does not float.
     """
 
     def cost(robot: Robot) -> float:
@@ -126,10 +111,8 @@ def choose_root(
         source, count_evaluations(cost, within(ROOT_STAGE, progress)), ROOT_EVALUATIONS
     )
     if skipped:
-        remark = (
-            f"{_large_robot(source)}: not compared as roots: {subject('link', skipped)}; "
-            "--root LINK takes one"
-        )
+        links = subject("link", skipped)
+        remark = f"{_large_robot(source)}: not compared as roots: {links}; --root LINK takes one"
         warn([remark])
         best = replace(best, remarks=(*best.remarks, remark))
     return best, trials
@@ -199,11 +182,7 @@ def searched_operations(robot: Robot, functions: Sequence[str]) -> int:
 def _usual_algorithms(robot: Robot, functions: Sequence[str]) -> dict[str, str]:
     """Return the algorithms that mostly cost least of a large robot."""
     names = vars(ROOT_ALGORITHMS) | {"axes": "shared" if any(can_share_axes(robot)) else "turning"}
-    steps = [
-        step
-        for step in ("axes", "inverse", "products", "gradient")
-        if not is_too_long(robot) or step == "axes"
-    ]
+    steps = ("axes",) if is_too_long(robot) else ("axes", "inverse", "products", "gradient")
     return {step: names[step] for step in steps if set(functions).intersection(NEEDED_BY[step])}
 
 
@@ -215,7 +194,6 @@ def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, 
 
 
 def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, ...]:
-    """Return a remark for each search that did not try every alternative."""
     remarks = [f"{_large_robot(robot)}: {skipped}"] if skipped else []
     if choice.skipped:
         left_out = subject("algorithm", choice.skipped)
@@ -224,7 +202,6 @@ def _remarks(robot: Robot, skipped: str, choice: AlgorithmChoice) -> tuple[str, 
 
 
 def _without_search(robot: Robot) -> str:
-    """Return the remark on a model that was prepared without a search."""
     return (
         f"{_large_robot(robot)}: operations are counted without the search for frames and algorithms of a "
         "build, which takes longer and finds fewer"
@@ -232,7 +209,6 @@ def _without_search(robot: Robot) -> str:
 
 
 def _large_robot(robot: Robot) -> str:
-    """Return the beginning of a remark on an incomplete search."""
     return f"robot {robot.name!r} is large ({robot.nv} degrees of freedom)"
 
 
@@ -273,13 +249,7 @@ def externally_loaded_bodies(robot: Robot, links: Sequence[int]) -> tuple[int, .
 
 
 def external_bodies(robot: Robot, fext: Links) -> tuple[int, ...]:
-    """Return the indices of the bodies that take an external force.
-
-    Raises
-    ------
-    InputError
-        If a link is unknown or fixed to another link.
-    """
+    """Return the indices of the bodies that take an external force; refuse an unknown or a fixed link."""
     if fext == NO_LINKS:
         return ()
     names = [body.name for body in robot.bodies]

@@ -44,11 +44,7 @@ Givers = tuple[int | None, ...]
 def check_chain(robot: Robot) -> None:
     """Refuse a robot that a chain core does not support.
 
-    Raises
-    ------
-    InputError
-        If it has fewer than two links, or no fixed base, or joints of several freedoms, mimics, or parameters
-        that are given at run time.
+    It needs two links, a fixed base, joints of one freedom each, no mimics and no parameters at run time.
     """
     remedy = "use --core pipeline or --core array"
     expected = "a fixed base, constant parameters and gravity, and independent joints of one freedom"
@@ -59,13 +55,7 @@ def check_chain(robot: Robot) -> None:
 
 
 def prepare_chain(source: Robot) -> Model:
-    """Return a robot prepared for recording: frames on the axes of the joints, inertias regrouped.
-
-    Raises
-    ------
-    InputError
-        If a chain core does not support the robot.
-    """
+    """Return a robot prepared for recording: frames on the axes of the joints, inertias regrouped."""
     robot = elementary(source)
     check_chain(robot)
     choice = AlgorithmChoice(Algorithms(forward="propagated"), {})
@@ -73,13 +63,7 @@ def prepare_chain(source: Robot) -> Model:
 
 
 def record_chain(robot: Robot) -> Sweeps:
-    """Return forward dynamics of a robot in sweeps.
-
-    Parameters
-    ----------
-    robot
-        A robot whose joint axes are all z (:func:`rbdhw.robot.frames.align_axes`).
-    """
+    """Return forward dynamics in sweeps, of a robot whose joint axes are all z."""
     recording = _Recording(robot)
     for name, record in (
         (MOTION, recording.motion),
@@ -92,21 +76,14 @@ def record_chain(robot: Robot) -> Sweeps:
 
 @dataclass(frozen=True)
 class _Tree:
-    """The links that hand on to each link of a robot that branches; all empty for a chain.
-
-    Parameters
-    ----------
-    outward
-        The parent of each link.
-    first_children
-        The first child of each link: the last one to be reached inward.
-    siblings
-        The next child of the same parent. On the base nothing is summed up.
-    """
+    """The links that hand on to each link of a robot that branches; all empty for a chain."""
 
     outward: Givers = ()
+    """The parent of each link."""
     first_children: Givers = ()
+    """The first child of each link: the last one to be reached inward."""
     siblings: Givers = ()
+    """The next child of the same parent. On the base nothing is summed up."""
 
     @classmethod
     def of(cls, robot: Robot) -> _Tree:
@@ -136,7 +113,6 @@ class _Recording:
         self._kept: dict[str, Scalar] = {}
 
     def sweep(self, name: str, record: Callable[[], None], inward: bool) -> None:
-        """Record one sweep."""
         self._name, self._recorder = name, Recorder()
         with region(f"chain_{name}", 0):
             record()
@@ -144,7 +120,6 @@ class _Recording:
         self._sweeps.append(Sweep(name, prune(factor(prune(graph))), inward))
 
     def finish(self) -> Sweeps:
-        """Return the sweeps without what no result depends on, and the sources of their inputs."""
         return leave_out_unread(
             Sweeps(
                 len(self._joints),

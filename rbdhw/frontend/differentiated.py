@@ -23,7 +23,7 @@ from rbdhw.dynamics.rnea import joint_forces
 from rbdhw.dynamics.second_columns import SecondDerivatives, empty_derivatives
 from rbdhw.dynamics.second_derivatives import enter_symbols
 from rbdhw.dynamics.spatial import UNIT, ZERO, Vector, cross, scale, transpose_tensor
-from rbdhw.frontend.state import State
+from rbdhw.frontend.setting import State
 from rbdhw.graph.graph import Edge, Op
 from rbdhw.graph.trace import Signal
 from rbdhw.passes.differentiate import derivatives, gradient
@@ -41,13 +41,7 @@ Change = tuple[Scalar, Scalar]
 
 
 def contraction(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
-    """Return the second derivatives of ``mu . tau`` at constant proper acceleration.
-
-    Parameters
-    ----------
-    multipliers
-        ``mu``, one for each degree of freedom.
-    """
+    """Return the second derivatives of ``mu . tau`` at constant proper acceleration."""
     along = _Directions(state, multipliers)
     with region("second"):
         forces = joint_forces(state.robot, state.trip)
@@ -178,11 +172,7 @@ class _Directions:
 def _seeds(robot: Robot, changes: Callable[[int, int], Iterable[Change]]) -> list[Seeds]:
     """Return the seeds of each of the robot's coordinates.
 
-    Parameters
-    ----------
-    changes
-        Called with a body and the number of a degree of freedom of its joint; returns the numbers that
-        depend on that degree of freedom.
+    ``changes`` returns the numbers that depend on a degree of freedom, from its body and its number there.
     """
     by_coordinate: list[Seeds] = [{} for _ in range(robot.nv)]
     for i, (body, span) in enumerate(zip(robot.bodies, robot.v_of, strict=True)):

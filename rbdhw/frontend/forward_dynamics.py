@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from operator import sub
 
 from rbdhw.dynamics.articulated import articulated_inverse
 from rbdhw.dynamics.constraint_forces import accelerate
@@ -15,7 +16,7 @@ from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
 from rbdhw.frontend.setting import Vector
 from rbdhw.graph.trace import Signal
-from rbdhw.scalar import Scalar, inner_product, is_zero, region
+from rbdhw.scalar import Scalar, in_regions, inner_product, is_zero, region
 
 LARGEST_BLOCK = {"single_pivots": 1, "paired_pivots": 2, "block_pivots": 3}
 """The most degrees of freedom that each factorisation eliminates together."""
@@ -30,7 +31,6 @@ class ForwardDynamics:
 
     @cached_property
     def mass_matrix(self) -> Matrix:
-        """The mass matrix (nv, nv)."""
         configuration = self.setting.configuration
         matrix = mass_matrix(configuration.robot, configuration.coordinates)
         return self.setting.coupling.gather_both(with_armature(self.setting.robot, matrix))
@@ -47,11 +47,11 @@ class ForwardDynamics:
     @cached_property
     def inverse_to_use(self) -> Matrix:
         """The inverse supplied with the task, or the computed one for other tasks."""
-        rows = []
-        for i, pair in enumerate(zip(self._task.supplied, self.inverse, strict=True)):
-            with region("inverse_product", i):
-                rows.append([self._select_inverse(*entries) for entries in zip(*pair, strict=True)])
-        return rows
+
+        def row(supplied: list[Signal], computed: Vector) -> Vector:
+            return list(map(self._select_inverse, supplied, computed))
+
+        return in_regions("inverse_product", row, self._task.supplied, self.inverse)
 
     @cached_property
     def accelerations(self) -> Vector:
@@ -66,10 +66,7 @@ class ForwardDynamics:
         """The accelerations ``M^-1 (tau - C)``, to be added to those that are known before."""
         if self._algorithms.forward in BY_CONSTRAINT_FORCES:
             return self._constrained_accelerations
-        free = []
-        for i, (tau, bias) in enumerate(zip(self._task.tau, self.inverse_dynamics.bias, strict=True)):
-            with region("forward_dynamics", i):
-                free.append(tau - bias)
+        free = in_regions("forward_dynamics", sub, self._task.tau, self.inverse_dynamics.bias)
         if self._algorithms.forward == "propagated":
             configuration = self.setting.configuration
             return propagate(configuration.robot, configuration.coordinates, free)
@@ -92,12 +89,7 @@ class ForwardDynamics:
             held = self._task.held_base
             settle = held.settle(base or self.setting.zeros) if held else as_solved
             return solve(self._factors, vector, settle)
-        product = []
-        for i in range(len(vector)):
-            with region("inverse_product", i):
-                row = [inverse[max(i, k)][min(i, k)] for k in range(len(vector))]
-                product.append(inner_product(row, vector))
-        return product
+        return in_regions("inverse_product", lambda row: inner_product(row, vector), symmetric(inverse))
 
     @cached_property
     def _factors(self) -> Factors:
@@ -117,3 +109,9 @@ class ForwardDynamics:
         if is_zero(computed):
             return computed
         return self.setting.recorder.select(self.setting.supplied, supplied, computed)
+
+
+def symmetric(triangle: Matrix) -> Matrix:
+    """Return the symmetric matrix whose lower triangle has these rows."""
+    n = range(len(triangle))
+    return [[triangle[max(i, k)][min(i, k)] for k in n] for i in n]

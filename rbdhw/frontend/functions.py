@@ -15,14 +15,14 @@ The quantities on this way are those of :mod:`rbdhw.frontend.inverse_dynamics`,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
-from rbdhw.frontend.forward_dynamics import ForwardDynamics
+from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.frontend.gradients import Gradients
 from rbdhw.frontend.inputs import Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
@@ -37,7 +37,6 @@ from rbdhw.frontend.second_order import (
 )
 from rbdhw.frontend.second_quantities import SecondQuantities
 from rbdhw.frontend.setting import Setting
-from rbdhw.frontend.stage_step import StageStep
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
@@ -54,13 +53,7 @@ def trace(
     fext: Sequence[int] = (),
     algorithms: Algorithms = DEFAULT,
 ) -> Graph:
-    """Return the graph of ``functions`` for a robot whose joint axes are all z.
-
-    Parameters
-    ----------
-    fext
-        Indices of the bodies that take an external force.
-    """
+    """Return the graph of ``functions`` for a robot whose joint axes are all z."""
     graph = unmerged(robot, functions, fext, algorithms)
     merged = merge(graph, random_states(robot, graph.inputs))
     return prune(replace(merged, outputs=travelling(merged, functions)))
@@ -80,32 +73,13 @@ def record(
     recorder: Any, robot: Robot, functions: Sequence[str], fext: Sequence[int], algorithms: Algorithms
 ) -> None:
     """Record the functions with a recorder that has the methods of :class:`rbdhw.graph.trace.Recorder`."""
-    results = _Functions(Setting(recorder, robot, functions, fext, algorithms))
+    results = Functions(Setting(recorder, robot, functions, fext, algorithms))
     for function in FUNCTIONS:
         if function in functions:
             results.record(function)
 
 
-def record_stage(
-    recorder: Any,
-    robot: Robot,
-    function: str,
-    fext: Sequence[int],
-    algorithms: Algorithms,
-    steady: Collection[str],
-) -> StageStep:
-    """Record one stage of a function, whose results are those of the function if the stage is the last.
-
-    ``steady`` are the numbers that stages hand on and that never change (:class:`StageStep`).
-    """
-    results = _Functions(Setting(recorder, robot, (function,), fext, algorithms))
-    stage = StageStep(recorder, results.robot, results.task, results.dynamics_at, steady)
-    results.integrator = stage
-    results.record(function)
-    return stage
-
-
-class _Functions:
+class Functions:
     """The results of all functions, as outputs."""
 
     def __init__(self, setting: Setting) -> None:
@@ -117,7 +91,6 @@ class _Functions:
         self.integrator = Integrator(setting.recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
-        """Record the results of a function as outputs: its arrays, then its optional arrays."""
         recorder, results = self._setting.recorder, self._results(function)
         regular = FUNCTIONS[function].outputs
         elements = list(result_elements(self.robot, function, regular, results))
@@ -180,7 +153,6 @@ class _Functions:
 
     @property
     def _kinematics(self) -> tuple[Results, ...]:
-        """The results of all chosen frames."""
         coupling, v, base = self._setting.coupling, self._setting.v, self.task.base_twists
         accelerations, in_world = coupling.spread(self.task.a), self.robot.frame_axes == "world"
         frames = [
@@ -203,12 +175,10 @@ class _Functions:
         if task is not self.task:
             recorder, algorithms = self._setting.recorder, self._setting.algorithms
             stage = Setting(recorder, self.robot, ("dfd",), (), algorithms, task)
-            return _Functions(stage).dynamics_at(task)
+            return Functions(stage).dynamics_at(task)
 
         def slopes() -> Slopes:
             by_position, by_velocity = self._gradients.of_accelerations(self._gradients.at_solution)
-            inverse = self._forward_dynamics.inverse_to_use
-            n = range(len(inverse))
-            return Slopes(by_position, by_velocity, [[inverse[max(i, k)][min(i, k)] for k in n] for i in n])
+            return Slopes(by_position, by_velocity, symmetric(self._forward_dynamics.inverse_to_use))
 
         return Dynamics(lambda: self._forward_dynamics.coordinate_accelerations, slopes)

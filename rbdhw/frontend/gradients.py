@@ -20,7 +20,7 @@ from rbdhw.dynamics.shared_axes import Configuration
 from rbdhw.dynamics.spatial import ZERO, dot
 from rbdhw.frontend.forward_dynamics import ForwardDynamics
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.scalar import Scalar, region
+from rbdhw.scalar import Scalar, in_regions, region
 
 Halves = tuple[Matrix, Matrix]
 """Derivatives with respect to position and to velocity: two matrices, each as a list of rows."""
@@ -35,7 +35,6 @@ class Gradients:
 
     @cached_property
     def at_task(self) -> Halves:
-        """The derivatives of inverse dynamics at the task's accelerations."""
         derived = any("gradient" in FUNCTIONS[function].algorithms for function in self.setting.functions)
         if derived and self.setting.algorithms.gradient == "repeated":
             return self._repeated
@@ -96,7 +95,6 @@ class Gradients:
         return held.clear_columns(by_position), held.clear_columns(by_velocity)
 
     def minus_times(self, inverse: Matrix, matrix: Matrix) -> Matrix:
-        """Return ``-M^-1`` times a matrix, column by column."""
         columns = [[-1.0 * entry for entry in column] for column in zip(*matrix, strict=True)]
         products = [self.forward_dynamics.inverse_times(inverse, column) for column in columns]
         return [list(row) for row in zip(*products, strict=True)]
@@ -124,8 +122,4 @@ class Gradients:
 
 
 def _sum(one: Matrix, other: Matrix) -> Matrix:
-    rows = []
-    for i, pair in enumerate(zip(one, other, strict=True)):
-        with region("correction", i):
-            rows.append([x + y for x, y in zip(*pair, strict=True)])
-    return rows
+    return in_regions("correction", lambda *rows: [x + y for x, y in zip(*rows, strict=True)], one, other)

@@ -23,27 +23,18 @@ Matrix = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class HeldBase:
-    """The choice of a task between a base that floats and one that is held.
-
-    Parameters
-    ----------
-    recorder
-        Records choices.
-    held
-        One if the base is held, zero if it floats.
-    acceleration
-        The acceleration [linear; angular] of a held base, in its frame and without gravity.
-    floating
-        The base's velocity and the gravity in its frame.
-    """
+    """The choice of a task between a base that floats and one that is held."""
 
     recorder: Any
+    """Records choices."""
     held: Signal
+    """One if the base is held, zero if it floats."""
     acceleration: Sequence[Scalar]
+    """The acceleration [linear; angular] of a held base, in its frame and without gravity."""
     floating: FloatingBody
+    """The base's velocity and the gravity in its frame."""
 
     def proper(self) -> list[Scalar]:
-        """Return the proper acceleration of a held base."""
         with region("floating"):
             x, y, z, *angular = self.acceleration
             return [*self.floating.proper((x, y, z)), *angular]

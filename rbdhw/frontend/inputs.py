@@ -86,15 +86,11 @@ class Task:
 
     Members
     -------
-    v, a, tau : list of scalars
-        Velocities, accelerations and joint forces, ``nv`` each, as the task gives them.
-    q : list of scalars
-        The configuration, ``nq``.
+    v, a, tau, q : list of scalars
+        Velocities, accelerations, joint forces (``nv`` each) and the configuration, as the task gives them.
     state_q, state_v : list of scalars
         The state to which steps in time add. If the task ``accumulates``, ``q`` (except angles) and ``v`` are
         rounded copies of it.
-    h : scalar
-        The step in time.
     fext : dict
         External wrenches by body.
     supplied : rows
@@ -141,7 +137,6 @@ class Task:
 
     @cached_property
     def coordinates(self) -> list[Coordinate]:
-        """The configuration of each joint of the robot's bodies."""
         with region("trigonometry"):
             pairs = zip(self._robot.bodies, self._robot.q_of, strict=True)
             return [self._coordinate(body.joint, span) for body, span in pairs]
@@ -235,7 +230,6 @@ class Task:
 
     @property
     def _angles(self) -> list[bool]:
-        """For each configuration coordinate, whether it is an angle."""
         joints = (body.joint for body in self._robot.bodies if body.joint.mimic is None)
         return [angle for joint in joints for angle in joint.kind.angles]
 

@@ -25,7 +25,7 @@ from rbdhw.dynamics.integration import arc, displacement_derivatives, lengthen, 
 from rbdhw.dynamics.joint import Coordinate, attitude
 from rbdhw.frontend.inputs import Task, shrink
 from rbdhw.robot.model import Joint, JointKind, Robot
-from rbdhw.scalar import Scalar, region, stage
+from rbdhw.scalar import Scalar, in_regions, region, stage
 
 Vector = list[Scalar]
 
@@ -72,7 +72,6 @@ class Integrator:
     # Semi-implicit Euler
 
     def euler(self) -> Vector:
-        """Return the next state of a step by Euler."""
         return self._euler()[0]
 
     def euler_derivatives(self) -> tuple[Vector, Matrix, Matrix]:
@@ -97,7 +96,6 @@ class Integrator:
     # Runge-Kutta
 
     def runge_kutta(self) -> Vector:
-        """Return the next state of a step by Runge-Kutta."""
         return self._runge_kutta(self._stages())[0]
 
     def runge_kutta_derivatives(self) -> tuple[Vector, Matrix, Matrix]:
@@ -121,17 +119,12 @@ class Integrator:
 
     def _rates(self, by_velocity: Matrix, by_acceleration: Matrix) -> list[Matrix]:
         """Return the derivatives of a stage's rates as the products of the next stage read them."""
-        rounded = []
-        for step, rows in (("moved", by_velocity), ("pushed", by_acceleration)):
-            matrix = []
-            for row, i in zip(rows, self._bodies, strict=True):
-                with region(step, i):
-                    matrix.append(list(map(self._recorder.rounded, row)))
-            rounded.append(matrix)
-        return rounded
+        return [
+            self._each_row(step, lambda row: list(map(self._recorder.rounded, row)), rows)
+            for step, rows in (("moved", by_velocity), ("pushed", by_acceleration))
+        ]
 
     def _stages(self) -> list[Stage]:
-        """Return the stages, each evaluated at a state that follows from the one before."""
         first = self._at(self._task)
         stages = [Stage(first, self._task.v, first.accelerations())]
         for k, share in enumerate(SHARES):
@@ -154,29 +147,25 @@ class Integrator:
 
     @property
     def _sixth(self) -> Scalar:
-        """A sixth of the step."""
         with region("time"):
             return (1.0 / 6.0) * self._task.h
 
     def _rate_rows(self, slopes: Slopes, moved: Matrix, pushed: Matrix) -> Matrix:
         """Return the derivatives of a stage's accelerations from those of its state."""
-        rows = []
-        n = self._robot.nv
-        for i, (by_force, body) in enumerate(zip(slopes.by_force, self._bodies, strict=True)):
-            with region("sensitivity", body):
-                (row,) = multiply([[*slopes.by_position[i], *slopes.by_velocity[i]]], [*moved, *pushed])
-                rows.append(_add(row, [0.0] * (2 * n) + by_force))
-        return rows
+
+        def row(by_position: Vector, by_velocity: Vector, by_force: Vector) -> Vector:
+            (by_state,) = multiply([[*by_position, *by_velocity]], [*moved, *pushed])
+            return _add(by_state, [0.0] * (2 * self._robot.nv) + by_force)
+
+        return self._each_row("sensitivity", row, slopes.by_position, slopes.by_velocity, slopes.by_force)
 
     # The state after a time
 
     def _pushed(self, velocity: Vector, time: Scalar, acceleration: Vector, within: bool = False) -> Vector:
         """Return velocities after a time; ``within`` a step, as the products of the next stage read them."""
-        pushed = []
-        for rate, change, i in zip(velocity, acceleration, self._bodies, strict=True):
-            with region("pushed", i):
-                pushed.append(self._number(rate + time * change, within))
-        return pushed
+        return self._each_row(
+            "pushed", lambda rate, change: self._number(rate + time * change, within), velocity, acceleration
+        )
 
     def _moved(self, time: Scalar, velocity: Vector, within: bool = False) -> Vector:
         """Return the configuration after a time; ``within`` a step, as products of the next stage read it."""
@@ -219,7 +208,6 @@ class Integrator:
         return [*pose.out_of(sweep((d[0], d[1], d[2]), (d[3], d[4], d[5]))), *changes]
 
     def _lengthening(self, quaternion: Vector) -> Scalar:
-        """Return what brings a quaternion to unit length with a step."""
         return lengthen(quaternion)
 
     # The derivatives of the state after a time
@@ -239,20 +227,14 @@ class Integrator:
         return rows
 
     def _times(self, time: Scalar, rows: Matrix, step: str) -> Matrix:
-        """Return derivatives times a time, in regions of a step."""
-        products = []
-        for row, i in zip(rows, self._bodies, strict=True):
-            with region(step, i):
-                products.append([time * entry for entry in row])
-        return products
+        return self._each_row(step, lambda row: [time * entry for entry in row], rows)
 
     def _sum(self, one: Matrix, other: Matrix, step: str) -> Matrix:
-        """Return the sum of derivatives, in regions of a step."""
-        sums = []
-        for first, second, i in zip(one, other, self._bodies, strict=True):
-            with region(step, i):
-                sums.append(_add(first, second))
-        return sums
+        return self._each_row(step, _add, one, other)
+
+    def _each_row(self, step: str, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """Return a function of each row, in the region of a step at its body."""
+        return in_regions(step, function, *columns, joints=self._bodies)
 
     @property
     def _bodies(self) -> list[int]:
@@ -281,7 +263,6 @@ def halves(rows: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _beside(slopes: Slopes) -> Matrix:
-    """Return the rows of all slopes."""
     parts = zip(slopes.by_position, slopes.by_velocity, slopes.by_force, strict=True)
     return [[entry for row in rows for entry in row] for rows in parts]
 
@@ -294,11 +275,7 @@ def _weighted(vectors: Sequence[Vector]) -> Vector:
 
 def _weighted_rows(matrices: Sequence[Matrix]) -> Matrix:
     """Return six times the mean of the stages' matrices."""
-    means = []
-    for i, rows in enumerate(zip(*matrices, strict=True)):
-        with region("mean_row", i):
-            means.append(_weighted(rows))
-    return means
+    return in_regions("mean_row", lambda *rows: _weighted(rows), *matrices)
 
 
 def _add(one: Vector, other: Vector) -> Vector:

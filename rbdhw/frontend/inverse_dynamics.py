@@ -28,12 +28,10 @@ class InverseDynamics:
 
     @cached_property
     def first(self) -> RoundTrip:
-        """The round trip at the task's accelerations, or at zero for tasks that bring forces."""
         return self.round_trip(self.first_accelerations)
 
     @cached_property
     def first_accelerations(self) -> Vector:
-        """The accelerations of the first round trip."""
         return self.select_accelerations(self._known_accelerations)
 
     @cached_property
@@ -45,7 +43,6 @@ class InverseDynamics:
         return self.setting.coupling.gather(driven)
 
     def round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
-        """Return the round trip of the task at other accelerations."""
         return self.setting.configuration.round_trip(self.setting.v, a, self.setting.task.base)
 
     def select_accelerations(self, others: Vector) -> Vector:

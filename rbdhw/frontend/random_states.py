@@ -16,20 +16,15 @@ STATES = 8
 """The states in any position."""
 
 NEAR_STATES = 4
-"""The further states near the zero position.
-
-There long chains are stretched out, and values that are negligible in any other position are not.
-"""
+"""The further states near the zero position. There long chains are stretched out, and values that are
+negligible in any other position are not."""
 
 NEARNESS = 0.01
 """The largest coordinate near the zero position; quaternions are anywhere."""
 
 EXCESS = 1e-5
-"""How much the length of a quaternion may differ from one.
-
-With other lengths, rotations would not be orthogonal. With exactly one, their normalization would be found to
-have no effect.
-"""
+"""How much the length of a quaternion may differ from one. With other lengths, rotations would not be
+orthogonal. With exactly one, their normalization would be found to have no effect."""
 
 
 def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:

@@ -72,7 +72,6 @@ def _within_joint(kind: ArrayKind, joints: Mapping[int, int], index: tuple[int, 
 
 
 def _elements(value: Results) -> Iterator[tuple[tuple[int, ...], Scalar]]:
-    """Yield the index and value of each element of nested lists."""
     if isinstance(value, list):
         for i, part in enumerate(value):
             yield from (((i, *index), entry) for index, entry in _elements(part))

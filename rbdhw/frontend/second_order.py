@@ -24,10 +24,11 @@ from rbdhw.dynamics.second_derivatives import second_derivatives
 from rbdhw.dynamics.spatial import UNIT, cross, dot, scale
 from rbdhw.dynamics.spatial import Vector as Vector3
 from rbdhw.frontend import differentiated
+from rbdhw.frontend.forward_dynamics import symmetric
 from rbdhw.frontend.inputs import Coupling, Matrix
-from rbdhw.frontend.state import State
+from rbdhw.frontend.setting import State
 from rbdhw.graph.trace import equal
-from rbdhw.scalar import Scalar, inner_product, region
+from rbdhw.scalar import Scalar, in_regions, inner_product, region
 
 Vector = list[Scalar]
 
@@ -44,22 +45,15 @@ Product = Callable[[Vector], Vector]
 
 @dataclass(frozen=True)
 class Forward:
-    """What second derivatives of forward dynamics need besides those of inverse dynamics.
-
-    Parameters
-    ----------
-    by_position, by_velocity
-        The first derivatives of the accelerations, proper for a floating body.
-    inverse
-        The lower triangle of the inverse of the mass matrix, as rows.
-    inverse_times
-        The product of that inverse with a vector.
-    """
+    """What second derivatives of forward dynamics need besides those of inverse dynamics."""
 
     by_position: Matrix
     by_velocity: Matrix
+    """The first derivatives of the accelerations, proper for a floating body."""
     inverse: Matrix
+    """The lower triangle of the inverse of the mass matrix, as rows."""
     inverse_times: Product
+    """The product of that inverse with a vector."""
 
 
 def contract(state: State, multipliers: Sequence[Scalar]) -> SecondDerivatives:
@@ -164,24 +158,17 @@ def _gather(coupling: Coupling, second: SecondDerivatives) -> SecondDerivatives:
 def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
     """Return the sum of second derivatives, each times a factor."""
 
-    def total(matrices: Sequence[Matrix]) -> Matrix:
-        rows = []
-        for matching in zip(*matrices, strict=True):
-            entries = zip(*matching, strict=True)
-            rows.append([inner_product(factors, values) for values in entries])
-        return rows
+    factors, summands = zip(*parts, strict=True)
 
-    factors = [factor for factor, _ in parts]
-    summands = [part for _, part in parts]
-    x, y, z = (
-        inner_product(factors, values)
-        for values in zip(*(part.root_momentum for part in summands), strict=True)
-    )
+    def total(*rows: Sequence[Scalar]) -> list[Scalar]:
+        return [inner_product(factors, values) for values in zip(*rows, strict=True)]
+
+    x, y, z = total(*(part.root_momentum for part in summands))
     return SecondDerivatives(
-        total([part.by_position for part in summands]),
-        total([part.mixed for part in summands]),
-        total([part.by_velocity for part in summands]),
-        total([part.momentum for part in summands]),
+        list(map(total, *(part.by_position for part in summands))),
+        list(map(total, *(part.mixed for part in summands))),
+        list(map(total, *(part.by_velocity for part in summands))),
+        list(map(total, *(part.momentum for part in summands))),
         (x, y, z),
     )
 
@@ -189,7 +176,7 @@ def _sum(parts: Sequence[tuple[float, SecondDerivatives]]) -> SecondDerivatives:
 def _complete(floating: FloatingBody | None, second: SecondDerivatives) -> tuple[Matrix, Matrix, Matrix]:
     """Return derivatives by ``qq``, ``qv`` and ``vv`` with the terms of the proper acceleration.
 
-    Forces are linear in the proper acceleration, with ``found.root_momentum`` as coefficients.
+    Forces are linear in the proper acceleration, with ``second.root_momentum`` as coefficients.
     """
     if floating is None:
         return second.by_position, second.mixed, second.by_velocity
@@ -256,12 +243,8 @@ def _solve(forward: Forward, forces: Tensor, symmetric: bool = False) -> Tensor:
 def acceleration_symbols(inverse_times: Product, momenta: Tensor) -> Tensor:
     """Return the accelerations' derivatives by two velocities of joints that all have one.
 
-    These are ``-M^-1`` times ``dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i``.
-
-    Parameters
-    ----------
-    momenta
-        ``momenta[i][j][k]`` is ``dM_ij/dq_k``.
+    These are ``-M^-1`` times ``dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i``; ``momenta[i][j][k]`` is
+    ``dM_ij/dq_k``.
     """
     n = len(momenta)
     tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
@@ -280,8 +263,7 @@ def _inverse_by_position(forward: Forward, momenta: Tensor) -> Tensor:
     Its middle factor is ``U + U^T`` with a triangular ``U``. Only the rows of ``U`` above joint ``k`` are not
     zero, so that few products remain.
     """
-    n = len(momenta)
-    inverse = [[forward.inverse[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    n, inverse = len(momenta), symmetric(forward.inverse)
     tensor: Tensor = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for k in range(n):
         change = [[momenta[i][j][k] for j in range(n)] for i in range(n)]
@@ -300,19 +282,14 @@ def _inverse_by_position(forward: Forward, momenta: Tensor) -> Tensor:
 
 
 def _minus_inverse_times(inverse_times: Product, matrix: Matrix) -> Matrix:
-    """Return ``-M^-1`` times a matrix, column by column."""
     columns = [inverse_times([-entry for entry in column]) for column in zip(*matrix, strict=True)]
     return _transpose(columns)
 
 
 def _transposed_product(left: Matrix, right: Matrix) -> Matrix:
-    """Return the transpose of ``left`` times ``right``."""
-    rows = []
-    for j, column in enumerate(zip(*left, strict=True)):
-        with region("second_product", j):
-            others = zip(*right, strict=True)
-            rows.append([inner_product(column, other) for other in others])
-    return rows
+    columns = list(zip(*right, strict=True))
+    rows = list(zip(*left, strict=True))
+    return in_regions("second_product", lambda row: [inner_product(row, other) for other in columns], rows)
 
 
 def _symmetric_like(reference: Matrix, entry: Callable[[int, int], Scalar]) -> Matrix:

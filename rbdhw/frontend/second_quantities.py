@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.rnea import joint_forces
 from rbdhw.dynamics.second_columns import SecondDerivatives
 from rbdhw.dynamics.second_derivatives import second_derivatives
 from rbdhw.frontend.gradients import Gradients
-from rbdhw.frontend.second_order import (
-    Forward,
-    acceleration_symbols,
-    contract,
-    rates_by_symbols,
-)
-from rbdhw.frontend.setting import Vector
-from rbdhw.frontend.state import State
+from rbdhw.frontend.second_order import Forward, acceleration_symbols, contract, rates_by_symbols
+from rbdhw.frontend.setting import State, Vector
 from rbdhw.protocol import FUNCTIONS, any_takes
-from rbdhw.scalar import region
+from rbdhw.scalar import in_regions, region
 
 
 class SecondQuantities:
@@ -65,9 +59,8 @@ class SecondQuantities:
             return contract(self.state, task.lambda_tau)
         multipliers = self.forward.inverse_times(task.lambda_a)
         if any_takes(setting.functions, "lambda_tau"):
-            for i, pair in enumerate(zip(task.lambda_tau, multipliers, strict=True)):
-                with region("second_product", i):
-                    multipliers[i] = setting.recorder.select(setting.given, *pair)
+            select = partial(setting.recorder.select, setting.given)
+            multipliers = in_regions("second_product", select, task.lambda_tau, multipliers)
         return contract(self.state, multipliers)
 
     @property
@@ -76,7 +69,6 @@ class SecondQuantities:
         return any(entry.takes_force and "second" in entry.algorithms for entry in asked)
 
     def _solve(self, vector: Vector) -> Vector:
-        """Return the inverse of the mass matrix times a vector."""
         return self._forward_dynamics.inverse_times(self._forward_dynamics.inverse, vector)
 
     @cached_property

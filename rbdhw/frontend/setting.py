@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from rbdhw.dynamics.floating_base import FloatingBody
+from rbdhw.dynamics.joint import Coordinate
+from rbdhw.dynamics.rnea import RoundTrip
 from rbdhw.dynamics.shared_axes import Configuration, share_axes
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.inputs import Coupling, Task
@@ -31,10 +34,9 @@ class Setting:
         The map from the robot's velocities to all degrees of freedom.
     v, zeros
         The velocities of all degrees of freedom, and as many zeros.
-    given
-        Whether the task brings accelerations, and not forces.
-    supplied
-        Whether the task brings the inverse of the mass matrix.
+    given, supplied
+        Whether the task brings accelerations, and not forces; whether it brings the inverse of the mass
+        matrix.
     """
 
     def __init__(
@@ -78,3 +80,23 @@ class Setting:
         if raised == {True} and not optional:
             return True
         return self.recorder.input(name) if True in raised else False
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a task at which second derivatives are taken."""
+
+    robot: Robot
+    coordinates: Sequence[Coordinate]
+    """Those of the joints in the axes of ``robot``, which are functions of ``joint_coordinates``."""
+    joint_coordinates: Sequence[Coordinate]
+    v: Sequence[Scalar]
+    a: Sequence[Scalar]
+    """The velocities and accelerations of all degrees of freedom; those of a floating body are proper."""
+    trip: RoundTrip
+    """The motions and wrenches at this state."""
+    coupling: Coupling
+    floating: FloatingBody | None
+    """The floating body, if there is one."""
+    differentiated: bool
+    """Whether second derivatives are taken by differentiating the graph."""

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import without_long_inverse
-from rbdhw.frontend.alternatives import is_too_long
+from rbdhw.frontend.alternatives import freedoms_to, is_too_long, pairs_on
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
-from rbdhw.robot.model import BASE, Robot
+from rbdhw.robot.model import Robot
 
 MOST_COUNTED = 300_000
 """The most operations of a function that are counted: tracing as many takes some ten seconds."""
@@ -40,28 +40,20 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "hfd": (0, 370, 60),
 }
 """Operations of each function for each freedom, each freedom on the path to it, and each pair of these.
-
-Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take fewer.
-"""
+Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take
+fewer."""
 
 
 @dataclass
 class Countable:
-    """The functions of a robot whose operations can be counted, and why others cannot.
-
-    Parameters
-    ----------
-    functions
-        Those that can be had and counted promptly.
-    refused
-        For each function that cannot be had, the refusal.
-    large
-        For each function that is too large to be counted, about how many operations it takes.
-    """
+    """The functions of a robot whose operations can be counted, and why others cannot."""
 
     functions: list[str] = field(default_factory=list)
+    """Those that can be had and counted promptly."""
     refused: dict[str, InputError] = field(default_factory=dict)
+    """For each function that cannot be had, the refusal."""
     large: dict[str, int] = field(default_factory=dict)
+    """For each function that is too large to be counted, about how many operations it takes."""
 
 
 def countable(
@@ -97,15 +89,7 @@ def _refusal(check: Callable[..., object], *arguments: object) -> InputError | N
 
 def estimated_operations(robot: Robot, function: str) -> int:
     """Return about how many operations a function takes: up to three times as many as there are."""
-    depths: list[int] = []
-    for body in robot.bodies:
-        depths.append(body.joint.kind.nv + (0 if body.parent == BASE else depths[body.parent]))
-    measures = (
-        sum(body.joint.kind.nv for body in robot.bodies),
-        sum(depths),
-        sum(d * (d + 1) // 2 for d in depths),
-    )
-    weights = _WEIGHTS[function]
-    if is_too_long(robot) and function in ("fd", "step"):
-        weights = _PROPAGATED
+    depths = freedoms_to(robot)
+    measures = sum(body.joint.kind.nv for body in robot.bodies), sum(depths), pairs_on(depths)
+    weights = _PROPAGATED if is_too_long(robot) and function in ("fd", "step") else _WEIGHTS[function]
     return sum(weight * measure for weight, measure in zip(weights, measures, strict=True))

@@ -24,10 +24,8 @@ REACH = 3.0
 """The largest coordinate of these poses (rad or m; quaternions are normalised)."""
 
 SINGULAR = 1e-12
-"""The ratio of the smallest to the largest eigenvalue below which a mass matrix counts as singular.
-
-The matrix is scaled to a unit diagonal. Rounding errors make a ratio of zero about this large.
-"""
+"""The ratio of the smallest to the largest eigenvalue below which a mass matrix counts as singular. The
+matrix is scaled to a unit diagonal. Rounding errors make a ratio of zero about this large."""
 
 INVOLVED = 1e-3
 """A joint takes part in a motion if its component is at least this share of the largest one."""
@@ -38,10 +36,7 @@ Array = NDArray[np.float64]
 def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
     """Refuse functions that need the inverse of the mass matrix if it is singular in every pose.
 
-    Raises
-    ------
-    InputError
-        If it is. The message names a link without inertia and the joints that can move without moving mass.
+    The message names a link without inertia and the joints that can move without moving mass.
     """
     if not any(FUNCTIONS[function].inverts for function in functions):
         return

@@ -14,16 +14,36 @@ sixth of ``S``. The derivatives of the state and of the rates pass through the s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.integration import lengthen
+from rbdhw.frontend.build_graph import Model, optimise
+from rbdhw.frontend.functions import Functions
 from rbdhw.frontend.inputs import Task
 from rbdhw.frontend.integrators import At, Integrator, Slopes, Stage, Vector, halves
-from rbdhw.graph.sweeps import Carried, Constant, Source
+from rbdhw.frontend.random_states import random_states
+from rbdhw.frontend.result_elements import travelling
+from rbdhw.frontend.setting import Setting
+from rbdhw.graph.graph import Edge, Graph, Op
+from rbdhw.graph.sweeps import Carried, Constant, Shared, Source, Sweep, Sweeps
+from rbdhw.graph.trace import Recorder
+from rbdhw.passes.merge import merge
+from rbdhw.passes.prune import prune
+from rbdhw.passes.unread import leave_out_unread
+from rbdhw.protocol import NEXT_STATE
 from rbdhw.robot.model import Robot
+from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.scalar import Scalar, region
+from rbdhw.target import Delays
+
+Array = NDArray[np.float64]
 
 STAGES = 4
 """The stages of the method."""
@@ -41,20 +61,33 @@ MEAN = 0.25
 """The factor of the sum of rates in the last stage. With it the sum is about as large as a rate."""
 
 
+@seldom_collect()
+def record_loop(model: Model, function: str, delays: Delays) -> Sweeps:
+    """Return a function of several stages as the steps of one sweep.
+
+    Derivatives that turn out not to change from stage to stage are constants: it is recorded again with them.
+    """
+    steady: frozenset[str] = frozenset()
+    # A number that is constant may make others constant, so this is repeated until no further one appears.
+    while True:
+        graph, sources = _trace(model, function, steady)
+        further = _steady(graph, sources)
+        if not further:
+            break
+        steady |= further
+    named = {name: sources.get(name, Shared()) for name in graph.inputs}
+    whole = leave_out_unread(Sweeps(STAGES, (Sweep(SWEEP, graph),), named, function, NEXT_STATE, ""))
+    (step,) = whole.sweeps
+    graph = optimise(step.step, delays)
+    sources = {name: whole.sources[name] for name in graph.inputs}
+    return replace(whole, sweeps=(replace(step, step=graph),), sources=sources)
+
+
 class StageStep(Integrator):
     """One stage of a task; its results are those of the step if the stage is the last one.
 
-    Parameters
-    ----------
-    steady
-        The numbers that every stage hands on as they were before the first one, by name. They are constants.
-
-    Members
-    -------
-    sources
-        The source of each input that is no number of the task.
-    handed
-        What the stage hands on, by name.
+    The numbers ``steady`` by name, which every stage hands on as they were, are constants. ``sources`` has
+    the source of each input that is no number of the task, and ``handed`` what the stage hands on, by name.
     """
 
     def __init__(self, recorder: Any, robot: Robot, task: Task, at: At, steady: Collection[str]) -> None:
@@ -64,7 +97,6 @@ class StageStep(Integrator):
         self.handed: dict[str, Scalar] = {}
 
     def runge_kutta(self) -> Vector:
-        """Return the state after this stage."""
         return self._move(self._evaluate())[0]
 
     def runge_kutta_derivatives(self) -> tuple[Vector, Matrix, Matrix]:
@@ -181,15 +213,12 @@ class StageStep(Integrator):
     # What stages read
 
     def _flag(self, name: str, stages: Sequence[float]) -> Scalar:
-        """Return a flag that is one in some stages."""
         return self._input(name, Constant(tuple(stages), chooses=True))
 
     def _constant(self, name: str, values: Sequence[float]) -> Scalar:
-        """Return a number that each stage has."""
         return self._input(name, Constant(tuple(values)))
 
     def _carried(self, name: str, first: float) -> Scalar:
-        """Return what the stage before hands on."""
         if name in self._steady:
             return first
         return self._input(name, Carried(f"{SWEEP}.{name}", first))
@@ -198,3 +227,52 @@ class StageStep(Integrator):
         input_name = f"{SWEEP}_{name}"
         self.sources[input_name] = source
         return self._recorder.input(input_name)
+
+
+def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph, Mapping[str, Source]]:
+    """Return the graph of a stage, with equal numbers computed once, and the sources of its inputs."""
+    recorder = Recorder()
+    setting = Setting(recorder, model.robot, (function,), model.loaded_bodies, model.choice.algorithms)
+    results = Functions(setting)
+    stage = StageStep(recorder, results.robot, results.task, results.dynamics_at, steady)
+    results.integrator = stage
+    results.record(function)
+    for name, value in stage.handed.items():
+        recorder.output(f"{SWEEP}.{name}", value)
+    graph = prune(recorder.builder.finish(recorder.outputs))
+    merged = merge(graph, _states(model.robot, graph, stage.sources))
+    return prune(replace(merged, outputs=travelling(merged, [function]))), stage.sources
+
+
+def _states(robot: Robot, graph: Graph, sources: Mapping[str, Source]) -> dict[str, Array]:
+    """Return values of a stage's inputs in random states: the stage's state is another than the task's."""
+    states = random_states(robot, graph.inputs)
+    for k, (name, values) in enumerate(states.items()):
+        source = sources.get(name)
+        if isinstance(source, Constant) and source.chooses:
+            states[name] = np.roll(np.arange(len(values)) // 2 % 2, k).astype(np.float64)
+        coordinate = name.removeprefix(f"{SWEEP}_")
+        if isinstance(source, Carried) and coordinate.startswith("q["):
+            states[name] = np.roll(random_states(robot, [coordinate])[coordinate], 1)
+    return states
+
+
+def _steady(graph: Graph, sources: Mapping[str, Source]) -> frozenset[str]:
+    """Return the numbers that stages read and hand on, and that stay as they were before the first one."""
+    outputs = dict(graph.outputs)
+    read = {name: source for name in graph.inputs if isinstance(source := sources.get(name), Carried)}
+    return frozenset(
+        source.output.removeprefix(f"{SWEEP}.")
+        for name, source in read.items()
+        if outputs[source.output] == Edge(graph.inputs[name])
+        or _constant(graph, outputs[source.output]) == source.first
+    )
+
+
+def _constant(graph: Graph, edge: Edge) -> float | None:
+    node = graph.nodes[edge.node]
+    return (
+        math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+        if node.op is Op.CONSTANT
+        else None
+    )

@@ -29,7 +29,7 @@ class GraphError(Exception):
 
 
 def check(graph: Graph) -> None:
-    """Verify that a graph is well formed.
+    """Verify that a graph is well formed; GraphError reports the first violation.
 
     The rules are:
 
@@ -40,11 +40,6 @@ def check(graph: Graph) -> None:
     - Every input has a name, and other nodes have none. Names of outputs are unique.
     - No two nodes compute the same.
     - Outputs refer to nodes.
-
-    Raises
-    ------
-    GraphError
-        A rule is violated; the first violation is reported.
     """
     seen: set[tuple[Op, tuple[Edge, ...], float, str]] = set()
     for i, node in enumerate(graph.nodes):

@@ -8,7 +8,7 @@ that it has seen before. Hence no graph contains a duplicate or a trivial node, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
@@ -53,12 +53,10 @@ class Edge(NamedTuple):
     shift: int = 0
 
     def negated(self) -> Edge:
-        """Return minus this edge."""
         node, negative, shift = self
         return edge_of((node, not negative, shift))
 
     def shifted(self, shift: int) -> Edge:
-        """Return this edge times ``2**shift``."""
         return Edge(self.node, self.negative, self.shift + shift)
 
     def applied(self, other: Edge) -> Edge:
@@ -114,7 +112,6 @@ class Graph:
         return tuple(count)
 
     def count(self, op: Op) -> int:
-        """Return the number of nodes with this operation."""
         return sum(node.op is op for node in self.nodes)
 
 
@@ -144,7 +141,6 @@ class GraphBuilder:
         return Graph(tuple(self.nodes), tuple(outputs))
 
     def input(self, name: str, region: Region) -> Edge:
-        """Return the input called ``name``."""
         return self._node(Op.INPUT, (), 0.0, name, region)
 
     def constant(self, value: float, region: Region) -> Edge:
@@ -191,7 +187,6 @@ class GraphBuilder:
         return edge_of((total.node, a_negative, a_shift)) if a_negative or a_shift else total
 
     def multiply(self, a: Edge, b: Edge, region: Region) -> Edge:
-        """Return ``a * b``."""
         a_node, a_negative, a_shift = a
         b_node, b_negative, b_shift = b
         if a_node in self._constants or b_node in self._constants:
@@ -238,13 +233,7 @@ class GraphBuilder:
         return self.cos(a, offset - 0.25, region)
 
     def reciprocal(self, a: Edge, region: Region) -> Edge:
-        """Return ``1 / a``.
-
-        Raises
-        ------
-        ZeroDivisionError
-            ``a`` is the constant zero.
-        """
+        """Return ``1 / a``; ZeroDivisionError if ``a`` is the constant zero."""
         known = self.constant_value(a)
         if known is not None:
             return self.constant(1.0 / known, region)
@@ -273,8 +262,9 @@ class GraphBuilder:
         node = self._node(Op.ROUND, (Edge(a.node, shift=a.shift),), 0.0, "", region)
         return Edge(node.node, a.negative)
 
-    def copy(self, node: Node, args: tuple[Edge, ...]) -> Edge:
-        """Create ``node`` again with other arguments; every pass rebuilds a graph with this method."""
+    def copy(self, node: Node, moved: Mapping[int, Edge] | Sequence[Edge]) -> Edge:
+        """Create ``node`` again where its arguments have moved; passes rebuild graphs with this method."""
+        args = [edge.applied(moved[edge.node]) for edge in node.args]
         match node.op:
             case Op.INPUT:
                 return self.input(node.name, node.region)
@@ -311,5 +301,4 @@ class GraphBuilder:
 
 
 def _exact(offset: float) -> float:
-    """Return a phase offset with rounding noise around zero removed."""
     return 0.0 if abs(offset) < 1e-12 else offset

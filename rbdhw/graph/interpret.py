@@ -20,11 +20,6 @@ def interpret(
     """Return every output of the graph; each input holds one value per task (shape (N,)).
 
     ``real`` is the type of NumPy in which all values but constants are computed.
-
-    Raises
-    ------
-    KeyError
-        An input of the graph is missing.
     """
     values = node_values(graph, inputs, real)
     return {name: edge_value(values, edge) for name, edge in graph.outputs}

@@ -10,22 +10,15 @@ from rbdhw.graph.sweeps import Carried, Constant, Sweeps
 
 @dataclass(frozen=True)
 class JoinedSteps:
-    """The steps of all sweeps in one graph. Its outputs are the results, if those of the last step are.
-
-    Parameters
-    ----------
-    graph
-        The nodes of all steps; constants may be shared.
-    places
-        For each sweep, the node of the graph for each node of its step, as an edge.
-    """
+    """The steps of all sweeps in one graph. Its outputs are the results, if those of the last step are."""
 
     sweeps: Sweeps
     graph: Graph
+    """The nodes of all steps; constants may be shared."""
     places: tuple[tuple[Edge, ...], ...]
+    """For each sweep, the node of the graph for each node of its step, as an edge."""
 
     def output(self, name: str) -> Edge:
-        """Return the edge of an output of a step."""
         for sweep, places in zip(self.sweeps.sweeps, self.places, strict=True):
             for output, edge in sweep.step.outputs:
                 if output == name:
@@ -40,7 +33,7 @@ def join_steps(sweeps: Sweeps) -> JoinedSteps:
     for sweep in sweeps.sweeps:
         edges: list[Edge] = []
         for node in sweep.step.nodes:
-            edges.append(build.copy(node, tuple(edge.applied(edges[edge.node]) for edge in node.args)))
+            edges.append(build.copy(node, edges))
         places.append(tuple(edges))
     results = [
         (name, edge.applied(edges[edge.node]))

@@ -46,22 +46,15 @@ class Shared:
 
 @dataclass(frozen=True)
 class Carried:
-    """An input that is an output of another link's step in the same sweep.
-
-    Parameters
-    ----------
-    output
-        The output.
-    first
-        The value for a link to which none hands on.
-    givers
-        For each link the one that hands on to it, earlier in the sweep, or None. Without them it is the one
-        before it in the sweep.
-    """
+    """An input that is an output of another link's step in the same sweep."""
 
     output: str
+    """The output."""
     first: float
+    """The value for a link to which none hands on."""
     givers: tuple[int | None, ...] = ()
+    """For each link the one that hands on to it, earlier in the sweep, or None. Without them it is the one
+    before it in the sweep."""
 
     def giver(self, sweep: Sweep, link: int, links: int) -> int | None:
         """Return the link that hands on to one of so many links, or None."""
@@ -109,30 +102,21 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """A function of a chain, in sweeps.
-
-    Parameters
-    ----------
-    links
-        The number of links, or of stages.
-    sweeps
-        The sweeps in order.
-    sources
-        The source of each input, by its name.
-    function, array, result
-        The output whose value for link k is element k of the function's result. If ``result`` is empty, the
-        results are those outputs of the last step whose names are the function's: ``rk4.x_next[0]``.
-    """
+    """A function of a chain, in sweeps."""
 
     links: int
+    """The number of links, or of stages."""
     sweeps: tuple[Sweep, ...]
+    """The sweeps in order."""
     sources: Mapping[str, Source]
+    """The source of each input, by its name."""
     function: str
     array: str
     result: str
+    """The output whose value for link k is element k of the function's result. If ``result`` is empty, the
+    results are those outputs of the last step whose names are the function's: ``rk4.x_next[0]``."""
 
     def steps(self) -> Iterator[tuple[Sweep, int]]:
-        """Yield the sweep and the link of every step, in order."""
         for sweep in self.sweeps:
             for link in sweep.order(self.links):
                 yield sweep, link
@@ -166,11 +150,9 @@ class Sweeps:
 
     def region(self, region: Region, link: int) -> Region:
         """Return the region of a step's node for a link: its joint, or the stage of a method in time."""
-        return (
-            replace(region, joint=link)
-            if self.each_link
-            else replace(region, step=f"{region.step}{STAGE}{link + 1}")
-        )
+        if self.each_link:
+            return replace(region, joint=link)
+        return replace(region, step=f"{region.step}{STAGE}{link + 1}")
 
 
 def run(
@@ -219,8 +201,7 @@ def unroll(sweeps: Sweeps) -> Graph:
         for node in sweep.step.nodes:
             region = sweeps.region(node.region, link)
             if node.op is not Op.INPUT:
-                args = tuple(edge.applied(edges[edge.node]) for edge in node.args)
-                edges.append(build.copy(node._replace(region=region), args))
+                edges.append(build.copy(node._replace(region=region), edges))
                 continue
             match sweeps.sources[node.name]:
                 case Given() as source:
@@ -238,7 +219,6 @@ def unroll(sweeps: Sweeps) -> Graph:
         for name, edge in sweep.step.outputs:
             result = edge.applied(edges[edge.node])
             # Shifts must not add up from step to step, beyond the range of double precision.
-            known[name, link] = (
-                build.round(result, current_region()) if abs(result.shift) > MAX_SHIFT else result
-            )
+            far = abs(result.shift) > MAX_SHIFT
+            known[name, link] = build.round(result, current_region()) if far else result
     return build.finish([(name, known[output, link]) for name, output, link in sweeps.results()])

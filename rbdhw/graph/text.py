@@ -31,13 +31,7 @@ def dumps(graph: Graph) -> str:
 
 
 def loads(text: str) -> Graph:
-    """Return the graph that a text describes.
-
-    Raises
-    ------
-    GraphTextError
-        A line cannot be parsed.
-    """
+    """Return the graph that a text describes; GraphTextError if a line cannot be parsed."""
     nodes: list[Node] = []
     outputs: list[tuple[str, Edge]] = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -42,7 +42,6 @@ class Signal:
     __rmul__ = __mul__
 
     def reciprocal(self) -> Signal | float:
-        """Return ``1 / self``."""
         return self._wrap(self.builder.reciprocal(self.edge, current_region()))
 
     def label(self, quantity: str) -> None:
@@ -82,7 +81,6 @@ class Recorder:
         self.outputs: list[tuple[str, Edge]] = []
 
     def input(self, name: str) -> Signal:
-        """Return an input of the graph: a number of the task."""
         return Signal(self.builder, self.builder.input(name, current_region()))
 
     def cos_sin(self, turns: Signal | float, offset: float) -> tuple[Signal | float, Signal | float]:
@@ -112,6 +110,5 @@ class Recorder:
         return value._wrap(self.builder.round(value.edge, current_region()))
 
     def output(self, name: str, value: Signal | float) -> None:
-        """Add an output with this name and value."""
         edge = value.edge if isinstance(value, Signal) else self.builder.constant(value, current_region())
         self.outputs.append((name, edge))

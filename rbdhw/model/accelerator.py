@@ -12,26 +12,14 @@ from rbdhw.robot.model import Robot
 
 @dataclass(frozen=True)
 class AcceleratorModel:
-    """The bit-exact model of an accelerator.
-
-    Parameters
-    ----------
-    robot
-        The robot that the URDF describes, before any rewrite.
-    domain
-        The bounds of every input.
-    programs
-        The bit-exact programs, one for each set of functions that cores compute. Each function is in one.
-    fext
-        The indices of the bodies that take an external force.
-    interface
-        The layout of packets.
-    """
+    """The robot before any rewrite, the bounds of every input, and what determines the answers to packets."""
 
     robot: Robot
     domain: Domain
     programs: tuple[Program, ...]
+    """One for each set of functions that cores compute. Each function is in one."""
     fext: tuple[int, ...]
+    """The indices of the bodies that take an external force."""
     interface: Interface
 
     @property

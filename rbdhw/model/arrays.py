@@ -33,7 +33,7 @@ ASYMMETRY = 1e-6
 
 
 def as_numbers(where: str, array: object) -> Array:
-    """Return an array of the user as one of float64; ``where`` describes it.
+    """Return an array of the user, described by ``where``, as one of float64.
 
     Raises
     ------
@@ -52,13 +52,7 @@ def as_numbers(where: str, array: object) -> Array:
 
 
 def as_whole(where: str, number: object) -> int:
-    """Return a whole number of the user.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
+    """Return a whole number of the user; InputError if it is none."""
     try:
         return operator.index(number)  # type: ignore[arg-type] # this is the check
     except TypeError:
@@ -91,40 +85,28 @@ def check_arrays(robot: Robot, fext: Sequence[int], arrays: Mapping[str, object]
 
 
 def check_taken(robot: Robot, names: Collection[str], function: str | None = None) -> None:
-    """Refuse arrays that tasks of this build, or those of one function of it, do not bring.
-
-    Raises
-    ------
-    InputError
-        The message names the array and the option of a build that takes it.
-    """
+    """Refuse arrays that tasks of this build, or those of one function of it, do not bring."""
     motion = robot.base_given or (robot.base_chosen and function is None)
     if function is not None:
         motion |= robot.base_chosen and "base_a" in FUNCTIONS[function].base_choice
-    mode = "tasks of this build do not say how the base moves"
+    mode, choice = (
+        f"tasks of this build do not {what}"
+        for what in ("say how the base moves", "choose whether the base is held")
+    )
     step = f"this build has a time step of {robot.time_step or 0.0:g} s"
-    for name, taken, reason, remedy in (
+    for name, accepted, reason, remedy in (
         ("gravity", robot.gravity_given, "gravity is constant in this build", "generate with --gravity task"),
         ("base_v", robot.base_given, mode, "generate with --base given"),
         ("base_a", motion, mode, "generate with --base given"),
-        (BASE_HELD, robot.base_chosen, "tasks of this build do not choose whether the base is held", _ANY),
+        (BASE_HELD, robot.base_chosen, choice, "generate with --base any"),
         ("h", robot.time_step is None, step, ""),
     ):
-        if name in names and not taken:
+        if name in names and not accepted:
             raise InputError(f"array '{name}'", reason, "none", remedy)
 
 
-_ANY = "generate with --base any"
-
-
 def check_optional(design: AcceleratorModel, function: str, arrays: Collection[str]) -> None:
-    """Refuse the optional inputs of a function, among ``arrays``, that this build does not take.
-
-    Raises
-    ------
-    InputError
-        The build has no words for one of them.
-    """
+    """Refuse the optional inputs of a function, among ``arrays``, for which this build has no words."""
     for name in FUNCTIONS[function].optional_inputs:
         if name in arrays and not any(word.startswith(f"{name}[") for word in design.inputs):
             reason = "this build solves with factors of its own"
@@ -185,9 +167,9 @@ def _check_array(name: str, numbers: Array, shape: tuple[int, ...]) -> Array:
     if np.abs(numbers).max(initial=0.0) <= TASK_NUMBER:
         return numbers
     check_finite(name, numbers)
-    place = tuple(np.argwhere(np.abs(numbers) > TASK_NUMBER)[0].tolist())
+    index = tuple(np.argwhere(np.abs(numbers) > TASK_NUMBER)[0].tolist())
     expected = f"magnitudes of up to {TASK_NUMBER:g}"
-    raise InputError(f"array '{name}', row {place[0]}", f"{numbers[place]:g}", expected)
+    raise InputError(f"array '{name}', row {index[0]}", f"{numbers[index]:g}", expected)
 
 
 def _checked_choice(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
@@ -223,13 +205,7 @@ def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> No
 
 
 def check_parameters(robot: Robot, parameters: Array) -> None:
-    """Refuse inertial parameters (N, links, 10) that no body has, or that are outside of their bounds.
-
-    Raises
-    ------
-    InputError
-        The build has constant parameters; or the message names the row, the link and the number.
-    """
+    """Refuse inertial parameters (N, links, 10) that no body has, or that are outside of their bounds."""
     if robot.loaded is None:
         reason = f"all inertial parameters of {robot.name} are constant in this build"
         raise InputError(f"array '{PARAMETERS}'", reason, "none", "generate with --parameters LINK")
@@ -237,16 +213,17 @@ def check_parameters(robot: Robot, parameters: Array) -> None:
     slack = OUTSIDE_BY * np.maximum(np.abs(lower), np.abs(upper))
     distinct, rows = np.unique(parameters, axis=0, return_index=True)
     for row, links in sorted(zip(rows.tolist(), distinct, strict=True), key=lambda pair: pair[0]):
-        for link, own, low, high, room in zip(robot.loaded.links, links, lower, upper, slack, strict=True):
+        for link, numbers, low, high, room in zip(
+            robot.loaded.links, links, lower, upper, slack, strict=True
+        ):
             where = f"array '{PARAMETERS}', row {row}, link '{link}'"
-            outside = np.flatnonzero((own < low - room) | (own > high + room))
+            outside = np.flatnonzero((numbers < low - room) | (numbers > high + room))
             if len(outside):
                 k = outside[0]
                 expected = f"{low[k]:g} to {high[k]:g}"
                 remedy = "widen [parameters] in generate's --domain file"
-                raise InputError(where, f"{NUMBERS[k]} is {own[k]:g}", expected, remedy)
-            problem = unphysical(own)
-            if problem:
+                raise InputError(where, f"{NUMBERS[k]} is {numbers[k]:g}", expected, remedy)
+            if problem := unphysical(numbers):
                 raise InputError(where, problem, "the parameters of a body")
 
 
@@ -255,8 +232,8 @@ def _check_symmetric(name: str, array: Array | None) -> None:
     if array is None or not array.size:
         return
     difference = np.abs(array - array.swapaxes(1, 2))
-    places = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
-    if len(places):
-        row, i, j = places[0].tolist()
+    indices = np.argwhere(difference > ASYMMETRY * np.abs(array).max(axis=(1, 2), keepdims=True))
+    if len(indices):
+        row, i, j = indices[0].tolist()
         differing = f"[{i},{j}] is {array[row, i, j]:g} and [{j},{i}] is {array[row, j, i]:g}"
         raise InputError(f"array '{name}', row {row}", differing, "symmetric matrices")

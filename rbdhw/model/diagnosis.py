@@ -73,39 +73,25 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Cause:
-    """One cause of flagged tasks of a function.
-
-    Parameters
-    ----------
-    function
-        The function of the tasks.
-    status
-        The status bit: :data:`OUTSIDE` or :data:`OVERFLOW`.
-    signal
-        The input, as array, index and joint in the user's terms, or the submodule and value that overflowed.
-    tasks
-        The number of tasks. A task with several overflows counts for the first one.
-    task, value
-        The row of the task that exceeded the bounds by the most, and its value.
-    step
-        Of a rollout: its first flagged step, from 1 on.
-    lower, upper, unit
-        The bounds, and the unit of all three.
-    remedy
-        What to change.
-    """
+    """One cause of flagged tasks of a function, and what to change."""
 
     function: str
     status: str
+    """The status bit: :data:`OUTSIDE` or :data:`OVERFLOW`."""
     signal: str
+    """The input: array, index and joint in the user's terms; or the submodule and value that overflowed."""
     tasks: int
+    """The number of tasks. A task with several overflows counts for the first one."""
     task: int
+    """The row of the task that exceeded the bounds by the most."""
     value: float
     lower: float
     upper: float
     unit: str
+    """The unit of the value and of its bounds."""
     remedy: str
     step: int | None = None
+    """Of a rollout: its first flagged step, from 1 on."""
 
     @property
     def excess(self) -> float:
@@ -115,7 +101,6 @@ class Cause:
 
     @property
     def text(self) -> str:
-        """The cause in one line."""
         unit = "" if self.unit in ("1", "") else f" {self.unit}"
         bounds = f"{self.lower:.6g} to {self.upper:.6g}{unit}"
         head = "outside the domain" if self.status == OUTSIDE else "overflow"
@@ -126,7 +111,6 @@ class Cause:
         return f"{self.function}: {head}: {self.signal} {worst} ({many}); {self.remedy}"
 
     def json(self) -> dict[str, Any]:
-        """Return the cause in the form of the JSON report."""
         return vars(self) | {"text": self.text}
 
 
@@ -137,14 +121,9 @@ def diagnose(
     extended: bool = False,
     rows: Integers | None = None,
 ) -> tuple[Cause, ...]:
-    """Return the causes for which the model flags these tasks, the most frequent first.
+    """Return the causes for which the model flags tasks of the user, the most frequent first.
 
-    Parameters
-    ----------
-    arrays
-        The tasks, in the user's interface.
-    rows
-        The task numbers for the causes; by default their places in ``arrays``.
+    The causes have the task numbers ``rows``, by default the places in ``arrays``.
 
     Raises
     ------
@@ -156,19 +135,17 @@ def diagnose(
         return ()
     numbers = np.arange(tasks) if rows is None else rows
     words = encode(model, function, arrays, extended)
-    found = explain(model, function, words, graph_inputs(model.robot, arrays), extended)
-    return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in found)
+    causes = explain(model, function, words, graph_inputs(model.robot, arrays), extended)
+    return order_causes(replace(cause, task=int(numbers[cause.task])) for cause in causes)
 
 
 def explain_circles(robot: Robot, function: str, q: Array) -> list[Cause]:
     """Return the causes of tasks (N,) that are flagged for cosines and sines of the user's ``q``."""
     bounds, remedy = (1.0 - UNIT_SLACK, 1.0 + UNIT_SLACK), "bring [cosine sine] to unit length"
     return [
-        _cause(
-            function, OVERFLOW, f"length of the {own.name}", own.off(q), own.lengths(q), bounds, "1", remedy
-        )
-        for own in unit_vectors(robot, q.shape[1])
-        if own.circle and own.off(q).any()
+        _cause(function, OVERFLOW, f"length of the {unit.name}", off, unit.lengths(q), bounds, "1", remedy)
+        for unit in unit_vectors(robot, q.shape[1])
+        if unit.circle and (off := unit.off(q)).any()
     ]
 
 
@@ -198,16 +175,15 @@ def _value(word: Word, words: Mapping[str, Integers], reals: Mapping[str, Array]
 
 def merge_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
     """Merge causes of the same function, status and signal; tasks are added, the farthest value is kept."""
-    found: dict[tuple[str, str, str], Cause] = {}
+    merged: dict[tuple[str, str, str], Cause] = {}
     for cause in causes:
         key = cause.function, cause.status, cause.signal
-        other = found.get(key)
-        if other is None:
-            found[key] = cause
-        else:
-            worst = max(other, cause, key=lambda own: own.excess)
-            found[key] = replace(worst, tasks=other.tasks + cause.tasks)
-    return order_causes(found.values())
+        other = merged.get(key)
+        if other is not None:
+            worst = max(other, cause, key=lambda cause: cause.excess)
+            cause = replace(worst, tasks=other.tasks + cause.tasks)
+        merged[key] = cause
+    return order_causes(merged.values())
 
 
 def order_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
@@ -231,16 +207,11 @@ def _outside(
         out = (words[word.name] < word.lowest) | (words[word.name] > word.highest)
         if not np.any(out):
             continue
-        array, index = _element(word.name)
+        element = WordName.parse(word.name)
+        array, index = element.array, element.index
         signal, unit = f"{word.name}{_owner(model, array, index)}", {"turn": "rad"}.get(word.unit, word.unit)
         bounds, remedy = _bounds(model, array, index), _remedy(model, array, index)
         yield _cause(function, OUTSIDE, signal, out, values[word.name], bounds, unit, remedy)
-
-
-def _element(name: str) -> tuple[str, tuple[int, ...]]:
-    """Return the array and index of an input word's name."""
-    element = WordName.parse(name)
-    return element.array, element.index
 
 
 def _bounds(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> tuple[float, float]:
@@ -283,7 +254,6 @@ def _remedy(model: AcceleratorModel, array: str, index: tuple[int, ...]) -> str:
 
 
 def _joint_remedy(coordinate: CoordinateEntry, array: str, index: tuple[int, ...]) -> str:
-    """Return the remedy for a coordinate of a joint."""
     if array == "q" and coordinate.unit == "1":
         return _UNIT_LENGTH
     if coordinate.kind is not JointKind.FLOATING:
@@ -300,7 +270,6 @@ def _entry(table: str, entry: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return a name as a key in TOML."""
     return name if _BARE_KEY.fullmatch(name) else json.dumps(name)
 
 
@@ -331,7 +300,7 @@ def _overflows(
     first = _first_overflows(model, function, words, extended)
     if not first:
         return
-    overflowed = np.any([found.tasks for found in first], axis=0)
+    overflowed = np.any([overflow.tasks for overflow in first], axis=0)
     explained = np.zeros_like(overflowed)
     for joint, length in _quaternion_lengths(model, values).items():
         off = overflowed & (np.abs(length - 1.0) > UNIT_SLACK)
@@ -342,26 +311,16 @@ def _overflows(
             yield _cause(function, OVERFLOW, signal, off, length, bounds, "1", _UNIT_LENGTH)
     program = model.program_of(function)
     results = {word.value: word.name for word in program.outputs[function]}
-    for found in first:
-        over = found.tasks & ~explained
+    forced = function in FUNCTIONS and FUNCTIONS[function].takes_force  # those of rollouts are of many times
+    remedy = _FASTER if forced and not model.domain.any_forces else _WIDER
+    for overflow in first:
+        over = overflow.tasks & ~explained
         if over.any():
-            operation = program.operations[found.value]
-            format_ = operation.format
-            yield _cause(
-                function,
-                OVERFLOW,
-                results.get(found.value, f"value v{found.value} of {operation.region}"),
-                over,
-                np.asarray(found.full * format_.step, np.float64),
-                (format_.lowest * format_.step, format_.highest * format_.step),
-                "",
-                _WIDER if model.domain.any_forces or not _takes_force(function) else _FASTER,
-            )
-
-
-def _takes_force(function: str) -> bool:
-    """Return whether a task of the function brings forces of one time; those of rollouts are many."""
-    return function in FUNCTIONS and FUNCTIONS[function].takes_force
+            operation = program.operations[overflow.value]
+            signal = results.get(overflow.value, f"value v{overflow.value} of {operation.region}")
+            step, format_ = operation.format.step, operation.format
+            bounds, reals = (format_.lowest * step, format_.highest * step), np.asarray(overflow.full * step)
+            yield _cause(function, OVERFLOW, signal, over, reals, bounds, "", remedy)
 
 
 def _first_overflows(
@@ -381,8 +340,8 @@ def _first_overflows(
     idle = {word.name: np.array(0) for word in program.inputs}
     flags = {name: np.array(int(value)) for name, value in flag_values(function, extended).items()}
     brought = model.interface.inputs(function, extended)
-    taken = {word.name: wrap(words[word.name], word.format.width) for word in brought}
-    evaluate(program, {**idle, **flags, **taken}, (function,), watch)
+    read = {word.name: wrap(words[word.name], word.format.width) for word in brought}
+    evaluate(program, {**idle, **flags, **read}, (function,), watch)
     return first
 
 
@@ -406,9 +365,9 @@ def _cause(
 def _quaternion_lengths(model: AcceleratorModel, values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the lengths (N,) of the quaternions by joint, of those that the function reads."""
     coordinates, lengths = configuration_coordinates(model.robot), {}
-    for place in quaternions(model.robot):
-        elements = [f"q[{k}]" for k in range(place.start, place.stop)]
+    for span in quaternions(model.robot):
+        elements = [f"q[{k}]" for k in range(span.start, span.stop)]
         if values.keys() >= set(elements):
             length = np.linalg.norm([values[name] for name in elements], axis=0)
-            lengths[coordinates[place.start].joint] = length
+            lengths[coordinates[span.start].joint] = length
     return lengths

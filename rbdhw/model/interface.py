@@ -48,7 +48,6 @@ class FunctionWords:
 
     @property
     def code(self) -> int:
-        """The function's code in the header."""
         return CODES[self.name]
 
     @property
@@ -78,25 +77,6 @@ class FunctionWords:
 class Interface:
     """The layout of all packets, at the ports and inside the accelerator between the converters.
 
-    Parameters
-    ----------
-    functions
-        The functions of the accelerator in the registry's order, then its commands.
-    data_width
-        The width of TDATA in bits.
-    number
-        The format of numbers on the streams: ``fixed`` (packed) or ``float32``.
-    priority
-        Functions whose responses are sent before those of others, in decreasing priority.
-    rollout
-        The size of rollouts, of an accelerator that takes them.
-    parameters
-        If parameters are loaded, the integers of their words before the first load.
-    streams
-        The pairs of streams, one of requests and one of responses each.
-    parameter_sets
-        The sets of loaded parameters; 1 if none are loaded.
-
     Raises
     ------
     ValueError
@@ -108,16 +88,26 @@ class Interface:
     """
 
     functions: tuple[FunctionWords, ...]
+    """The functions of the accelerator in the registry's order, then its commands."""
     data_width: int
+    """The width of TDATA in bits."""
     number: str = FIXED
+    """The format of numbers on the streams: ``fixed`` (packed) or ``float32``."""
     priority: tuple[str, ...] = ()
+    """Functions whose responses are sent before those of others, in decreasing priority."""
     rollout: RolloutShape | None = None
+    """The size of rollouts, of an accelerator that takes them."""
     parameters: Mapping[str, int] | None = None
+    """If parameters are loaded, the integers of their words before the first load."""
     streams: int = 1
+    """The pairs of streams, one of requests and one of responses each."""
     parameter_sets: int = 1
+    """The sets of loaded parameters; 1 if none are loaded."""
 
     def __post_init__(self) -> None:
-        check_data_width(self.data_width)
+        if self.data_width not in DATA_WIDTHS:
+            widths = ", ".join(map(str, DATA_WIDTHS))
+            raise ValueError(f"data width: is {self.data_width}; expected one of {widths}")
         if self.streams not in STREAMS:
             raise ValueError(f"streams: is {self.streams}; expected {STREAMS[0]} to {STREAMS[-1]}")
         if self.streams > 1 and self.rollout is not None:
@@ -125,8 +115,7 @@ class Interface:
         most = PARAMETER_SETS[-1] if self.parameters is not None else 1
         if not 1 <= self.parameter_sets <= most:
             raise ValueError(f"parameter sets: is {self.parameter_sets}; expected 1 to {most}")
-        check_functions(self.functions)
-        check_priority(self.priority, self.functions)
+        _check_functions([function.name for function in self.functions], self.priority)
         if self.number not in NUMBERS:
             raise ValueError(f"number: is '{self.number}'; expected one of {', '.join(NUMBERS)}")
         for function in self.functions if self.converts else ():
@@ -140,7 +129,6 @@ class Interface:
 
     @property
     def codes(self) -> dict[str, int]:
-        """The code of each function."""
         return {function.name: function.code for function in self.functions}
 
     @cached_property
@@ -214,7 +202,6 @@ class Interface:
         return tuple(SINGLE_BITS if self.converts else width for width in slots)
 
     def response_widths(self, function: str, extended: bool = False) -> tuple[int, ...]:
-        """Return the width of each number of a response."""
         words = self.outputs(function, extended)
         return tuple(SINGLE_BITS if self.converts else word.format.width for word in words)
 
@@ -261,7 +248,6 @@ class Interface:
         return max((word.slot + 1 for word in function.sent(extended)), default=0)
 
     def request_beats(self, function: FunctionWords, extended: bool) -> int:
-        """Return the number of beats of a request."""
         bits = self.request_field + self.places[self.slots_of(function, extended)]
         return -(-bits // self.request_beat)
 
@@ -271,7 +257,6 @@ class Interface:
         return tuple(self.response_field if self.converts else word.format.width for word in words)
 
     def response_beats(self, function: FunctionWords, extended: bool) -> int:
-        """Return the number of beats of a response."""
         bits = self.response_field + sum(self.response_fields(function, extended))
         return -(-bits // self.response_beat)
 
@@ -287,16 +272,11 @@ def stored_as(word: Word) -> tuple[Hashable, ...]:
 
 
 def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -> None:
-    """Write the values of result words into arrays of the user's interface.
+    """Write the values of result words into arrays (N, ...) of the user's interface, zeros at first.
 
-    Parameters
-    ----------
-    arrays
-        By name, (N, ...) for N tasks, zeros at first. Words of other arrays are left out.
-    words
-        Names such as ``did.dtau_dq[2,5]`` with values (N,), of all elements that words of a function name.
-        They are also written to their mirror images (:func:`rbdhw.arrays.given_elements`). Elements that
-        are one and do not travel are filled in.
+    Words have names such as ``did.dtau_dq[2,5]`` and values (N,), for all elements that words of a function
+    name; those of other arrays are left out. Values are also written to their mirror images
+    (:func:`rbdhw.arrays.given_elements`). Elements that are one and do not travel are filled in.
     """
     named = list(words)
     for array, kind in {name.array: name.kind for name in map(WordName.parse, dict(named))}.items():
@@ -310,47 +290,15 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
             entries[element.name.index] = named[element.word][1]
 
 
-def check_data_width(data_width: int) -> None:
-    """Check a width of TDATA.
-
-    Raises
-    ------
-    ValueError
-        If the width is not in :data:`rbdhw.options.build.DATA_WIDTHS`.
-    """
-    if data_width not in DATA_WIDTHS:
-        raise ValueError(f"data width: is {data_width}; expected one of {', '.join(map(str, DATA_WIDTHS))}")
-
-
-def check_functions(functions: tuple[FunctionWords, ...]) -> None:
-    """Check the functions of an accelerator.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or a name appears twice or is unknown.
-    """
-    if not functions:
+def _check_functions(names: Sequence[str], priority: Sequence[str]) -> None:
+    if not names:
         raise ValueError("functions: none given; expected at least one")
-    names = [function.name for function in functions]
-    if len(set(names)) != len(names):
-        raise ValueError("functions: a name appears twice; expected each function once")
+    for what, listed in (("functions: a name", names), ("priority: a function", priority)):
+        if len(set(listed)) != len(listed):
+            raise ValueError(f"{what} appears twice; expected each function once")
     for name in names:
         if name not in CODES:
             raise ValueError(f"function '{name}': unknown; expected one of {', '.join(CODES)}")
-
-
-def check_priority(priority: tuple[str, ...], functions: tuple[FunctionWords, ...]) -> None:
-    """Check the functions whose responses are sent first.
-
-    Raises
-    ------
-    ValueError
-        If one appears twice or is not among the functions.
-    """
-    if len(set(priority)) != len(priority):
-        raise ValueError("priority: a function appears twice; expected each function once")
     for name in priority:
-        if name not in [function.name for function in functions]:
-            known = ", ".join(function.name for function in functions)
-            raise ValueError(f"priority: function '{name}' is not built; expected some of {known}")
+        if name not in names:
+            raise ValueError(f"priority: function '{name}' is not built; expected some of {', '.join(names)}")

@@ -25,29 +25,22 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Loads:
-    """K loads among N tasks.
-
-    Parameters
-    ----------
-    before
-        (N,): the loads before each task, of any set.
-    sets, own
-        (N,): the set that each task takes, and the loads of that set before it.
-    places
-        (K,): the place of each load among tasks and loads.
-    written, earlier
-        (K,): the set that each load writes, and the loads of that set before it.
-    words
-        The words of the loads, (K,) each.
-    """
+    """K loads among N tasks."""
 
     before: Integers
+    """(N,): the loads before each task, of any set."""
     sets: Integers
-    own: Integers
+    """(N,): the set that each task takes."""
+    before_of_set: Integers
+    """(N,): the loads of that set before the task."""
     places: Integers
+    """(K,): the place of each load among tasks and loads."""
     written: Integers
+    """(K,): the set that each load writes."""
     earlier: Integers
+    """(K,): the loads of that set before it."""
     words: Mapping[str, Integers]
+    """The words of the loads, (K,) each."""
 
 
 def no_loads(tasks: int) -> Loads:
@@ -69,8 +62,8 @@ def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random
     sets, written = rng.integers(model.interface.parameter_sets, size=(2, tasks))
     numbers = np.arange(tasks)
     each = [loaded & (written == k) for k in range(model.interface.parameter_sets)]
-    own = np.cumsum(each, axis=1, dtype=np.int64)
-    newest = np.maximum.accumulate([np.where(mine, numbers + 1, 0) for mine in each], axis=1)
+    of_set = np.cumsum(each, axis=1, dtype=np.int64)
+    newest = np.maximum.accumulate([np.where(loads, numbers + 1, 0) for loads in each], axis=1)
     first = np.flatnonzero(loaded)
     words = _words(model, arrays, first)
     nominal = nominal_parameters(model.robot)[np.newaxis]
@@ -78,10 +71,10 @@ def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random
     return Loads(
         np.cumsum(loaded, dtype=np.int64),
         sets,
-        own[sets, numbers],
+        of_set[sets, numbers],
         first + np.arange(len(first)),
         written[first],
-        own[written, numbers][first] - 1,
+        of_set[written, numbers][first] - 1,
         words,
     )
 
@@ -101,10 +94,10 @@ def loads_of(model: AcceleratorModel, function: str, words: Mapping[str, Integer
     loaded = (rows != previous).any(axis=0)
     first = np.flatnonzero(loaded)
     others = {name: np.full(len(first), value) for name, value in initial.items()}
-    own = {stored: words[name][first] for stored, name in held.items()}
+    read = {stored: words[name][first] for stored, name in held.items()}
     before, numbers = np.cumsum(loaded, dtype=np.int64), np.arange(len(first))
     zeros = np.zeros(tasks, np.int64)
-    return Loads(before, zeros, before, first + numbers, np.zeros_like(first), numbers, others | own)
+    return Loads(before, zeros, before, first + numbers, np.zeros_like(first), numbers, others | read)
 
 
 def load_packets(model: AcceleratorModel, loads: Loads) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -116,7 +109,6 @@ def load_packets(model: AcceleratorModel, loads: Loads) -> tuple[NDArray[np.uint
 
 
 def _words(model: AcceleratorModel, arrays: Mapping[str, Array], rows: Integers) -> dict[str, Integers]:
-    """Return the words of the parameters of some tasks."""
     reals = graph_inputs(model.robot, {"q": arrays["q"][rows], PARAMETERS: arrays[PARAMETERS][rows]})
     to_integers = convert if model.interface.converts else quantise
     return {

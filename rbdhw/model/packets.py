@@ -68,21 +68,14 @@ class Beats:
 
 @dataclass(frozen=True)
 class Answers:
-    """The packets of one function among all received packets, in order.
-
-    Parameters
-    ----------
-    places
-        The indices (N,) of these packets among all packets.
-    whole
-        Flags (N,) on the packets that have the length of the function's responses.
-    packets
-        The bytes (N, beats, bytes per beat) of these packets; zeros if the length is wrong.
-    """
+    """The N packets of one function among all received packets, in order."""
 
     places: Integers
+    """Their indices among all packets."""
     whole: NDArray[np.bool_]
+    """Whether each has the length of the function's responses."""
     packets: Bytes
+    """Their bytes (N, beats, bytes per beat); zeros if the length is wrong."""
 
 
 # Arrays and words
@@ -142,16 +135,10 @@ def single_field(word: Word) -> Format:
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Check that all elements of an array are finite.
-
-    Raises
-    ------
-    InputError
-        If one is not. The message names the first such element.
-    """
-    places = np.argwhere(~np.isfinite(array))
-    if len(places):
-        row, *column = places[0].tolist()
+    """Refuse an array with an element that is not finite."""
+    indices = np.argwhere(~np.isfinite(array))
+    if len(indices):
+        row, *column = indices[0].tolist()
         where = f"array '{name}', row {row}, column {', '.join(map(str, column))}"
         raise InputError(where, str(array[row, *column]), "finite numbers")
 
@@ -188,8 +175,9 @@ def _real(model: AcceleratorModel, word: Word, values: Integers) -> Array:
     Angles travel in turns and are returned in radians.
     """
     real = word.format.real(values)
-    own = real.astype(np.float32).astype(np.float64) if model.interface.converts else real
-    return own * TURN if word.unit == "turn" else own
+    if model.interface.converts:
+        real = real.astype(np.float32).astype(np.float64)
+    return real * TURN if word.unit == "turn" else real
 
 
 # Words and packets
@@ -264,17 +252,17 @@ def answers(model: AcceleratorModel, beats: Beats, extended: bool = False) -> di
     starts = np.concatenate([[0], ends[:-1]])[: len(ends)]
     header = _header(beats.data[starts])
     options = field(header, "options") & ~(1 << LOADED if model.interface.held else 0)
-    found = {}
+    received = {}
     for function, code in model.interface.codes.items():
         fields = header_fields(code, extended)
         asked = (field(header, "function") == fields["function"]) & (options == fields["options"])
-        places = np.flatnonzero(asked)
+        indices = np.flatnonzero(asked)
         length = model.interface.beats(model.interface.response_widths(function, extended))
-        whole = ends[places] - starts[places] == length
-        packets = np.zeros((len(places), length, beats.data.shape[1]), np.uint8)
-        packets[whole] = beats.data[starts[places][whole, np.newaxis] + np.arange(length)]
-        found[function] = Answers(places, whole, packets)
-    return found
+        whole = ends[indices] - starts[indices] == length
+        packets = np.zeros((len(indices), length, beats.data.shape[1]), np.uint8)
+        packets[whole] = beats.data[starts[indices][whole, np.newaxis] + np.arange(length)]
+        received[function] = Answers(indices, whole, packets)
+    return received
 
 
 def contents(
@@ -317,13 +305,13 @@ def pack(header: Integers, numbers: Sequence[Integers], widths: Sequence[int], d
     beats = -(-(HEADER_BITS + sum(widths)) // data_width)
     size = beats * data_width // 8
     packed = np.empty((len(header), -(-size * 8 // _LANE)), "<u8")
-    places = list(accumulate(widths, initial=HEADER_BITS))
+    positions = list(accumulate(widths, initial=HEADER_BITS))
     for start in range(0, len(header), _CHUNK):
         part = slice(start, start + _CHUNK)
         lanes = np.zeros((packed.shape[1], len(header[part])), np.uint64)
         lanes[0] = _low(header[part], HEADER_BITS)
-        for number, width, place in zip(numbers, widths, places, strict=False):
-            lane, low = divmod(place, _LANE)
+        for number, width, position in zip(numbers, widths, positions, strict=False):
+            lane, low = divmod(position, _LANE)
             bits = _low(number[part], width)
             lanes[lane] |= bits << np.uint64(low)
             if low + width > _LANE:
@@ -336,13 +324,13 @@ def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Intege
     """Return headers (N,) and sign-extended numbers (N,) from packets (N, beats, bytes per beat)."""
     flat = packets.reshape(len(packets), packets.shape[1] * packets.shape[2])
     numbers = [np.empty(len(flat), np.int64) for _ in widths]
-    places = list(accumulate(widths, initial=HEADER_BITS))
-    count = -(-places[-1] // _LANE)
+    positions = list(accumulate(widths, initial=HEADER_BITS))
+    count = -(-positions[-1] // _LANE)
     for start in range(0, len(flat), _CHUNK):
         part = slice(start, start + _CHUNK)
         lanes = _lanes(flat[part], count)
-        for number, width, place in zip(numbers, widths, places, strict=False):
-            lane, low = divmod(place, _LANE)
+        for number, width, position in zip(numbers, widths, positions, strict=False):
+            lane, low = divmod(position, _LANE)
             bits = lanes[lane] >> np.uint64(low)
             if low + width > _LANE:
                 bits |= lanes[lane + 1] << np.uint64(_LANE - low)
@@ -351,15 +339,14 @@ def unpack(packets: Bytes, widths: Sequence[int]) -> tuple[Integers, list[Intege
 
 
 def _low(values: Integers, width: int) -> NDArray[np.uint64]:
-    """Return the low bits of each value."""
     return values.astype(np.uint64) & np.uint64((1 << width) - 1)
 
 
 def _lanes(flat: Bytes, count: int) -> NDArray[np.uint64]:
     """Return the first ``count`` groups of 64 bits of each packet (N, bytes) as (count, N), zero-padded."""
-    given = flat[:, : count * _LANE // 8]
+    bytes_ = flat[:, : count * _LANE // 8]
     padded = np.zeros((len(flat), count * _LANE // 8), np.uint8)
-    padded[:, : given.shape[1]] = given
+    padded[:, : bytes_.shape[1]] = bytes_
     return np.ascontiguousarray(padded.view("<u8").T).astype(np.uint64)
 
 

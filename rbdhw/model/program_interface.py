@@ -13,7 +13,7 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import bound_as_singles
 from rbdhw.model.interface import FIXED, FLOAT32, FunctionWords, Interface, stored_as
-from rbdhw.model.rollouts.words import rollout_commands
+from rbdhw.model.rollouts.parts import rollout_commands
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS
 
 
@@ -29,19 +29,8 @@ def program_interface(
 ) -> Interface:
     """Return the interface of an accelerator that computes programs with different functions.
 
-    Parameters
-    ----------
-    parameters
-        If parameters are loaded, their values before the first load, by word.
-    streams
-        The pairs of streams.
-    parameter_sets
-        The sets of loaded parameters.
-
-    Raises
-    ------
-    ValueError
-        As :class:`Interface`.
+    If parameters are loaded, ``parameters`` are their values before the first load, by word. The errors are
+    those of :class:`Interface`.
     """
     functions = tuple(
         _function_words(program, name, number)
@@ -54,8 +43,9 @@ def program_interface(
     if parameters is None:
         return Interface(functions, data_width, number, tuple(priority), rollout, streams=streams)
     functions, words = _hold_parameters(functions)
-    values = {name: np.float32(own) if number == FLOAT32 else own for name, own in parameters.items()}
-    initial = {word.name: int(word.format.quantise(np.array(values[_plain(word)]))) for word in words}
+    real = np.float32 if number == FLOAT32 else np.float64
+    values = {word: np.array(parameters[_plain(word)], real).astype(np.float64) for word in words}
+    initial = {word.name: int(word.format.quantise(value)) for word, value in values.items()}
     return Interface(
         functions, data_width, number, tuple(priority), rollout, initial, streams, parameter_sets
     )
@@ -86,15 +76,16 @@ def _hold_parameters(
     formats, or have other words in these slots, those of loads have slots of their own, one for each format.
     """
     held = [
-        replace(own, held=tuple(word for word in own.inputs if word.array == PARAMETERS)) for own in functions
+        replace(function, held=tuple(word for word in function.inputs if word.array == PARAMETERS))
+        for function in functions
     ]
     stored: dict[Hashable, Word] = {}
-    for own in held:
-        for word in own.held:
-            stored.setdefault(stored_as(word), replace(word, name=f"{own.name}.{word.name}"))
+    for function in held:
+        for word in function.held:
+            stored.setdefault(stored_as(word), replace(word, name=f"{function.name}.{word.name}"))
     names = Counter(WordName.parse(word.name).index for word in stored.values())
-    slots = {word.slot for own in held for word in own.held}
-    others = {word.slot for own in held for word in own.brought(extended=True) if word not in own.held}
+    slots = {word.slot for function in held for word in function.held}
+    others = {word.slot for function in held for word in function.brought(True) if word not in function.held}
     words = [
         word if names[WordName.parse(word.name).index] > 1 else replace(word, name=_plain(word))
         for word in stored.values()
@@ -107,5 +98,4 @@ def _hold_parameters(
 
 
 def _plain(word: Word) -> str:
-    """Return the name of a word without its function."""
     return str(replace(WordName.parse(word.name), function=None))

@@ -12,14 +12,18 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.protocol import flag_values
 
+Words = Mapping[str, Integers]
+"""Words of N tasks by name, (N,) each."""
+
+Response = tuple[Integers, dict[str, Integers]]
+"""The status (N,) and the output words of N tasks."""
+
 _CHUNK = 4096
 """Tasks evaluated at once, few enough that their values stay in the processor's cache."""
 
 
-def respond(
-    model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
-) -> tuple[Integers, dict[str, Integers]]:
-    """Return the status (N,) and the output words by name, (N,) each, of N tasks.
+def respond(model: AcceleratorModel, function: str, words: Words, extended: bool = False) -> Response:
+    """Return the answer to N tasks.
 
     ``words`` are the input words by name, (N,) each, at least those that the function reads. A function
     without input words needs any other array (N,) there for the number of tasks. With ``extended`` the tasks
@@ -34,10 +38,10 @@ def respond(
     brought = model.interface.inputs(function, extended)
     for start in range(0, tasks, _CHUNK):
         part = slice(start, start + _CHUNK)
-        given = {word.name: words[word.name][part] for word in brought}
-        taken = {word.name: wrap(given[word.name], word.format.width) for word in brought}
-        answer = evaluate(program, {**idle, **flags, **taken}, (function,))
-        outside = outside_domain(brought, given)
+        sent = {word.name: words[word.name][part] for word in brought}
+        read = {word.name: wrap(sent[word.name], word.format.width) for word in brought}
+        answer = evaluate(program, {**idle, **flags, **read}, (function,))
+        outside = outside_domain(brought, sent)
         status[part] = OUTSIDE * outside + OVERFLOW * answer.overflow
         for name, values in results.items():
             values[part] = answer.words[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
+from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Op
 from rbdhw.graph.sums import sum_roots, terms
 from rbdhw.scalar import Region
 
@@ -29,7 +29,7 @@ def balance(graph: Graph, delay: Delay) -> Graph:
             if i in roots:
                 balancer.moved[i] = balancer.sum(list(terms(graph, i, roots)), node.region)
         else:
-            balancer.copy(i, node)
+            balancer.moved[i] = balancer.builder.copy(node, balancer.moved)
     outputs = [(name, edge.applied(balancer.moved[edge.node])) for name, edge in graph.outputs]
     return balancer.builder.finish(outputs)
 
@@ -40,10 +40,6 @@ class _Balancer:
         self.moved: dict[int, Edge] = {}
         self._delay = delay
         self._ready: list[float] = []
-
-    def copy(self, i: int, node: Node) -> None:
-        args = tuple(edge.applied(self.moved[edge.node]) for edge in node.args)
-        self.moved[i] = self.builder.copy(node, args)
 
     def sum(self, edges: list[Edge], region: Region) -> Edge:
         """Add the two terms that are ready first, until one is left."""

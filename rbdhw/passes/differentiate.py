@@ -21,11 +21,8 @@ TURN = 2.0 * math.pi
 def derivatives(builder: GraphBuilder, values: Sequence[Edge], seeds: Mapping[int, Edge]) -> list[Edge]:
     """Return the derivative of each value along one direction (forward differentiation).
 
-    Parameters
-    ----------
-    seeds
-        The derivatives of some nodes along the direction. What these nodes are computed from has no effect.
-        All other inputs are constant.
+    ``seeds`` are the derivatives of some nodes along the direction. What these nodes are computed from has no
+    effect. All other inputs are constant.
     """
     tangents: dict[int, Edge] = {}
     for i in _nodes_between(builder, [value.node for value in values], seeds):
@@ -44,13 +41,8 @@ def gradient(
     Along a direction, few nodes change before their changes meet those of others: products with a seed, and
     sums of these. Such nodes are differentiated forward, and all that is computed from them in reverse.
 
-    Parameters
-    ----------
-    directions
-        For each direction, seeds as in :func:`derivatives`. What a seeded node is computed from has no effect
-        along any direction.
-    fixed
-        Further nodes that are constant along all directions.
+    Each direction has seeds as in :func:`derivatives`. What a seeded node is computed from has no effect
+    along any direction, and the nodes ``fixed`` are constant along all.
     """
     ends = {i for seeds in directions for i in seeds} | set(fixed)
     between = _nodes_between(builder, [value.node], ends)

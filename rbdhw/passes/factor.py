@@ -26,7 +26,7 @@ def factor(graph: Graph) -> Graph:
     moved: dict[int, Edge] = {}
     for i, node in enumerate(graph.nodes):
         if node.op is not Op.ADD:
-            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
+            moved[i] = builder.copy(node, moved)
         elif i in roots:
             summands = [edge.applied(moved[edge.node]) for edge in terms(graph, i, roots)]
             once = {moved[edge.node].node for edge in terms(graph, i, roots) if graph.uses[edge.node] == 1}
@@ -76,7 +76,6 @@ class _Sum:
         return collected
 
     def _term(self, edge: Edge) -> tuple[int, float]:
-        """Return a node and the constant with which an edge multiplies it."""
         coefficient = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
         node = self._node(edge)
         if node.op is Op.SCALE and edge.node in self._once:

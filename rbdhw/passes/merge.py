@@ -44,10 +44,7 @@ DIGITS = 24
 def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
     """Return the graph with each number computed once.
 
-    Parameters
-    ----------
-    states
-        The value of each input in some random states, (S,). Each flag must have both values among them.
+    ``states`` has the value (S,) of each input in some random states. Each flag has both values among them.
     """
     if not graph.inputs:  # all nodes are constants
         return graph
@@ -71,7 +68,7 @@ def merge(graph: Graph, states: Mapping[str, Array]) -> Graph:
             opposite = bool((values[i] * values[known] < 0.0).any())
             moved[i] = Edge(known, opposite, shift).applied(moved[known])
         else:
-            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
+            moved[i] = builder.copy(node, moved)
     return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in graph.outputs])
 
 
@@ -90,10 +87,6 @@ def _normalize(values: Array) -> tuple[NDArray[np.int32], Array, list[Key]]:
 
 def _agree(one: Array, other: Array) -> bool:
     return bool((np.abs(one - other) <= TOLERANCE * np.maximum(np.abs(one), np.abs(other))).all())
-
-
-def _scaled(sizes: Array, shift: int) -> Array:
-    return np.ldexp(sizes, shift) if shift else sizes
 
 
 def _divided(graph: Graph) -> list[bool]:
@@ -127,7 +120,7 @@ def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
     sizes = np.abs(values)
     for i, node in enumerate(graph.nodes):
         if node.op is Op.ADD:
-            one, other = (_scaled(sizes[edge.node], edge.shift) for edge in node.args)
+            one, other = (np.ldexp(sizes[edge.node], edge.shift) for edge in node.args)
             np.maximum(one, other, out=sizes[i])
     sums = np.array([node.op is Op.ADD for node in graph.nodes])
     cancelling: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)

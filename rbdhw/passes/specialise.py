@@ -26,7 +26,7 @@ def specialise(graph: Graph, function: str, flags: Mapping[str, bool]) -> Graph:
             chosen = node.args[1 if decided[node.args[0].node] else 2]
             moved[i] = chosen.applied(moved[chosen.node])
         else:
-            moved[i] = builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args))
+            moved[i] = builder.copy(node, moved)
     return builder.finish([(name, edge.applied(moved[edge.node])) for name, edge in outputs])
 
 

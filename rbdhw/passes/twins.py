@@ -173,7 +173,6 @@ class _Colours:
 
 
 def _alike(lists: Sequence[Sequence[int]]) -> bool:
-    """Return whether each limb has the same number of nodes."""
     return len(set(map(len, lists))) == 1
 
 

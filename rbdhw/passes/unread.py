@@ -22,6 +22,5 @@ def leave_out_unread(sweeps: Sweeps) -> Sweeps:
 
 
 def _with_outputs(sweep: Sweep, names: Collection[str]) -> Sweep:
-    """Return a sweep with only these of its outputs."""
     outputs = tuple(pair for pair in sweep.step.outputs if pair[0] in names)
     return replace(sweep, step=prune(replace(sweep.step, outputs=outputs)))

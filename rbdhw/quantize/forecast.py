@@ -27,24 +27,16 @@ ROUGH = Draws(ranging=128, held_out=128, chunk=128, group=16, probed=128)
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What number formats of a graph reach, and what they take.
-
-    Parameters
-    ----------
-    bounds
-        The smallest budget that errors support, by part of the results, such as ``did.dtau_dq``.
-    extra_blocks
-        The DSP blocks, without sharing, beyond one for each product.
-    widths
-        Operand widths of an ordinary multiplier, and of the widest if there is a wider one.
-    ratios
-        The ratio of the smallest budget to the predicted error, by part and stratum, where it is known.
-    """
+    """What number formats of a graph reach, and what they take."""
 
     bounds: Mapping[str, float]
+    """The smallest budget that errors support, by part of the results, such as ``did.dtau_dq``."""
     extra_blocks: int
+    """The DSP blocks, without sharing, beyond one for each product."""
     widths: Sequence[tuple[int, int]]
+    """Operand widths of an ordinary multiplier, and of the widest if there is a wider one."""
     ratios: Mapping[Row, float]
+    """The ratio of the smallest budget to the predicted error, by part and stratum, where it is known."""
 
     @property
     def bound(self) -> float:
@@ -74,11 +66,10 @@ def accuracy_of_best(missed: BudgetMissed) -> Accuracy:
 
 
 def _bounds(rows: Mapping[Row, float]) -> dict[str, float]:
-    """Return the largest bound of all strata, by part of the results."""
-    found: dict[str, float] = {}
+    bounds: dict[str, float] = {}
     for row, bound in rows.items():
-        found[row.part] = max(found.get(row.part, 0.0), bound)
-    return found
+        bounds[row.part] = max(bounds.get(row.part, 0.0), bound)
+    return bounds
 
 
 def forecast(
@@ -93,24 +84,13 @@ def forecast(
 ) -> Accuracy:
     """Return the predicted accuracy at the width of the options, or of the cheapest widths in the budget.
 
-    If no widths meet the budget, it is that of the widths with the least errors.
-
-    Parameters
-    ----------
-    trials
-        The tasks in which errors are measured, of which only the floors count.
-    ratios
-        The ratios of a similar graph.
-    fuses_sums
-        Whether the core rounds sums of products once.
-    parts
-        The parts of the results that count; all if there are none.
+    If no widths meet the budget, it is that of the widths with the least errors. Of the ``trials`` only the
+    floors count. ``ratios`` are those of a similar graph. Only the ``parts`` of the results count, or all.
     """
     if parts:
-        functions = tuple(
-            own for own in options.functions if any(part.startswith(f"{own}.") for part in parts)
-        )
-        graph, options = _restrict(graph, parts), replace(options, functions=functions)
+        functions = {part.partition(".")[0] for part in parts}
+        asked = tuple(function for function in options.functions if function in functions)
+        graph, options = _restrict(graph, parts), replace(options, functions=asked)
     observed = observe(model, graph, domain, options, ROUGH, trials)
     choice = FormatChoice(observed, options, no_twins(graph), fuses_sums, silent)
     planner, search, budget = choice.planner, choice.widths, options.budget
@@ -131,5 +111,5 @@ def _restrict(graph: Graph, parts: Collection[str]) -> Graph:
     """Return the share of a graph that computes some parts of the results."""
     arrays = {".".join(part.split(".")[:2]) for part in parts}
     names = ((WordName.parse(name), name, edge) for name, edge in graph.outputs)
-    outputs = tuple((name, edge) for own, name, edge in names if f"{own.function}.{own.array}" in arrays)
+    outputs = tuple((name, edge) for word, name, edge in names if f"{word.function}.{word.array}" in arrays)
     return prune(replace(graph, outputs=outputs))

@@ -26,6 +26,7 @@ from rbdhw.fixed.search import Fixed, FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
+from rbdhw.graph.graph import Graph
 from rbdhw.graph.twins import Group, Twins
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import decode, encode
@@ -36,9 +37,11 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed, Trials
-from rbdhw.quantize.reasons import node_reason
+from rbdhw.remarks import subject
+from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.runtime.garbage_collector import seldom_collect
+from rbdhw.scalar import STAGE
 from rbdhw.target import target
 
 Array = NDArray[np.float64]
@@ -47,49 +50,50 @@ NOISE_PASSES = 2
 """The most times that formats are chosen again after rounding errors were observed."""
 
 COARSEST_STEP = 200
-"""The logarithm of the coarsest step of a format.
-
-Where rounding errors multiply, as in long chains with narrow multipliers, raised formats would be coarser.
-Then the formats from before stay, and the tasks are flagged.
-"""
+"""The logarithm of the coarsest step of a format. Where rounding errors multiply, as in long chains with
+narrow multipliers, raised formats would be coarser. Then the formats from before stay, and the tasks are
+flagged."""
 
 MOST_TERMS = 8
 """The most terms that a unit of the array adds in one operation."""
 
 
+CANCELS = 8.0
+"""A value is reported as cancelling if its effect on the result exceeds the result by this factor."""
+
+BY_VELOCITY = (
+    "factorization",
+    "inverse",
+    "solve",
+    "inverse_product",
+    "forward_dynamics",
+    "correction",
+    "mean_row",
+)
+"""Steps whose regions are numbered by velocity coordinates instead of bodies."""
+
+
 @dataclass(frozen=True)
 class Formats:
-    """A bit-exact program, and the record of its choice.
-
-    Parameters
-    ----------
-    program
-        The bit-exact program.
-    groups
-        The groups of values that are twins.
-    errors
-        The errors of each function's results, the optional ones among them.
-    tries
-        The widths that were tried.
-    taken
-        Those of the program.
-    reasons
-        For each function, the reason that limits its accuracy.
-    extra_blocks
-        The DSP blocks, without sharing, beyond one for each product.
-    ratios
-        The ratio of the smallest budget that the errors support to the predicted error, by function and
-        stratum.
-    """
+    """A bit-exact program, and the record of its choice."""
 
     program: Program
+    """The bit-exact program."""
     groups: tuple[Group, ...]
+    """The groups of values that are twins."""
     errors: Measured
+    """The errors of each function's results, the optional ones among them."""
     tries: tuple[Try, ...]
+    """The widths that were tried."""
     taken: Try
+    """Those of the program."""
     reasons: Mapping[str, str]
+    """For each function, the reason that limits its accuracy."""
     extra_blocks: int = 0
+    """The DSP blocks, without sharing, beyond one for each product."""
     ratios: Mapping[Row, float] = field(default_factory=dict)
+    """The ratio of the smallest budget that the errors support to the predicted error, by function and
+    stratum."""
 
 
 @seldom_collect()
@@ -119,19 +123,13 @@ def choose_formats(
     """
     twins = comparable(observed.graph, twins, observed.magnitudes)
     choice = FormatChoice(observed, options, twins, fuses_sums, progress)
-    found = choice.search()
-    program, groups = remove_absorbed_terms(found.program, twins.groups)
-    return choice.formats(found, program, groups)
+    fixed = choice.search()
+    program, groups = remove_absorbed_terms(fixed.program, twins.groups)
+    return choice.formats(fixed, program, groups)
 
 
 class FormatChoice:
-    """What a search for number formats calls: it lowers the graph to a program, and measures its errors.
-
-    Parameters
-    ----------
-    observed, options, twins, fuses_sums, progress
-        As for :func:`choose_formats`.
-    """
+    """What a search for number formats calls: it lowers the graph to a program, and measures its errors."""
 
     def __init__(
         self, observed: Observed, options: BuildOptions, twins: Twins, fuses_sums: bool, progress: Progress
@@ -146,14 +144,12 @@ class FormatChoice:
 
     @cached_property
     def planner(self) -> Planner:
-        """The planner of widths."""
         guard = 0 if self._fuses_sums else GUARD_BITS
         graph, effects = self._observed.graph, self._observed.effects
         return Planner(graph, self._magnitudes, effects, self._twins, guard=guard)
 
     @cached_property
     def widths(self) -> FormatSearch:
-        """The search for widths."""
         draws = self._observed.draws
         return FormatSearch(
             self.planner,
@@ -165,13 +161,7 @@ class FormatChoice:
         )
 
     def search(self) -> Fixed:
-        """Return the program with the least errors of the requested width, or the cheapest in the budget.
-
-        Raises
-        ------
-        InputError
-            If no width meets the budget.
-        """
+        """Return the program with the least errors of the requested width, or the cheapest in the budget."""
         options = self._options
         if options.budget is None:
             assert options.width is not None
@@ -179,16 +169,16 @@ class FormatChoice:
         widths = WIDTHS if options.width is None else [options.width]
         return self.widths.cheapest(options.budget, widths)
 
-    def formats(self, found: Fixed, program: Program, groups: tuple[Group, ...] = ()) -> Formats:
+    def formats(self, fixed: Fixed, program: Program, groups: tuple[Group, ...] = ()) -> Formats:
         """Return the record of the choice of a program that was found, or of an equal one."""
-        bounds = found.bounds
+        bounds = fixed.bounds
         worst = {
             f: max((row for row in bounds if row.function == f), key=bounds.__getitem__)
             for f in self._options.functions
         }
-        reasons = {f: f"{row}, where {self.reason(found.widths, row)}" for f, row in worst.items()}
-        tries, extra, ratios = tuple(self.widths.tries), found.extra_blocks, found.ratios
-        return Formats(program, groups, found.errors, tries, found.tried, reasons, extra, ratios)
+        reasons = {f: f"{row}, where {self.reason(fixed.widths, row)}" for f, row in worst.items()}
+        tries, extra, ratios = tuple(self.widths.tries), fixed.extra_blocks, fixed.ratios
+        return Formats(program, groups, fixed.errors, tries, fixed.tried, reasons, extra, ratios)
 
     def lower(self, widths: Widths) -> Program:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""
@@ -211,7 +201,6 @@ class FormatChoice:
         return fuse(program, MOST_TERMS) if self._fuses_sums else program
 
     def _program(self, magnitudes: Sequence[float], widths: Widths) -> Program:
-        """Return the program for these magnitudes, before sums are fused."""
         return lower(self._observed.graph, magnitudes, self._ranges, widths, self._twins)
 
     def measure(self, program: Program, tasks: int) -> Measured:
@@ -235,9 +224,8 @@ def accelerator_model(
     model: Model, domain: Domain, programs: Sequence[Program], options: BuildOptions
 ) -> AcceleratorModel:
     """Return the bit-exact model of a build with the programs of its cores."""
-    steps = options.horizon is not None and any("step" in program.outputs for program in programs)
     shape = None
-    if steps and options.horizon:
+    if options.horizon and any("step" in program.outputs for program in programs):
         shape = RolloutShape(options.horizon, model.source.nq, options.rollout)
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(
@@ -250,7 +238,9 @@ def accelerator_model(
         options.streams,
         options.parameter_sets,
     )
-    return AcceleratorModel(model.source, domain, tuple(own.plain for own in programs), model.fext, interface)
+    return AcceleratorModel(
+        model.source, domain, tuple(program.plain for program in programs), model.fext, interface
+    )
 
 
 def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:
@@ -269,17 +259,38 @@ def function_errors(model: AcceleratorModel, trials: Trials, function: str, task
         for name in FUNCTIONS[function].inputs
         if name in arrays and (name != "fext" or model.fext)
     }
+    floors = {result: trials.floors[f"{function}.{result}"] for result in errors}
     return FunctionErrors(
         {
             result: ResultErrors.of(
-                own,
-                status == 0,
-                clipped,
-                drawn.stratum,
-                STRATA,
-                trials.floors[f"{function}.{result}"],
-                inputs,
+                values, status == 0, clipped, drawn.stratum, STRATA, floors[result], inputs
             )
-            for result, own in errors.items()
+            for result, values in errors.items()
         }
+    )
+
+
+def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
+    """Return a sentence on a node whose rounding dominates the errors.
+
+    ``times`` is the effect of the node's largest value relative to the function's result.
+    """
+    region = graph.nodes[node].region
+    where = region.step
+    if region.joint is not None:
+        where += f" at {subject('joint', [joint_of(robot, region.step, region.joint)])}"
+    what = region.quantity or "values"
+    text = f"most of the error comes from rounding {what} of {where}"
+    return f"{text}, up to {times:.1g} times the result that is left of it" if times > CANCELS else text
+
+
+def joint_of(robot: Robot, step: str, index: int) -> str:
+    """Return the joint of a region; ``index`` is that of a body, or of a velocity in steps of BY_VELOCITY."""
+    if step.partition(STAGE)[0] not in BY_VELOCITY:
+        return robot.bodies[index].joint.name
+    pairs = zip(robot.bodies, robot.v_of, strict=True)
+    return next(
+        body.joint.name
+        for body, span in pairs
+        if body.joint.mimic is None and span.start <= index < span.stop
     )

@@ -70,9 +70,9 @@ def _used_by_flags(
     for function in functions:
         for extended in (False, True) if FUNCTIONS[function].optional_inputs else (False,):
             flags = flag_values(function, extended)
-            own = np.array(reached_nodes(graph, function, flags))
+            reached = np.array(reached_nodes(graph, function, flags))
             key = tuple(flags.items())
-            used[key] = used[key] | own if key in used else own
+            used[key] = used[key] | reached if key in used else reached
     return used
 
 

@@ -37,78 +37,53 @@ INVERSE_MARGIN = 1.25
 
 @dataclass(frozen=True)
 class Draws:
-    """The numbers of random tasks from which number formats are chosen.
-
-    Parameters
-    ----------
-    ranging
-        Tasks over the whole domain from which ranges are determined, in chunks.
-    held_out
-        Tasks of all strata in which errors are measured.
-    chunk
-        Tasks for which the values of all nodes are in memory together.
-    group
-        Tasks in a group; a chunk holds a whole number of groups. The maxima of groups are compared to
-        estimate tails. The maxima of smaller groups differ more, so that more headroom is left for the tails.
-    probed
-        Tasks of all strata in which the effect of errors is determined.
-    headroom
-        The factor by which values may exceed the ranges found. A small sample of a large robot's tasks needs
-        more than 1.
-    """
+    """The numbers of random tasks from which number formats are chosen."""
 
     ranging: int
+    """Tasks over the whole domain from which ranges are determined, in chunks."""
     held_out: int
+    """Tasks of all strata in which errors are measured."""
     chunk: int = CHUNK
+    """Tasks for which the values of all nodes are in memory together."""
     group: int = CHUNK
+    """Tasks in a group; a chunk holds a whole number of groups. The maxima of groups are compared to estimate
+    tails. The maxima of smaller groups differ more, so that more headroom is left for the tails."""
     probed: int = CHUNK
+    """Tasks of all strata in which the effect of errors is determined."""
     headroom: float = 1.0
+    """The factor by which values may exceed the ranges found. A small sample of a large robot's tasks needs
+    more than 1."""
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The tasks in which errors are measured.
-
-    Parameters
-    ----------
-    tasks, reference
-        The tasks, and their golden results by function, with the optional ones.
-    floors
-        For each part of the results, the least norm by which errors are divided: smaller results count as
-        this large.
-    """
+    """The tasks in which errors are measured."""
 
     tasks: Drawn
     reference: Mapping[str, Mapping[str, Array]]
+    """The tasks, and their golden results by function, with the optional ones."""
     floors: Mapping[str, float]
+    """For each part of the results, the least norm by which errors are divided: smaller results count as this
+    large."""
 
 
 @dataclass(frozen=True)
 class Observed:
-    """Observations of a graph on random tasks, which do not depend on its number formats.
-
-    Parameters
-    ----------
-    model, graph, domain, draws
-        The prepared robot, its graph, the bounds of its inputs, and the numbers of tasks.
-    magnitudes
-        The largest magnitude of each node.
-    effects
-        The effect of errors at the nodes on the results.
-    noise_words
-        The graph's inputs for the tasks in which rounding errors are observed.
-    trials
-        The tasks in which errors are measured.
-    """
+    """Observations of a graph on random tasks, which do not depend on its number formats."""
 
     model: Model
     graph: Graph
     domain: Domain
     draws: Draws
+    """The prepared robot, its graph, the bounds of its inputs, and the numbers of tasks."""
     magnitudes: Sequence[float]
+    """The largest magnitude of each node."""
     effects: Gains
+    """The effect of errors at the nodes on the results."""
     noise_words: Mapping[str, Array]
+    """The graph's inputs for the tasks in which rounding errors are observed."""
     trials: Trials
+    """The tasks in which errors are measured."""
 
 
 def observe(
@@ -157,8 +132,8 @@ def draw_trials(model: Model, domain: Domain, options: BuildOptions, tasks: int)
 def add_inverse_bounds(domain: Domain, robot: Robot, options: BuildOptions) -> Domain:
     """Return the domain with bounds of an inverse mass matrix supplied with a task, found by sampling."""
     rng = np.random.default_rng((options.seed, 2))
-    found = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
-    largest = INVERSE_MARGIN * np.abs(found).max(axis=0).ravel()
+    inverses = golden.evaluate(robot, "minv", sample(robot, domain, options.samples, rng))["Minv"]
+    largest = INVERSE_MARGIN * np.abs(inverses).max(axis=0).ravel()
     return replace(domain, bounds={**domain.bounds, "Minv": np.stack([-largest, largest], axis=1)})
 
 
@@ -181,13 +156,13 @@ def domain_magnitudes(
 
     Each function has the forces of :func:`_forces_of`.
     """
-    found = []
+    magnitudes = []
     for forces in Forces:
-        own = [name for name in functions if _forces_of(name) is forces]
-        if own:
+        names = [name for name in functions if _forces_of(name) is forces]
+        if names:
             chunks = [*sample_inputs(model, domain, draws, rng, forces), probed]
-            found.append(largest_magnitudes(graph, own, chunks, draws.group))
-    return [max(sizes) for sizes in zip(*found, strict=True)]
+            magnitudes.append(largest_magnitudes(graph, names, chunks, draws.group))
+    return [max(sizes) for sizes in zip(*magnitudes, strict=True)]
 
 
 def _forces_of(function: str) -> Forces:
@@ -209,7 +184,7 @@ def sample_inputs(
 
 def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, Measure]:
     """Return how errors of result words are measured that are not as they are, or not as whole arrays."""
-    found = {}
+    measures = {}
     angles = angular_coordinates(robot)
     names = [WordName.parse(text) for text, _ in graph.outputs]
     functions = dict.fromkeys(name.function for name in names)
@@ -222,5 +197,5 @@ def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dic
                 index: tuple[Any, ...] = (..., *name.index)
                 origin = error_norm.origin_of(robot, part, tasks)[index] / unit
                 scale = unit * error_norm.scale_of(robot, part, tasks)
-                found[str(name)] = Measure(str(part), scale, origin)
-    return found
+                measures[str(name)] = Measure(str(part), scale, origin)
+    return measures

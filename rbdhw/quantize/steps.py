@@ -34,7 +34,7 @@ from rbdhw.graph.sweeps import Given, Shared, Sweep, Sweeps, run
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
-from rbdhw.quantize.formats import FormatChoice, Formats
+from rbdhw.quantize.formats import FormatChoice, Formats, first
 from rbdhw.quantize.observation import Draws, Observed, Trials, draw_trials, observe, sample_inputs
 from rbdhw.runtime.garbage_collector import seldom_collect
 
@@ -79,7 +79,7 @@ def observe_links(model: Model, sweeps: Sweeps, domain: Domain, options: BuildOp
         draws,
         largest_magnitudes(joined, chunks),
         unknown,
-        _first(probed, NOISE_TASKS),
+        first(probed, NOISE_TASKS),
         draw_trials(model, domain, options, draws.held_out),
     )
     return ObservedSteps(joined, observed)
@@ -101,7 +101,7 @@ def observe_stages(
         graph=joined.graph,
         magnitudes=magnitudes,
         effects=Gains(observed.effects.rows, noise, relative),
-        noise_words=_first(observed.noise_words, NOISE_TASKS),
+        noise_words=first(observed.noise_words, NOISE_TASKS),
     )
     return ObservedSteps(joined, of_step)
 
@@ -129,7 +129,6 @@ class _StepChoice(FormatChoice):
         self._joined = steps.joined
 
     def _program(self, magnitudes: Sequence[float], widths: Widths) -> UnrolledProgram:
-        """Return the program of all steps with these magnitudes and widths."""
         sweeps = self._joined.sweeps
         ranges = self._ranges | given_ranges(sweeps, self._ranges)
         steps = lower_steps(self._joined, magnitudes, ranges, widths)
@@ -138,13 +137,6 @@ class _StepChoice(FormatChoice):
         return unroll_program(steps, task_words(steps, self._ranges), units)
 
     def narrowest(self) -> Formats:
-        """Return the program of the requested width, or the narrowest of all common widths in the budget.
-
-        Raises
-        ------
-        InputError
-            If no width meets the budget.
-        """
         (function,), budget = self._options.functions, self._options.budget
         tries: list[Try] = []
         for width in COMMON_WIDTHS if self._options.width is None else (self._options.width,):
@@ -204,10 +196,6 @@ def _add_steps(joined: JoinedSteps, effects: Array) -> Array:
     return total
 
 
-def _first(words: Mapping[str, Array], tasks: int) -> dict[str, Array]:
-    return {name: array[:tasks] for name, array in words.items()}
-
-
 # The numbers of the task
 
 
@@ -216,18 +204,18 @@ def given_ranges(sweeps: Sweeps, ranges: Mapping[str, InputRange]) -> dict[str, 
 
     An angle that wraps on some links is within half a turn there.
     """
-    given = {}
+    of_inputs = {}
     for name, source in sweeps.sources.items():
         if isinstance(source, Given):
             every = [ranges[str(source.name(k))] for k in range(sweeps.links) if source.links[k]]
             units = {bounds.unit for bounds in every}
-            given[name] = InputRange(
+            of_inputs[name] = InputRange(
                 min(bounds.lower for bounds in every),
                 max(bounds.upper for bounds in every),
                 every[0].unit if len(units) == 1 else "1",
                 all(bounds.wraps for bounds in every),
             )
-    return given
+    return of_inputs
 
 
 def task_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str, Word]:
@@ -242,7 +230,6 @@ def task_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str
 
 
 def _formats_of_links(steps: StepProgram) -> dict[str, Format]:
-    """Return the format of the number of each link: that of the input that reads it."""
     sweeps = steps.sweeps
     return {
         name: word.format

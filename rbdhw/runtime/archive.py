@@ -9,7 +9,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -35,16 +34,10 @@ _BROKEN = (
 """The exceptions that reading a damaged archive or header may raise."""
 
 
-@dataclass(frozen=True)
-class Archive:
-    """The requested arrays, and the names of the others."""
-
-    arrays: dict[str, NDArray[np.generic]]
-    others: tuple[str, ...]
-
-
-def read_archive(path: Path, names: Collection[str]) -> Archive:
-    """Return the arrays of an npz file whose names are in ``names``.
+def read_archive(
+    path: Path, names: Collection[str]
+) -> tuple[dict[str, NDArray[np.generic]], tuple[str, ...]]:
+    """Return the arrays of an npz file whose names are in ``names``, and the names of the others.
 
     The sizes that an array's header declares are compared with the size of the archive before memory is
     allocated.
@@ -78,13 +71,12 @@ def read_archive(path: Path, names: Collection[str]) -> Archive:
     except _BROKEN as error:
         reason = f"not a readable npz file ({_reason(error)})"
         raise InputError(str(path), reason, "arrays of numbers") from error
-    return Archive(arrays, tuple(sorted(members.keys() - arrays.keys())))
+    return arrays, tuple(sorted(members.keys() - arrays.keys()))
 
 
 def _read_array(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, where: str
 ) -> NDArray[np.generic]:
-    """Return one array of an archive of ``size`` bytes."""
     if info.flag_bits & _ENCRYPTED:
         raise InputError(where, "is encrypted", _EXPECTED)
     if info.compress_type not in _COMPRESSIONS:
@@ -108,7 +100,6 @@ def _read_array(
 
 
 def _read_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return an array's shape, whether it is in Fortran order, and its element type."""
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     version = npy.read_magic(member)
     if version not in readers:
@@ -122,13 +113,7 @@ def _read_header(member: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def check_real(where: str, dtype: np.dtype[Any]) -> None:
-    """Refuse an array, described by ``where``, whose elements are no real numbers.
-
-    Raises
-    ------
-    InputError
-        The message names the type of the elements.
-    """
+    """Refuse an array whose elements are no real numbers."""
     if dtype.kind not in "biuf":
         raise InputError(where, f"holds {'Python objects' if dtype.hasobject else dtype}", "real numbers")
 

@@ -23,12 +23,7 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 def make_build_folder(design: Path, name: str) -> Path:
-    """Return the folder of a design in which a tool keeps its results, created unless it exists.
-
-    Parameters
-    ----------
-    name
-        What the name of the folder says after :data:`BUILD_PREFIX`.
+    """Return the subfolder ``build-NAME`` of a design for a tool's results, created unless it exists.
 
     Raises
     ------

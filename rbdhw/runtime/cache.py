@@ -32,8 +32,7 @@ def find_or_make(name: str, make: Callable[[Path], Path], folder: Path | None = 
     make
         Makes the file in an empty temporary folder, and returns its path.
     folder
-        Where the file is kept if the user's cache cannot be used; by default a folder that only this
-        process uses, and that is removed at its end.
+        Where the file is kept if the user's cache cannot be used; by default :func:`process_folder`.
     """
     roots = []
     for root in _roots(folder):
@@ -126,7 +125,6 @@ def keep(made: Path, path: Path) -> None:
 
 
 def _beside(file: Path) -> Path:
-    """Return the path of the file with a file's digest."""
     return file.with_name(file.name + DIGEST)
 
 

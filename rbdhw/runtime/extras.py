@@ -18,13 +18,7 @@ EXTRAS = {
 
 
 def check_installed(package: str) -> None:
-    """Check that a package of :data:`EXTRAS` is installed; call this before the package is imported.
-
-    Raises
-    ------
-    InputError
-        If the package is not installed.
-    """
+    """Check that a package of :data:`EXTRAS` is installed; call this before the package is imported."""
     if find_spec(package) is None:
         raise not_installed(package, EXTRAS[package])
 

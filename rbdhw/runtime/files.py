@@ -19,7 +19,6 @@ WRITABLE = "a writable folder"
 """The expectation in the refusal of a folder."""
 
 _LONGEST_SUFFIX = 8
-_STREAMS = (1, 2)
 
 
 def read(path: str | os.PathLike[str], expected: str, most: int) -> bytes:
@@ -169,7 +168,7 @@ def _open(path: Path) -> BinaryIO:
 
 def _stream(there: os.stat_result) -> int | None:
     """Return the standard stream (output or error) that writes to a file, or None."""
-    for stream in _STREAMS:
+    for stream in (1, 2):
         try:
             if os.path.samestat(os.fstat(stream), there):
                 return stream

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SELDOM = (500_000, 20, 20)
-"""The thresholds of the three generations while the collector runs less often."""
+"""The thresholds of the three generations."""
 
 
 @contextmanager

@@ -12,17 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """The permitted magnitudes of a quantity.
-
-    Parameters
-    ----------
-    largest
-        The largest magnitude.
-    unit
-        The unit, as messages name it; empty for a ratio.
-    smallest
-        The smallest magnitude other than zero.
-    """
+    """The largest magnitude of a quantity, its unit (empty for a ratio), the smallest other than zero."""
 
     largest: float
     unit: str
@@ -86,10 +76,8 @@ RATIO = Bound(1e6, "", 1e-6)
 """The ratio of a mimic joint: a screw with a lead of 6 um turns by 1e6 rad/m, and moves 1e-6 m/rad."""
 
 TASK_NUMBER = 1e15
-"""The largest magnitude of a number in a task.
-
-A smaller number outside the domain is flagged; a larger number is refused.
-"""
+"""The largest magnitude of a number in a task. A smaller number outside the domain is flagged; a larger
+number is refused."""
 
 NAME_CHARACTERS = 1000
 """The most characters of an attribute in a URDF."""

@@ -224,7 +224,7 @@ def _batch(design: Design, key: Key, first: int, tasks: Integers, drawn: Drawn, 
     words = encode(design, function, arrays, extended)
     status, results = respond(design, function, words, extended)
     asked = requests(design, function, first + places, words, extended, loads.sets[tasks])
-    before = loads.own[tasks] if design.interface.held else None
+    before = loads.before_of_set[tasks] if design.interface.held else None
     answer = responses(design, function, first + places, status, results, extended, before)
     flagged = np.flatnonzero(status)
     rows = {name: array[flagged] for name, array in arrays.items()}

@@ -102,6 +102,10 @@ class Array:
         return _offset(self.shape, index)
 
 
+Sides = tuple[tuple[Array, ...], tuple[Array, ...]]
+"""The inputs and the results of a function, in the order of the C function's parameters."""
+
+
 def _offset(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
     offset = 0
     for size, k in zip(shape, index, strict=True):
@@ -119,17 +123,13 @@ class ResultElement(NamedTuple):
 
     @property
     def initialiser(self) -> str:
-        """The initialiser of a ``struct element`` in C."""
         return "{" + ", ".join(str(int(field)) for field in self) + "}"
 
 
 def elements_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> list[ResultElement]:
     """Return all elements that words of results give, in the order of words.
 
-    Parameters
-    ----------
-    words
-        The elements that each word names (:func:`rbdhw.arrays.given_elements`).
+    ``words`` are the elements that each word names (:func:`rbdhw.arrays.given_elements`).
     """
     elements = []
     for element in given_elements(words):
@@ -139,16 +139,11 @@ def elements_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> 
     return elements
 
 
-def arrays_of(
-    robot: Robot, function: str, present: Collection[str]
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def arrays_of(robot: Robot, function: str, present: Collection[str]) -> Sides:
     """Return a function's inputs and results, optional ones last in each.
 
-    Parameters
-    ----------
-    present
-        The arrays of which the build reads any number. ``fext``, the base's motion, gravity, the step in
-        time and optional arrays are only among the inputs if they are in it.
+    The build reads the arrays ``present``. ``fext``, the base's motion, gravity, the step in time and
+    optional arrays are only among the inputs if they are present.
     """
     entry = FUNCTIONS[function]
 

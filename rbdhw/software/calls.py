@@ -11,22 +11,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from rbdhw.software.arrays import Array
+from rbdhw.software.arrays import Sides
 
 TASKS_OF_A_THREAD = 1024
 """The fewest tasks for which a thread is worth its start."""
 
 
-def address(array: NDArray[Any]) -> ctypes.c_void_p:
-    """Return the address of an array's first number."""
-    return ctypes.c_void_p(array.ctypes.data)
+Arrays = Mapping[str, NDArray[Any]]
+"""Arrays by name, with an axis of N tasks before the shape of each."""
 
 
-def in_order(
-    sides: tuple[Iterable[Array], Iterable[Array]],
-    inputs: Mapping[str, NDArray[Any]],
-    outputs: Mapping[str, NDArray[Any]],
-) -> list[NDArray[Any] | None]:
+def in_order(sides: Sides, inputs: Arrays, outputs: Arrays) -> list[NDArray[Any] | None]:
     """Return arrays in the order of a C function's parameters, with None for those that are missing."""
     ordered = [inputs.get(array.name) for array in sides[0]]
     return ordered + [outputs.get(array.name) for array in sides[1]]
@@ -36,16 +31,14 @@ def addresses(
     arrays: Iterable[NDArray[Any] | None], part: slice = slice(None)
 ) -> list[ctypes.c_void_p | None]:
     """Return the addresses of tasks in arrays, with None for those that are missing."""
-    return [None if array is None else address(array[part]) for array in arrays]
+    return [None if array is None else ctypes.c_void_p(array[part].ctypes.data) for array in arrays]
 
 
 PACKED = "call.c"
 """The source of :func:`packed_call`, which a library has beside those of its function."""
 
 
-def packed_call(
-    header: str, function: str, sides: tuple[Iterable[Array], Iterable[Array]], *, status: bool
-) -> str:
+def packed_call(header: str, function: str, sides: Sides, *, status: bool) -> str:
     """Return C of ``rbdhw_call(tasks, arrays)``, which takes a function's arrays together.
 
     These are the inputs, the results that are not optional, and the status if the function writes one.

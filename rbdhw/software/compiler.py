@@ -29,13 +29,7 @@ class CompilerError(Exception):
 
 
 def find_compiler() -> tuple[str, ...]:
-    """Return the command of the C compiler: the variable CC, or the first of :data:`COMPILERS`.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the command of the C compiler: the variable CC, or the first of :data:`COMPILERS`."""
     command = command_in("CC", "the path of a C compiler")
     if command:
         return command
@@ -48,13 +42,7 @@ def find_compiler() -> tuple[str, ...]:
 
 
 def command_in(variable: str, expected: str) -> tuple[str, ...]:
-    """Return the command that an environment variable has, with the program's path; empty if it is not set.
-
-    Raises
-    ------
-    InputError
-        There is no such program, or a quotation mark is open.
-    """
+    """Return the command in an environment variable, with the program's path; empty if it is not set."""
     text = os.environ.get(variable, "")
     try:
         command = shlex.split(text)
@@ -119,10 +107,7 @@ def compile_library(
 def load_library(path: Path) -> ctypes.CDLL:
     """Return a compiled library, loaded.
 
-    Raises
-    ------
-    InputError
-        The system does not load it, as from a file system that is mounted without programs.
+    InputError if the system does not load it, as from a file system that is mounted without programs.
     """
     try:
         return ctypes.CDLL(str(path))
@@ -136,13 +121,7 @@ def load_library(path: Path) -> ctypes.CDLL:
 
 
 def run_compiler(command: Sequence[str], log: str) -> str:
-    """Run a compiler and return its output; keep the output as a log of this name if it fails.
-
-    Raises
-    ------
-    CompilerError
-        It fails.
-    """
+    """Run a compiler and return its output; if it fails, keep the output as a log and raise CompilerError."""
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )

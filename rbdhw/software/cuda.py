@@ -30,15 +30,7 @@ MOST_NODES = 8000
 
 
 def cuda_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
-    """Return the texts of :data:`CUDA_FILES` by name.
-
-    Parameters
-    ----------
-    robot
-        The robot as the user describes it.
-    fext
-        The bodies that take an external force.
-    """
+    """Return the texts of :data:`CUDA_FILES` by name, for the robot as the user describes it."""
     functions = [_CudaFunction(robot, source, bool(fext), _division(source)) for source in sources]
     first = heading(robot)
     return {
@@ -68,7 +60,6 @@ class _CudaFunction(Function):
 
     @property
     def names(self) -> str:
-        """The names of all arrays."""
         return f"{self.input_names}, {self.output_names}"
 
     @property
@@ -86,7 +77,6 @@ class _CudaFunction(Function):
         )
 
     def loads(self, kernel: Kernel) -> list[str]:
-        """Return the lines that read the words of a task."""
         read = [
             f"words[{k}] = {_element(self.inputs[array], element)};"
             for k, (array, element) in enumerate(self.words(kernel))
@@ -96,22 +86,17 @@ class _CudaFunction(Function):
 
     def stores(self, kernel: Kernel) -> list[str]:
         """Return the lines that write the results of a task, and those that are always zero or one."""
-        lines = []
-        elements = self.elements(kernel)
-        for result_element in elements:
-            array, result = (
-                self.outputs[result_element.array],
-                f"{'-' * result_element.negative}results[{result_element.word}]",
-            )
-            lines.append(f"{_if_given(array)}{_element(array, result_element.offset)} = {result};")
-        for k, element in self.zeros(kernel):
-            array = self.outputs[k]
-            lines.append(f"{_if_given(array)}{_element(array, element)} = 0;")
-        varying = {(result_element.array, result_element.offset) for result_element in elements}
-        for k, element in (one for one in self.ones if one not in varying):
-            array = self.outputs[k]
-            lines.append(f"{_if_given(array)}{_element(array, element)} = 1;")
-        return lines
+        values = {
+            (result.array, result.offset): f"{'-' * result.negative}results[{result.word}]"
+            for result in self.elements(kernel)
+        }
+        for value, elements in (("0", self.zeros(kernel)), ("1", self.ones)):
+            for place in elements:
+                values.setdefault(place, value)
+        return [
+            f"{_if_given(self.outputs[k])}{_element(self.outputs[k], element)} = {value};"
+            for (k, element), value in values.items()
+        ]
 
 
 def _element(array: Array, element: int) -> str:

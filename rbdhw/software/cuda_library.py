@@ -1,46 +1,43 @@
-"""The compiled functions in CUDA, called from Python."""
+"""The compiled functions in CUDA, called from Python, and NVIDIA's compiler."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
-from rbdhw.software.calls import addresses, in_order
-from rbdhw.software.compiler import compile_library, load_library
+from rbdhw.software.calls import Arrays, addresses, in_order
+from rbdhw.software.compiler import command_in, compile_library, load_library
 from rbdhw.software.float_library import SoftwareLibrary
-from rbdhw.software.nvcc import FLAGS, find_nvcc
 
-GPUS = (
-    "-gencode=arch=compute_80,code=sm_80",
-    "-gencode=arch=compute_90,code=[sm_90,compute_90]",
-)
+VARIABLE = "NVCC"
+"""The environment variable that sets the command."""
+
+IN_WHEEL = Path("cu13", "bin", "nvcc")
+"""The program in the wheels' package ``nvidia``."""
+
+FLAGS = ("-O3", "-std=c++17")
+"""Options of every compilation. Not among them is --use_fast_math, whose sines are wrong for large angles."""
+
+GPUS = ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]")
 """The library runs on GPUs of compute capability 8.0 and later; the driver translates it for newer ones."""
 
 
 class CudaLibrary(SoftwareLibrary):
     """The functions of ``dynamics.cu``."""
 
-    def compute(
-        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
-    ) -> None:
-        """Compute N tasks.
+    def compute(self, function: str, inputs: Arrays, outputs: Arrays) -> None:
+        """Compute N tasks, in arrays with an axis of N before the shapes of :meth:`arrays`.
 
-        Parameters
-        ----------
-        inputs, outputs
-            Arrays by name, with the shapes of :meth:`arrays` behind an axis of N. They are copied to columns
-            and back unless the axis of tasks varies fastest. Inputs that are missing are zeros, or absent if
-            they are optional. Results that are missing are not written.
-
-        Raises
-        ------
-        InputError
-            A call of CUDA fails, for example because there is no GPU.
+        They are copied to columns and back unless the axis of tasks varies fastest. Inputs that are missing
+        are zeros, or absent if they are optional. Results that are missing are not written. InputError if a
+        call of CUDA fails, for example because there is no GPU.
         """
         tasks = len(inputs["q"])
         sides = self.arrays(function)
@@ -74,3 +71,18 @@ class CudaLibrary(SoftwareLibrary):
         compiler = (*find_nvcc(), *FLAGS, *GPUS, "-Xcompiler=-fPIC", "-shared")
         what = f"{function} in CUDA, once; engine golden needs no compiler"
         return load_library(compile_library(self._sources, ["dynamics.cu"], flags, compiler, what))
+
+
+def find_nvcc() -> tuple[str, ...]:
+    """Return the command of nvcc: the variable NVCC, the wheel's program, or the one on PATH."""
+    command = command_in(VARIABLE, "the path of nvcc")
+    if command:
+        return command
+    package = find_spec("nvidia")
+    folders = package.submodule_search_locations if package is not None else None
+    for name in (*(str(folder / IN_WHEEL) for folder in map(Path, folders or ())), "nvcc"):
+        path = shutil.which(name)
+        if path is not None:
+            return (path,)
+    remedy = "run: pip install '.[cuda]', or use engine golden"
+    raise InputError("nvcc", "not installed", "NVIDIA's compiler of CUDA 12 or later", remedy)

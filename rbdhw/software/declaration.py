@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.software.arrays import Array
+from rbdhw.software.arrays import Array, Sides
 
 
 class Declaration(ABC):
@@ -23,17 +23,15 @@ class Declaration(ABC):
 
     @property
     @abstractmethod
-    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def sides(self) -> Sides:
         """The inputs and the results in the order of the C function's parameters."""
 
     @property
     def inputs(self) -> tuple[Array, ...]:
-        """The inputs."""
         return self.sides[0]
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        """The results."""
         return self.sides[1]
 
     @property
@@ -58,25 +56,20 @@ class Declaration(ABC):
 
     @property
     def input_parameters(self) -> str:
-        """The parameters of the inputs."""
         return ", ".join(f"const {self.real} *{array.name}" for array in self.inputs)
 
     @property
     def output_parameters(self) -> str:
-        """The parameters of the results."""
         return ", ".join(f"{self.real} *{array.name}" for array in self.outputs)
 
     @property
     def parameters(self) -> str:
-        """The parameters of all arrays."""
         return f"{self.input_parameters}, {self.output_parameters}"
 
     @property
     def input_names(self) -> str:
-        """The names of the inputs."""
         return ", ".join(array.name for array in self.inputs)
 
     @property
     def output_names(self) -> str:
-        """The names of the results."""
         return ", ".join(array.name for array in self.outputs)

@@ -22,7 +22,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import SINGLE_BITS, FunctionWords
 from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
-from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
+from rbdhw.software.arrays import Array, ResultElement, Sides, arrays_of, elements_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.exact_kernel import ExactKernel
@@ -34,10 +34,7 @@ MODEL_FILES = ("model.c", "model.h")
 def model_files(model: AcceleratorModel) -> dict[str, str]:
     """Return the texts of :data:`MODEL_FILES` by name.
 
-    Raises
-    ------
-    OverflowError
-        If a sum or product of the program could exceed 64 bits.
+    OverflowError if a sum or product of the program could exceed 64 bits.
     """
     functions = [_Function(model, words) for words in model.interface.computed]
     low = HEADER["function"][1]
@@ -104,11 +101,10 @@ class _Function(Declaration):
         return self.layout.code
 
     @cached_property
-    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        return arrays_of(self.model.robot, self.name, self._words_of_inputs())
-
-    def _words_of_inputs(self) -> set[str]:
-        return {WordName.parse(word).array for word in self.model.inputs}
+    def sides(self) -> Sides:
+        return arrays_of(
+            self.model.robot, self.name, {WordName.parse(word).array for word in self.model.inputs}
+        )
 
     @property
     def is_extended(self) -> str:
@@ -141,7 +137,6 @@ class _Function(Declaration):
 
     @cached_property
     def elements(self) -> list[ResultElement]:
-        """The elements of the results that words give."""
         return elements_of((word.elements for word in self.layout.returned(extended=True)), self.outputs)
 
     @property
@@ -161,11 +156,7 @@ class _Function(Declaration):
             [
                 table("struct word", f"{self.name}_inputs", entries[0] or [nothing]),
                 table("struct word", f"{self.name}_outputs", entries[1] or [nothing]),
-                table(
-                    "struct element",
-                    f"{self.name}_elements",
-                    [element.initialiser for element in self.elements],
-                ),
+                table("struct element", f"{self.name}_elements", [e.initialiser for e in self.elements]),
                 table("int", f"{self.name}_input_sizes", _numbers([array.size for array in inputs])),
                 table("int", f"{self.name}_output_sizes", _numbers([array.size for array in outputs])),
                 table("int", f"{self.name}_result_widths", _numbers(widths)),
@@ -174,13 +165,8 @@ class _Function(Declaration):
         )
 
     def _entry(
-        self,
-        word: Word,
-        arrays: Sequence[Array],
-        angles: Sequence[bool],
-        wraps: Sequence[bool],
+        self, word: Word, arrays: Sequence[Array], angles: Sequence[bool], wraps: Sequence[bool]
     ) -> str:
-        """Return the initialiser of a ``struct word``."""
         name = WordName.parse(word.name)
         k = next(k for k, array in enumerate(arrays) if array.name == name.array)
         coordinate = name.array == "q" and bool(angles)

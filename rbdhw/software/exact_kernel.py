@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rbdhw.fixed.format import align
@@ -10,17 +10,13 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, exact_interva
 from rbdhw.model.interface import FunctionWords
 from rbdhw.software.c_text import fill, integer
 from rbdhw.software.exact_units import Units
-from rbdhw.software.straight_line import CodeBlock, split_into_blocks
+from rbdhw.software.straight_line import CodeBlock, split_into_blocks, vectors_of
 
 BLOCK_SIZE = 100
 """Operations of a block, whose instructions fit the instruction cache of a processor's core."""
 
 MOST_VECTORS = 8
 """The most vectors that a block loops over."""
-
-VECTOR_BYTES = 64
-STACK_BYTES = 1 << 19
-"""The memory that a function's vectors may take of the stack, unless one vector of each value takes more."""
 
 
 class ExactKernel:
@@ -43,7 +39,7 @@ class ExactKernel:
         for k, word in enumerate(layout.returned(extended=True)):
             self._results.setdefault(word.value, []).append(k)
         values = self._flag + 1 + len(layout.returned(extended=True)) + self._code.slots
-        self.vectors = max(1, min(MOST_VECTORS, STACK_BYTES // (values * VECTOR_BYTES)))
+        self.vectors = vectors_of(values, MOST_VECTORS)
 
     def _operation(self, i: int) -> Operation:
         return self._program.operations[i]
@@ -57,15 +53,9 @@ class ExactKernel:
         return values
 
     def text(self) -> str:
-        name = self._layout.name
         first, *others = [self._block(block) for block in self._code.blocks] or [[]]
-        blocks = [self._free() + first, *others]
-        return fill(
-            "kernel.c",
-            name=name,
-            blocks=blocks,
-            store=max(1, self._code.slots * self.vectors),
-        )
+        blocks, store = [self._free() + first, *others], max(1, self._code.slots * self.vectors)
+        return fill("kernel.c", name=self._layout.name, blocks=blocks, store=store)
 
     def _free(self) -> list[str]:
         """Return the lines of results that need no statement."""
@@ -88,7 +78,6 @@ class ExactKernel:
         return [f"results[{slot * self.vectors}] = {value};" for slot in slots]
 
     def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
-        """Yield the lines that compute a value."""
         operation = self._operation(i)
         _check_range(self._program, operation)
         match operation.kind:
@@ -123,7 +112,6 @@ class ExactKernel:
         yield f"const lanes v{i} = {phases[key]}_{part};"
 
     def _exact(self, operation: Operation) -> str:
-        """Return the expression of a result before it is rounded."""
         operands = operation.operands
         match operation.kind:
             case Kind.ADD:
@@ -148,7 +136,6 @@ class ExactKernel:
         return _aligned(self._leaf(operand.value), operand)
 
     def _leaf(self, value: int) -> str:
-        """Return the expression of a value."""
         operation = self._operation(value)
         if operation.kind is Kind.CONSTANT:
             return f"(ZERO + {integer(operation.constant)})"
@@ -181,29 +168,16 @@ def _check_range(program: Program, operation: Operation) -> None:
     """Check that no step of an operation exceeds 64 bits, where C leaves sums and products undefined."""
     if operation.kind in (Kind.SIN, Kind.COS, Kind.RECIPROCAL):
         return
-    formats = _Formats(program)
-    steps = [exact_interval(replace(operation, drop=0), formats)]
+    formats = (program.operations[operand.value].format for operand in operation.operands)
+    bounds = {
+        operand.value: (format_.lowest, format_.highest)
+        for operand, format_ in zip(operation.operands, formats, strict=True)
+    }
+    steps = [exact_interval(replace(operation, drop=0), bounds)]
     if operation.kind is not Kind.DOT:
         for operand in operation.operands:
-            low, high = formats[operand.value]
+            low, high = bounds[operand.value]
             steps.append((align(low, operand.shift), align(high, operand.shift)))
     half = (1 << operation.drop) >> 1
     if any(low < -(1 << 63) or high + half >= 1 << 63 for low, high in steps):
         raise OverflowError(f"{operation}: exceeds 64 bits")
-
-
-class _Formats(Mapping[int, tuple[int, int]]):
-    """The range of every value's format."""
-
-    def __init__(self, program: Program) -> None:
-        self._operations = program.operations
-
-    def __getitem__(self, value: int) -> tuple[int, int]:
-        format_ = self._operations[value].format
-        return format_.lowest, format_.highest
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self._operations)))
-
-    def __len__(self) -> int:
-        return len(self._operations)

@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.format import Integers
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.software.arrays import Array, arrays_of
-from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
+from rbdhw.model.responses import Response, Words
+from rbdhw.software.arrays import Sides, arrays_of
+from rbdhw.software.calls import PACKED, Arrays, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.exact import model_files
 
-Numbers = NDArray[np.float64]
-
 MOST_OPTIMISED = 40_000
 """The most operations of a function that is compiled with optimisation, which takes a minute for so many.
-
-Without optimisation a larger function compiles several times as fast, and is still much faster than NumPy.
-"""
+Without optimisation a larger function compiles several times as fast, and is still much faster than NumPy."""
 
 
 class ExactLibrary:
     """The functions of ``model.c``, each compiled when it is first called.
 
-    Calls are thread-safe. Large batches are divided among threads.
-
-    Parameters
-    ----------
-    threads
-        The most threads of a call; by default one for each processor.
-    flags
-        Further options of the compiler.
+    Calls are thread-safe. Large batches are divided among up to ``threads`` threads, by default one for each
+    processor.
     """
 
-    dtype = np.float64
+    dtype, has_status = np.float64, True
 
     def __init__(
         self, model: AcceleratorModel, threads: int | None = None, flags: Sequence[str] = ()
@@ -51,14 +41,12 @@ class ExactLibrary:
         self._given = {WordName.parse(word).array for word in model.inputs}
         self._library = cache(self._compile)
 
-    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def arrays(self, function: str) -> Sides:
         """Return the inputs and results of a function in the order of the C function's parameters."""
         return arrays_of(self._model.robot, function, self._given)
 
-    def respond(
-        self, function: str, words: Mapping[str, Integers], extended: bool = False
-    ) -> tuple[Integers, dict[str, Integers]]:
-        """Return the status (N,) and the output words (N,), as :func:`rbdhw.model.responses.respond`."""
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
+        """Return the answer to tasks, as :func:`rbdhw.model.responses.respond`."""
         tasks = len(next(iter(words.values())))
         inputs_ = [words[word.name] for word in self._model.interface.inputs(function, extended)]
         names = [word.name for word in self._model.interface.outputs(function, extended)]
@@ -72,16 +60,11 @@ class ExactLibrary:
         divide(compute, tasks, self._threads)
         return status.astype(np.int64), dict(zip(names, results.T, strict=True))
 
-    def compute(
-        self, function: str, inputs: Mapping[str, Numbers], outputs: Mapping[str, Numbers]
-    ) -> Integers:
+    def compute(self, function: str, inputs: Arrays, outputs: Arrays) -> Integers:
         """Compute N tasks and return their status (N,).
 
-        Parameters
-        ----------
-        inputs, outputs
-            C-contiguous arrays of float64 by name, with the shapes of :meth:`arrays` behind an axis of N.
-            Arrays that are missing are not read or written.
+        Arrays are C-contiguous, of float64, with the shapes of :meth:`arrays` behind an axis of N. Those that
+        are missing are not read or written.
         """
         arrays = in_order(self.arrays(function), inputs, outputs)
         status = np.zeros(len(inputs["q"]), np.uint8)
@@ -104,6 +87,6 @@ class ExactLibrary:
         if len(self._model.program_of(function).operations_of(function)) > MOST_OPTIMISED:
             flags.append("-O0")
         what = f"{function} of the bit-exact model, once; engine numpy needs no compiler"
-        call = packed_call("model.h", function, self.arrays(function), status=True)
+        call = packed_call("model.h", function, self.arrays(function), status=self.has_status)
         sources, flags = self._sources | {PACKED: call}, [*flags, *self._flags]
         return load_library(compile_library(sources, ["model.c", PACKED], flags, what=what))

@@ -21,16 +21,13 @@ class Units:
         self._reciprocals = list(dict.fromkeys(spec for spec in inverting if spec is not None))
 
     def trigonometry(self, program: Program) -> str:
-        """Return the name of a program's function for sine and cosine."""
         return "sin_cos" + _suffix(self._trigonometry.index(program.trigonometry))
 
     def reciprocal(self, program: Program) -> str:
-        """Return the name of a program's function for reciprocals."""
         assert program.reciprocal is not None
         return "reciprocal" + _suffix(self._reciprocals.index(program.reciprocal))
 
     def text(self) -> str:
-        """Return the C of all units."""
         parts = [_trigonometry(spec, _suffix(k)) for k, spec in enumerate(self._trigonometry)]
         if self._reciprocals:
             parts.append(fill("leading.c"))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.software.arrays import Array
-from rbdhw.software.calls import PACKED, addresses, divide, entry_of, in_order, packed_call
+from rbdhw.software.arrays import Sides
+from rbdhw.software.calls import PACKED, Arrays, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library, load_library
 
 REALS: dict[str, tuple[str, type[Any]]] = {
@@ -22,7 +22,7 @@ REALS: dict[str, tuple[str, type[Any]]] = {
 """The types of numbers: in C and in NumPy."""
 
 FLAGS = ("-ffp-contract=fast",)
-"""Products and sums are fused where the processor can; the range reduction stays exact."""
+"""Options of C: products and sums are fused where the processor can; the range reduction stays exact."""
 
 
 class SoftwareLibrary(ABC):
@@ -32,34 +32,33 @@ class SoftwareLibrary(ABC):
     ----------
     sources
         The texts of the sources by name.
-    arrays
-        The inputs and results of each function, in the order of the C function's parameters.
     number
         One of :data:`REALS`.
-    flags
-        Further options of the compiler.
+    threads
+        The most threads of a call of C; by default one for each processor.
     """
+
+    has_status = False
 
     def __init__(
         self,
         sources: Mapping[str, str],
-        arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
+        arrays: Mapping[str, Sides],
         number: str = "float64",
         flags: Sequence[str] = (),
+        threads: int | None = None,
     ) -> None:
         real, self.dtype = REALS[number]
         self._sources, self._arrays = dict(sources), dict(arrays)
-        self._flags = (f"-DRBDHW_REAL={real}", *flags)
+        self._flags, self._threads = (f"-DRBDHW_REAL={real}", *flags), threads
         self._library = cache(self._compile)
 
-    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def arrays(self, function: str) -> Sides:
         """Return the inputs and results of a function in the order of the C function's parameters."""
         return self._arrays[function]
 
     @abstractmethod
-    def compute(
-        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
-    ) -> None:
+    def compute(self, function: str, inputs: Arrays, outputs: Arrays) -> None:
         """Compute N tasks in arrays by name, with an axis of N before the shapes of :meth:`arrays`."""
 
     @abstractmethod
@@ -68,38 +67,13 @@ class SoftwareLibrary(ABC):
 
 
 class FloatLibrary(SoftwareLibrary):
-    """The functions of :func:`rbdhw.software.floating.dynamics_files`.
+    """The functions of :func:`rbdhw.software.floating.dynamics_files`."""
 
-    Parameters
-    ----------
-    sources, arrays, number, flags
-        As for :class:`SoftwareLibrary`.
-    threads
-        The most threads of a call; by default one for each processor.
-    """
+    def compute(self, function: str, inputs: Arrays, outputs: Arrays) -> None:
+        """Compute N tasks, in arrays of type ``dtype`` with the shapes of :meth:`arrays` behind an axis of N.
 
-    def __init__(
-        self,
-        sources: Mapping[str, str],
-        arrays: Mapping[str, tuple[tuple[Array, ...], tuple[Array, ...]]],
-        number: str = "float64",
-        flags: Sequence[str] = (),
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(sources, arrays, number, (*FLAGS, *flags))
-        self._threads = threads
-
-    def compute(
-        self, function: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
-    ) -> None:
-        """Compute N tasks.
-
-        Parameters
-        ----------
-        inputs, outputs
-            Arrays by name, with the shapes of :meth:`arrays` behind an axis of N and of type ``dtype``. All
-            are in C order; or in all of them the first axis varies fastest and the others are in C order,
-            which is faster for a large batch. Arrays that are missing are not read or written.
+        All are in C order; or in all of them the first axis varies fastest and the others are in C order,
+        which is faster for a large batch. Arrays that are missing are not read or written.
         """
         arrays = in_order(self.arrays(function), inputs, outputs)
         tasks = len(inputs["q"])
@@ -118,9 +92,9 @@ class FloatLibrary(SoftwareLibrary):
 
     def _compile(self, function: str) -> ctypes.CDLL:
         source, what = f"dynamics_{function}.c", f"{function} in C, once; engine golden needs no compiler"
-        call = packed_call("dynamics.h", function, self.arrays(function), status=False)
+        call = packed_call("dynamics.h", function, self.arrays(function), status=self.has_status)
         sources = self._sources | {PACKED: call}
-        return load_library(compile_library(sources, [source, PACKED], self._flags, what=what))
+        return load_library(compile_library(sources, [source, PACKED], [*FLAGS, *self._flags], what=what))
 
 
 def _is_by_columns(array: NDArray[Any]) -> bool:

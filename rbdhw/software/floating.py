@@ -19,16 +19,23 @@ from typing import ClassVar
 from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.domain.sampling import quaternions
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.graph.graph import Graph
+from rbdhw.passes.prune import prune
+from rbdhw.passes.specialise import specialise
+from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
-from rbdhw.software.arrays import Array, ResultElement, arrays_of, elements_of
+from rbdhw.software.arrays import ResultElement, Sides, arrays_of, elements_of
 from rbdhw.software.c_text import CPP_HEADER, comment, cpp_header, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
 
 PROCESSOR = Division(operations=600, vectors=8)
 """The division for a processor's core: the instructions of a block fit its instruction cache."""
+
+SUPPLIED = "inverse_given"
+"""The flag of tasks that bring the inverse of their mass matrix."""
 
 HALF_PI = ("0x1.921fb54p+0", "0x1.10b461p-30", "0x1.a62633p-58")
 """pi/2 in parts of 27 bits."""
@@ -61,16 +68,26 @@ class Source:
     extended: Graph | None = None
 
 
-def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
-    """Return the texts of the sources by name.
+def trace_sources(model: Model, functions: Sequence[str], progress: Progress = silent) -> list[Source]:
+    """Return the graphs of functions of a prepared robot, without any choice between kinds of tasks."""
+    sources = []
+    for function in functions:
+        progress(f"tracing {function}")
+        graph = optimise(trace_model(model, (function,)), DEFAULT_DELAYS)
+        if SUPPLIED in graph.inputs:
+            plain, supplied = (_decide(graph, function, value) for value in (False, True))
+            sources.append(Source(function, plain, supplied))
+        else:
+            sources.append(Source(function, graph))
+    return sources
 
-    Parameters
-    ----------
-    robot
-        The robot as the user describes it.
-    fext
-        The bodies that take an external force.
-    """
+
+def _decide(graph: Graph, function: str, supplied: bool) -> Graph:
+    return prune(specialise(graph, function, {SUPPLIED: supplied}))
+
+
+def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
+    """Return the texts of the sources by name, for the robot as the user describes it."""
     functions = [Function(robot, source, bool(fext), PROCESSOR) for source in sources]
     first = heading(robot)
     batch = fill(
@@ -117,7 +134,7 @@ class Function(Declaration):
         return self.source.function
 
     @cached_property
-    def sides(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def sides(self) -> Sides:
         return float_arrays(self.robot, self.name, self.loaded, self.source.extended is not None)
 
     def read_one(self, kernel: Kernel) -> Iterator[str]:
@@ -168,17 +185,14 @@ class Function(Declaration):
 
     @property
     def most_words(self) -> int:
-        """The most words of a kernel."""
         return max(1, *(len(kernel.inputs) for kernel in self.kernels))
 
     @property
     def most_results(self) -> int:
-        """The most results of a kernel."""
         return max(len(kernel.results) for kernel in self.kernels)
 
     @property
     def vectors(self) -> int:
-        """The vectors of a block of tasks."""
         return min(kernel.vectors for kernel in self.kernels)
 
     @property
@@ -233,9 +247,7 @@ class Function(Declaration):
         return list(every)
 
 
-def float_arrays(
-    robot: Robot, function: str, loaded: bool, supplied: bool
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+def float_arrays(robot: Robot, function: str, loaded: bool, supplied: bool) -> Sides:
     """Return the inputs and results of a function in the order of the C function's parameters.
 
     ``loaded`` is whether any body takes an external force, ``supplied`` whether the function takes its

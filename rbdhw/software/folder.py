@@ -17,7 +17,7 @@ from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
-from rbdhw.software.arrays import Array
+from rbdhw.software.arrays import Array, Sides
 
 ROBOT = "robot.json"
 
@@ -32,7 +32,6 @@ class Software:
 
     @cached_property
     def description(self) -> SoftwareManifest:
-        """The manifest as an object."""
         return parse_entry(SoftwareManifest, self.manifest)
 
     @property
@@ -42,7 +41,6 @@ class Software:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The dynamics functions."""
         return tuple(self.description.functions)
 
     @property
@@ -50,8 +48,7 @@ class Software:
         """The bodies that take an external force."""
         return tuple(self.description.fext)
 
-    def arrays(self, function: str) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Return the inputs and results of a function in the order of the C function's parameters."""
+    def arrays(self, function: str) -> Sides:
         entry = self.description.functions[function]
         return _arrays(entry.inputs), _arrays(entry.outputs)
 
@@ -61,13 +58,7 @@ def _arrays(entries: Sequence[ArrayEntry]) -> tuple[Array, ...]:
 
 
 def write(software: Software, directory: Path) -> dict[str, Any]:
-    """Write a folder of software and return its manifest as written.
-
-    Raises
-    ------
-    InputError
-        As :func:`rbdhw.design.replacement.write_files`.
-    """
+    """Write a folder of software and return its manifest as written."""
     contents = {name: text.encode() for name, text in software.sources.items()}
     contents[ROBOT] = (json.dumps(robot_to_json(software.robot), indent=1) + "\n").encode()
     return write_files(software.manifest, contents, directory, lambda _: None)

@@ -11,11 +11,7 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.protocol import NEXT_STATE
-from rbdhw.software.straight_line import CodeBlock, split_into_blocks
-
-VECTOR_BYTES = 64
-STACK_BYTES = 1 << 19
-"""The memory that a function's vectors may take of the stack, unless one vector of each value takes more."""
+from rbdhw.software.straight_line import CodeBlock, split_into_blocks, vectors_of
 
 _LINEAR = (Op.INPUT, Op.CONSTANT, Op.ADD, Op.SCALE)
 """The operations of which an angle can consist."""
@@ -44,7 +40,7 @@ class Kernel:
         order = [i for i in range(len(graph.nodes)) if self._is_computed(i)]
         self._code = split_into_blocks(order, self._operands, division.operations)
         values = len(self.inputs) + len(self.results) + self._code.slots
-        self.vectors = max(1, min(division.vectors, STACK_BYTES // (max(values, 1) * VECTOR_BYTES)))
+        self.vectors = vectors_of(values, division.vectors)
 
     @property
     def store(self) -> int:
@@ -87,7 +83,6 @@ class Kernel:
         return frozenset(scaled - self._results_of.keys())
 
     def _is_computed(self, i: int) -> bool:
-        """Return whether a node is a statement of its own."""
         constant = self._graph.nodes[i].op in (Op.INPUT, Op.CONSTANT)
         return not constant and i not in self._scaled and i not in self._angle_nodes
 
@@ -198,7 +193,6 @@ class Kernel:
         return {edge.node: factor}, 0.0
 
     def _angle_text(self, edge: Edge, offset: float) -> str:
-        """Return the expression of an angle in radians."""
         coefficients, constant = self._angle(edge, 1.0)
         terms = []
         for value, coefficient in coefficients.items():
@@ -216,5 +210,4 @@ class Kernel:
 
 
 def _constant(value: float) -> str:
-    """Return a constant as a value of the type V."""
     return f"(KERNEL(zero) + R({value!r}))"

@@ -11,18 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+VECTOR_BYTES = 64
+STACK_BYTES = 1 << 19
+"""The memory that a function's vectors may take of the stack, unless one vector of each value takes more."""
+
+
+def vectors_of(values: int, most: int) -> int:
+    """Return over how many vectors of each of these values a block loops, at most ``most``."""
+    return max(1, min(most, STACK_BYTES // (max(values, 1) * VECTOR_BYTES)))
+
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """Consecutive operations.
+    """Consecutive operations, each of which computes the value of its number.
 
-    Parameters
-    ----------
-    loads, stores
-        The values read from the store before the operations, and written to it after them: pairs of a value
-        and its slot.
-    body
-        The operations in order; each computes the value of the same number.
+    ``loads`` and ``stores`` are the values read from the store before the operations and written to it after
+    them: pairs of a value and its slot.
     """
 
     loads: tuple[tuple[int, int], ...]
@@ -50,14 +54,7 @@ def split_into_blocks(
 
     Blocks are parts of the order given, or of one in which each operation comes shortly before its first use,
     whichever has fewer transfers. Operations of a block are always in the order given, in which more of them
-    do not depend on each other.
-
-    Parameters
-    ----------
-    order
-        The operations, each after its operands.
-    operands
-        Returns the operands of an operation; those that are not in ``order`` are ignored.
+    do not depend on each other. Operands that are not in ``order`` are ignored.
     """
     position = {value: k for k, value in enumerate(order)}
     late = _postpone(order, operands)
@@ -86,7 +83,6 @@ def _postpone(order: Sequence[int], operands: Callable[[int], Iterable[int]]) ->
 
 
 def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int) -> StraightLine:
-    """Return consecutive operations as blocks."""
     position = {value: k for k, value in enumerate(order)}
     needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
     last_use = {value: position[i] for i in order for value in needed[i]}

@@ -10,7 +10,7 @@ from rbdhw.domain.bounds import input_domain, with_time_step
 from rbdhw.domain.forces import OVERSHOOT, PACES, RELEASED, Forces, drive, random_shares
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import Mounting
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf

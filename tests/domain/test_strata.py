@@ -22,7 +22,7 @@ from rbdhw.domain.strata import (
     error_floors,
     ordinary_motions,
 )
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import Mounting
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf

@@ -18,7 +18,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
-from rbdhw.frontend.functions import _Functions
+from rbdhw.frontend.functions import Functions
 from rbdhw.golden import dynamics
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
@@ -145,7 +145,7 @@ def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: p
     def as_m(known: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *given: known(*("m" if isinstance(own, str) and own in more else own for own in given))
 
-    for owner, method in ((_Functions, "_results"), (dynamics, "_compute")):
+    for owner, method in ((Functions, "_results"), (dynamics, "_compute")):
         monkeypatch.setattr(owner, method, as_m(getattr(owner, method)))
     options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
     write(generate(path("toy"), options), tmp_path / "design")

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.explore.mix import Group, Mix, choose_cores, covers
-from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import plan_build
 from rbdhw.robots import path

@@ -6,7 +6,7 @@ import pytest
 
 from rbdhw.domain.overrides import read_overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

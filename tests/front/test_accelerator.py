@@ -17,7 +17,7 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.software import exact_library
 from rbdhw.software.compiler import CompilerError, find_compiler
-from rbdhw.software.nvcc import find_nvcc
+from rbdhw.software.cuda_library import find_nvcc
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 

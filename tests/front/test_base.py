@@ -12,17 +12,16 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
-from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
+from rbdhw.frontend.read import mount
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.sim.simulate import simulate
-from rbdhw.software.build import trace_sources
 from rbdhw.software.float_library import FloatLibrary
-from rbdhw.software.floating import dynamics_files, float_arrays
+from rbdhw.software.floating import dynamics_files, float_arrays, trace_sources
 from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism

@@ -13,7 +13,7 @@ from rbdhw.engines.engine import Source
 from rbdhw.engines.registry import start_engine
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate

@@ -4,8 +4,8 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.frontend import algorithms
-from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import choose_root, external_bodies, multiplications, prepare
+from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import Mounting
 from rbdhw.robot import reroot, rewrite
 from rbdhw.robot.urdf import load_urdf

@@ -10,7 +10,7 @@ from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.frontend.base import load_mounted, mount
+from rbdhw.frontend.read import load_mounted, mount
 from rbdhw.model.diagnosis import Cause, diagnose, merge_causes
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond

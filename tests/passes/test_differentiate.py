@@ -26,7 +26,7 @@ def builder_of(graph: Graph) -> GraphBuilder:
     """Return a builder with the nodes of a graph, to which others can be added."""
     builder = GraphBuilder()
     for node in graph.nodes:
-        builder.copy(node, node.args)
+        builder.copy(node, list(map(Edge, range(len(builder.nodes)))))
     assert tuple(builder.nodes) == graph.nodes
     return builder
 

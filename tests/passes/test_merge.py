@@ -53,7 +53,7 @@ def test_cancelling_terms_are_zero():
     builder = GraphBuilder()
     moved = []
     for node in graph.nodes:
-        moved.append(builder.copy(node, tuple(edge.applied(moved[edge.node]) for edge in node.args)))
+        moved.append(builder.copy(node, moved))
     one, other = (edge.applied(moved[edge.node]) for _, edge in graph.outputs)
     z = builder.input("z", REGION)
     total = builder.add(builder.add(one, other, REGION), z, REGION)

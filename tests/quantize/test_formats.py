@@ -16,9 +16,8 @@ from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.quantize.formats import choose_formats
+from rbdhw.quantize.formats import choose_formats, joint_of
 from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe
-from rbdhw.quantize.reasons import joint_of
 from rbdhw.robot.model import Inertia, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path

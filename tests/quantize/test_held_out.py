@@ -11,8 +11,8 @@ from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.strata import STRATA, draw
 from rbdhw.errors import InputError
 from rbdhw.fixed.figures import most_flagged
-from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
+from rbdhw.frontend.read import mount
 from rbdhw.golden.error_norm import function_errors
 from rbdhw.graph.twins import no_twins
 from rbdhw.model.accelerator import AcceleratorModel

@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import Mounting
 from rbdhw.robot.check import check_robot
 from rbdhw.robot.elementary import elementary

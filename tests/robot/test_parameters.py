@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import Mounting
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes

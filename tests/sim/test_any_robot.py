@@ -12,7 +12,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.front.run import load
-from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.read import load_mounted
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond

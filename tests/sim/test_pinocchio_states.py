@@ -19,8 +19,8 @@ from rbdhw.fixed.widths import plain_widths
 from rbdhw.front.run import run
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.base import load_mounted
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
+from rbdhw.frontend.read import load_mounted
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import compute

@@ -16,8 +16,8 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
-from rbdhw.software.nvcc import measure_kernels
 from tests.support.bit_exact import assert_same_bits, draw_words
+from tests.support.kernel_use import measure_kernels
 from tests.support.marks import long
 from tests.support.software import TOLERANCE, Built, compute
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design
 from rbdhw.robot.urdf import load_urdf

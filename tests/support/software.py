@@ -9,8 +9,8 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import mount
 from rbdhw.frontend.build_graph import prepare
+from rbdhw.frontend.read import mount
 from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
 from rbdhw.graph.interpret import interpret
 from rbdhw.model.interface import unflatten
@@ -18,11 +18,10 @@ from rbdhw.options.build import Mounting
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.software.build import trace_sources
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.float_library import FloatLibrary
-from rbdhw.software.floating import dynamics_files, float_arrays
+from rbdhw.software.floating import dynamics_files, float_arrays, trace_sources
 
 ALL = DEFAULT_FUNCTIONS
 TOLERANCE = {"float64": 1e-13, "float32": 2e-5}

@@ -10,8 +10,7 @@ from rbdhw.cores.steps.core import StepsCore
 from rbdhw.cores.steps.loop_component import LoopComponent
 from rbdhw.design.entries import LoopEntry
 from rbdhw.errors import InputError
-from rbdhw.frontend.stage_loop import record_loop
-from rbdhw.frontend.stage_step import STAGES
+from rbdhw.frontend.stage_step import STAGES, record_loop
 from rbdhw.options.build import DEFAULT_CORE, LOOP, BuildOptions, CoreName
 from rbdhw.protocol import FUNCTIONS, staged
 from rbdhw.quantize.steps import ObservedSteps, observe_stages

@@ -1,6 +1,11 @@
-"""Checks of the user's arrays of rollouts that several parts have."""
+"""Checks of the user's arrays of rollouts that several parts have, and the signs of quaternions.
+
+An orientation has two quaternions, and an error is that of the nearer one.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,7 +15,6 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.packets import check_finite
 from rbdhw.model.rollouts.data import Array
-from rbdhw.model.rollouts.signs import continuous
 from rbdhw.robot.model import Robot
 from rbdhw.robot.unit_length import check_unit_lengths
 
@@ -18,33 +22,33 @@ ROUNDING = 1e-9
 """How far a number may be outside of its bounds, relative to the smaller, by rounding."""
 
 
-def check_rows(name: str, given: Array, steps: int, lowest: Array, highest: Array) -> Array:
+def check_rows(name: str, values: Array, steps: int, lowest: Array, highest: Array) -> Array:
     """Return an array of rows (K, n) within bounds (n,); one row serves all steps."""
-    array, size = as_numbers(f"array '{name}'", given), len(lowest)
+    array, size = as_numbers(f"array '{name}'", values), len(lowest)
     if array.shape not in ((size,), (steps, size)):
         expected = f"({steps}, {size}), or ({size},) for all steps"
         raise InputError(f"array '{name}'", f"shape {array.shape}", expected)
     check_finite(name, np.atleast_2d(array))
     rows = np.broadcast_to(array, (steps, size))
     slack = ROUNDING * np.minimum(np.abs(lowest), np.abs(highest))
-    places = np.argwhere((rows < lowest - slack) | (rows > highest + slack))
-    if len(places):
-        row, column = places[0].tolist()
-        where, found = f"array '{name}', row {row}, column {column}", f"{rows[row, column]:g}"
-        raise InputError(where, found, f"{lowest[column]:g} to {highest[column]:g}")
+    indices = np.argwhere((rows < lowest - slack) | (rows > highest + slack))
+    if len(indices):
+        row, column = indices[0].tolist()
+        where, value = f"array '{name}', row {row}, column {column}", f"{rows[row, column]:g}"
+        raise InputError(where, value, f"{lowest[column]:g} to {highest[column]:g}")
     return rows
 
 
-def check_reference(model: AcceleratorModel, name: str, given: Array | None, steps: int) -> Array:
+def check_reference(model: AcceleratorModel, name: str, states: Array | None, steps: int) -> Array:
     """Return references (K, nq + nv) of unit quaternions; without any, a state in the domain."""
     robot = model.robot
-    bounds = [np.asarray(model.domain.bounds[own], np.float64) for own in ("q", "v")]
+    bounds = [np.asarray(model.domain.bounds[array], np.float64) for array in ("q", "v")]
     bounds[0] = np.where(np.asarray(model.domain.wraps)[:, np.newaxis], [-np.inf, np.inf], bounds[0])
     lowest, highest = np.concatenate(bounds).T
-    if given is None:
+    if states is None:
         nearest = np.clip(neutral_state(robot), lowest, highest)
         return np.broadcast_to(nearest, (steps, len(lowest)))
-    rows = check_rows(name, given, steps, lowest, highest)
+    rows = check_rows(name, states, steps, lowest, highest)
     try:
         check_unit_lengths(robot, rows[:, : robot.nq])
         q = with_unit_quaternions(robot, rows[:, : robot.nq])
@@ -56,7 +60,38 @@ def check_reference(model: AcceleratorModel, name: str, given: Array | None, ste
 def neutral_state(robot: Robot) -> Array:
     """Return the state (nq + nv,) of zeros, with quaternions of no rotation."""
     state = np.zeros(robot.nq + robot.nv)
-    for body, own in zip(robot.bodies, robot.q_of, strict=True):
+    for body, coordinates in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:
-            state[own.stop - 1] = 1.0
+            state[coordinates.stop - 1] = 1.0
     return state
+
+
+def continuous(robot: Robot, states: Array) -> Array:
+    """Return states (K, nq + nv) in which no quaternion changes to the sign that is farther."""
+    states = states.copy()
+    for before, row in pairwise(states):
+        row[: robot.nq] *= nearer(robot, row[np.newaxis, : robot.nq], before[: robot.nq])[0]
+    return states
+
+
+def with_signs(states: Array, signs: Array | None) -> Array:
+    """Return states (N, M, nq + nv) with the signs of the user's quaternions."""
+    if signs is None:
+        return states
+    both = states.copy()
+    both[..., : signs.shape[1]] *= signs[:, np.newaxis]
+    return both
+
+
+def nearer(robot: Robot, q: Array, reference: Array) -> Array:
+    """Return signs (N, nq): those of quaternions of ``q`` (N, nq) make them the nearer to the reference's.
+
+    The signs of other coordinates are one.
+    """
+    signs, product = np.ones_like(q), q * reference
+    for body, coordinates in zip(robot.bodies, robot.q_of, strict=True):
+        if body.joint.mimic is None and (part := body.joint.kind.quaternion) is not None:
+            elements = slice(coordinates.start + part.start, coordinates.start + part.stop)
+            dots = np.sum(product[:, elements], axis=1)
+            signs[:, elements] = np.where(dots < 0.0, -1.0, 1.0)[:, np.newaxis]
+    return signs

@@ -16,11 +16,11 @@ from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
 from rbdhw.model.packets import OVERFLOW, decode, encode
+from rbdhw.model.rollouts.arrays import nearer, with_signs
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, sent_after
 from rbdhw.model.rollouts.evaluate import step_forces
 from rbdhw.model.rollouts.parts import ARRAYS, PARTS, parts_in
 from rbdhw.model.rollouts.rows import repeated, row_words
-from rbdhw.model.rollouts.signs import nearer, with_signs
 from rbdhw.protocol import NEXT_STATE, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.unit_length import off_unit
@@ -42,13 +42,7 @@ def prepare(
 def prepare_checked(
     model: AcceleratorModel, arrays: RolloutArrays, every: int, states: bool = True
 ) -> Rollouts:
-    """Return the rollouts of checked arrays.
-
-    Raises
-    ------
-    InputError
-        A number of a part is too large for its word.
-    """
+    """Return the rollouts of checked arrays; InputError if a number of a part is too large for its word."""
     words = encode(model, "step", arrays.states | {"tau": np.zeros_like(arrays.states["v"])})
     step, parts = model.interface.words("step"), parts_in(model)
     constant = {name: word for part in parts for name, word in part.words(arrays).items()}
@@ -65,13 +59,7 @@ def _may_lack_states(model: AcceleratorModel) -> bool:
 
 
 def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> RolloutArrays:
-    """Return the checked arrays of rollouts.
-
-    Raises
-    ------
-    InputError
-        As :func:`prepare`.
-    """
+    """Return the checked arrays of rollouts; the errors are those of :func:`prepare`."""
     shape = model.interface.rollout
     if shape is None:
         raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")

@@ -8,20 +8,20 @@ import numpy as np
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.fixed.cost import COST_POINT, CostTerm, stage_cost
+from rbdhw.fixed.cost import COST_POINT, CostTerm, cost_format, stage_cost
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, rollout_terms
 from rbdhw.golden.rollout import cost as golden_cost
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
+from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.arrays import check_reference, check_rows
-from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Words
-from rbdhw.model.rollouts.part import Part, Results
+from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays
+from rbdhw.model.rollouts.part import Part, Results, counts, in_slots
 from rbdhw.model.rollouts.random_states import of_unit_length, random_states
 from rbdhw.model.rollouts.rows import fitting, nearest, reference_words, unit_of
-from rbdhw.model.rollouts.slots import counts, in_slots
-from rbdhw.protocol import COST, LOAD_COST
+from rbdhw.protocol import COST, LOAD_COST, ROLLOUT
 
 Costs = tuple[Array, Array, Array]
 """References (K, nq + nv), and weights of the state and of the forces (K, nv)."""
@@ -36,23 +36,24 @@ class Cost(Part[Costs]):
     name = COST
     arrays = ("x_ref", "Q", "R")
     absence = "this build computes no costs"
+    loads = LOAD_COST
 
     def command(self, step: FunctionWords, shape: RolloutShape, first: int) -> FunctionWords:
-        """Return the words of the state that is wanted, the number of its step, and the weights.
-
-        A reference has the slot and the format of the word of the state.
-        """
+        # A reference has the slot and the format of the word of the state.
         terms = rollout_terms(step, shape)
         references = [term.reference_word for term in terms if term.reference is not None]
         weights = [
             Word(term.weight, f"1/{term.word.unit}", -1, term.weight_format, 0, term.weight_format.highest)
             for term in terms
         ]
-        inputs = (*references, *in_slots([*counts(shape, ("row",)), *weights], first))
+        inputs = (*references, *in_slots([*counts(shape, "row"), *weights], first))
         return FunctionWords(LOAD_COST, inputs, ())
 
+    def answer_words(self, step: FunctionWords, shape: RolloutShape) -> list[Word]:
+        format_ = cost_format(len(rollout_terms(step, shape)), shape.horizon)
+        return [Word(f"{ROLLOUT}.cost", "1", -1, format_)]
+
     def check(self, model: AcceleratorModel, arrays: Mapping[str, Array], _tasks: int, steps: int) -> Costs:
-        """Return the references and the weights."""
         if "Q" in arrays and "x_ref" not in arrays:
             raise InputError("array 'x_ref'", "missing", "the state that is wanted, of each step or of all")
         reference = check_reference(model, "x_ref", arrays.get("x_ref"), steps)
@@ -64,18 +65,13 @@ class Cost(Part[Costs]):
         return reference, weights[0], weights[1]
 
     def reference(self, checked: Costs) -> Array:
-        """Return the references."""
         return checked[0]
 
     def with_reference(self, checked: Costs, states: Array) -> Costs:
-        """Return costs of other references."""
         return (states, *checked[1:])
 
     def rows(self, model: AcceleratorModel, arrays: RolloutArrays) -> Words:
-        """Return the words of references and of weights.
-
-        A weight is the root of the user's, in a unit in which none is larger than its word.
-        """
+        # A weight is the root of the user's, in a unit in which none is larger than its word.
         costs = self.of(arrays)
         words = {word.name: word for word in model.interface.inputs(LOAD_COST)}
         scale, weights = _scale(model, costs), _weights(model, costs)
@@ -85,26 +81,22 @@ class Cost(Part[Costs]):
         return rows
 
     def cost(self, model: AcceleratorModel, row: Mapping[str, int], words: Words) -> Integers:
-        """Return the cost of a step."""
         assert model.interface.rollout is not None
         terms = rollout_terms(model.interface.words("step"), model.interface.rollout)
         return stage_cost(terms, fitting(words, terms), row)
 
     def results(self, model: AcceleratorModel, arrays: RolloutArrays, answered: Answered) -> Results:
-        """Return the ``cost`` (N,) of all steps."""
         scale = _scale(model, self.of(arrays))
         return {"cost": np.ldexp(answered.cost[:, -1] * scale, -COST_POINT)}
 
     def golden_results(
         self, model: AcceleratorModel, arrays: RolloutArrays, states: Array, forces: Array
     ) -> Results:
-        """Return the ``cost`` (N,) of all steps."""
         return {"cost": golden_cost(states, forces, self.of(arrays), np.asarray(model.domain.wraps))}
 
     def draw_rows(
         self, model: AcceleratorModel, _centre: Mapping[str, Array], steps: int, rng: np.random.Generator
     ) -> dict[str, Array]:
-        """Return any references, and weights."""
         reference = of_unit_length(model, random_states(model, steps, rng))
         weights = rng.uniform(0.0, 1.0, reference.shape)
         return {"x_ref": reference, "Q": weights, "R": rng.uniform(0.0, 1e-3, (steps, model.robot.nv))}

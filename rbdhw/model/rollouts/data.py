@@ -10,74 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.format import Integers
+from rbdhw.model.responses import Words
 
 Array = NDArray[np.float64]
-
-Words = Mapping[str, Integers]
 
 
 @dataclass(frozen=True)
 class RolloutArrays:
-    """The checked arrays of the user.
-
-    Parameters
-    ----------
-    states
-        The arrays of ``step`` in the N first states, without the forces.
-    tau
-        The forces (K, nv).
-    parts
-        What each part of the build has beside them (:mod:`rbdhw.model.rollouts.part`), by its name.
-    signs
-        One or -1 (N, nq): the coordinates of ``states`` are these times the user's. None if they are all one.
-    """
+    """The checked arrays of the user."""
 
     states: dict[str, Array]
+    """The arrays of ``step`` in the N first states, without the forces."""
     tau: Array
+    """The forces (K, nv)."""
     parts: Mapping[str, Any]
+    """What each part of the build has beside them (:mod:`rbdhw.model.rollouts.part`), by its name."""
     signs: Array | None = None
+    """One or -1 (N, nq): the coordinates of ``states`` are these times the user's. None if all are one."""
 
     @property
     def tasks(self) -> int:
-        """The number of rollouts."""
         return len(self.states["q"])
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """N rollouts of K steps with the same forces.
-
-    Parameters
-    ----------
-    words
-        The input words of ``step`` in the first state, (N,) each, without forces; and those that parts have
-        for each rollout.
-    rows
-        The words of the rows, (K,) each, within their bounds: the forces, and what else is loaded.
-    every
-        The steps from one answer to the next; zero for the last state only. The last state is always sent.
-    states
-        Whether answers have the state beside the cost; without costs they always do.
-    """
+    """N rollouts of K steps with the same forces."""
 
     words: Words
+    """The input words (N,) of ``step`` in the first state, without forces, and those of parts."""
     rows: Words
+    """The words of the rows, (K,) each, within their bounds: the forces, and what else is loaded."""
     every: int
+    """The steps from one answer to the next; zero for the last state only. The last one is always sent."""
     states: bool = True
+    """Whether answers have the state beside the cost; without costs they always do."""
 
     @property
     def steps(self) -> int:
-        """The steps of each rollout."""
         return len(next(iter(self.rows.values())))
 
     @property
     def tasks(self) -> int:
-        """The number of rollouts."""
         return len(next(iter(self.words.values())))
 
     @property
     def sent(self) -> Integers:
-        """The steps (M,) after which the state is sent."""
         return sent_after(self.steps, self.every)
 
     def row(self, step: int) -> dict[str, int]:

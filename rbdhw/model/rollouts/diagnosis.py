@@ -13,8 +13,8 @@ from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Integers
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.diagnosis import Cause, explain, order_causes
-from rbdhw.model.responses import respond
-from rbdhw.model.rollouts.data import Rollouts, Words
+from rbdhw.model.responses import Response, Words, respond
+from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import Respond, compute
 from rbdhw.protocol import ROLLOUT
 
@@ -37,8 +37,7 @@ class FirstFlags:
         self.steps: Integers = np.zeros(tasks, np.int64)
         self.words: dict[str, Integers] = {}
 
-    def __call__(self, words: Words) -> tuple[Integers, dict[str, Integers]]:
-        """Return the status and the results of a step."""
+    def __call__(self, words: Words) -> Response:
         status, results = self._step_of(words)
         self._taken += 1
         fresh = (status != 0) & (self.steps == 0)
@@ -76,23 +75,18 @@ def diagnose_rollouts(
 
 
 def explain_rollouts(
-    model: AcceleratorModel, own: Rollouts, first_flagged: Integers, states: Mapping[str, Array]
+    model: AcceleratorModel, rollouts: Rollouts, first_flagged: Integers, states: Mapping[str, Array]
 ) -> tuple[Cause, ...]:
-    """Return the causes of flagged rollouts.
+    """Return the causes of flagged rollouts; ``first_flagged`` (N,) is 0 of those without a flag.
 
-    Parameters
-    ----------
-    first_flagged
-        The first flagged step (N,) of each, 0 of those without a flag.
-    states
-        The arrays of ``step`` in the first states.
+    ``states`` are the arrays of ``step`` in the first states.
     """
     numbers = np.flatnonzero(first_flagged)
     if not len(numbers):
         return ()
-    words = {name: values[numbers] for name, values in own.words.items()}
-    rows = {name: row[: int(first_flagged.max())] for name, row in own.rows.items()}
+    words = {name: values[numbers] for name, values in rollouts.words.items()}
+    rows = {name: row[: int(first_flagged.max())] for name, row in rollouts.rows.items()}
     flags = FirstFlags(lambda step: respond(model, "step", step), len(numbers))
-    compute(model, replace(own, words=words, rows=rows, every=0), flags)
+    compute(model, replace(rollouts, words=words, rows=rows, every=0), flags)
     first = graph_inputs(model.robot, {name: array[numbers] for name, array in states.items()})
     return diagnose_rollouts(model, flags, numbers, first)

@@ -56,10 +56,7 @@ def draw_plans(
 ) -> list[Plan]:
     """Return N rollouts of ``steps`` (N,) each, at most ``rows``, which each plan has.
 
-    Parameters
-    ----------
-    arrays
-        Random tasks of ``step``, (N, ...) each, whose inertial parameters stay as they are.
+    ``arrays`` are random tasks (N, ...) of ``step``, whose inertial parameters stay as they are.
     """
     plans = []
     for numbers in np.array_split(np.arange(len(steps)), PLANS):
@@ -77,7 +74,6 @@ def _draw_plan(
     numbers: Integers,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
-    """Return the arrays of the rollouts of one plan, which has ``count`` rows."""
     centre = _draw_centre(model, rng)
     rows = _forces(model, centre, count, rng)
     for part in parts_in(model):
@@ -98,7 +94,6 @@ def _draw_plan(
 
 
 def _where(chosen: NDArray[np.bool_], array: Array, other: Array) -> Array:
-    """Return the chosen rows (N,) of an array, and the others of another."""
     return np.where(chosen.reshape(-1, *[1] * (array.ndim - 1)), array, other)
 
 
@@ -123,8 +118,8 @@ def _draw_centre(model: AcceleratorModel, rng: np.random.Generator) -> dict[str,
 def _limited(model: AcceleratorModel) -> NDArray[np.bool_]:
     """Return for each coordinate of ``q`` whether it has bounds that a robot can leave."""
     limited = ~np.array(model.domain.wraps)
-    for place in quaternions(model.robot):
-        limited[place] = False
+    for span in quaternions(model.robot):
+        limited[span] = False
     return limited
 
 
@@ -164,18 +159,18 @@ def _first_states(
     model: AcceleratorModel, centre: Mapping[str, Array], drawn: Mapping[str, Array], share: Array
 ) -> dict[str, Array]:
     """Return the arrays of rollouts whose states are a ``share`` (N,) of the usual way from the centre."""
-    found = {name: array for name, array in drawn.items() if name in (PARAMETERS, *ARRAYS)}
-    for name in (name for name in drawn if name not in (*found, "tau")):
+    first = {name: array for name, array in drawn.items() if name in (PARAMETERS, *ARRAYS)}
+    for name in (name for name in drawn if name not in (*first, "tau")):
         array, ways = drawn[name], share.reshape(-1, *[1] * (drawn[name].ndim - 1))
         if name == "h":
             lowest = model.domain.bounds["h"][0, 0]
-            found[name] = lowest + share * (array - lowest)
+            first[name] = lowest + share * (array - lowest)
         else:
-            found[name] = centre[name] + (NEAR * ways) * (array - centre[name])
-    if BASE_HELD in found:
-        found[BASE_HELD] = np.broadcast_to(centre[BASE_HELD], share.shape)
-        found["base_a"] = found["base_a"] * centre[BASE_HELD]
-    return found | {"q": golden.with_unit_quaternions(model.robot, found["q"])}
+            first[name] = centre[name] + (NEAR * ways) * (array - centre[name])
+    if BASE_HELD in first:
+        first[BASE_HELD] = np.broadcast_to(centre[BASE_HELD], share.shape)
+        first["base_a"] = first["base_a"] * centre[BASE_HELD]
+    return first | {"q": golden.with_unit_quaternions(model.robot, first["q"])}
 
 
 def _stays(model: AcceleratorModel, arrays: Mapping[str, Array], steps: Integers) -> NDArray[np.bool_]:

@@ -13,11 +13,12 @@ import numpy as np
 from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.rollout import force_words, state_words
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.rollouts.data import Answered, Rollouts, Words
+from rbdhw.model.responses import Response, Words
+from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.parts import parts_in
 
-Respond = Callable[[Words], tuple[Integers, dict[str, Integers]]]
-"""The status (N,) and the output words of ``step`` for the input words (N,) of N tasks."""
+Respond = Callable[[Words], Response]
+"""Answers tasks of ``step`` with these input words."""
 
 
 def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> Answered:
@@ -25,7 +26,7 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
     step = model.interface.words("step")
     words = {word.name: rollouts.words[word.name] for word in step.inputs if word.name in rollouts.words}
     flags, first, cost = np.zeros((3, rollouts.tasks), np.int64)
-    found: list[tuple[Integers, Integers, Integers, Words]] = []
+    answered: list[tuple[Integers, Integers, Integers, Words]] = []
     for k in range(rollouts.steps):
         forces = step_forces(model, rollouts, k, words)
         status, results = step_of(words | forces)
@@ -34,15 +35,14 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
         row, behind = rollouts.row(k), words | forces
         cost = cost + sum(part.cost(model, row, behind) for part in parts_in(model))
         if k + 1 in rollouts.sent:
-            found.append((flags, first, cost, results if rollouts.states else {}))
-    *numbers, states = zip(*found, strict=True)
+            answered.append((flags, first, cost, results if rollouts.states else {}))
+    *numbers, states = zip(*answered, strict=True)
     status, flagged, costs = (np.stack(column, axis=1) for column in numbers)
     stacked = {name: np.stack([each[name] for each in states], axis=1) for name in states[0]}
     return Answered(status, flagged, stacked, costs)
 
 
 def _next_state(model: AcceleratorModel, results: Words) -> dict[str, Integers]:
-    """Return the words of the state for the next step, from the results of a step."""
     assert model.interface.rollout is not None
     step, words = model.interface.words("step"), {}
     for each in state_words(step, model.interface.rollout.nq):

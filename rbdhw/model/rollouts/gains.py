@@ -10,7 +10,7 @@ from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.feedback import GAIN, Feedback
-from rbdhw.fixed.format import Format
+from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, rollout_feedback
 from rbdhw.golden.integrators import motion_of
@@ -19,12 +19,12 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.model.packets import check_finite
+from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.arrays import check_reference
-from rbdhw.model.rollouts.data import Array, RolloutArrays, Rollouts, Words
-from rbdhw.model.rollouts.part import Part
+from rbdhw.model.rollouts.data import Array, RolloutArrays, Rollouts
+from rbdhw.model.rollouts.part import Part, counts, in_slots
 from rbdhw.model.rollouts.random_states import NEAR, NEARER, longest_step, of_unit_length, random_states
 from rbdhw.model.rollouts.rows import fitting, nearest, reference_words, unit_of
-from rbdhw.model.rollouts.slots import counts, in_slots
 from rbdhw.protocol import GAINS, LOAD_GAINS
 from rbdhw.robot.model import Robot
 
@@ -38,13 +38,13 @@ class Gains(Part[tuple[Array, Array]]):
     name = GAINS
     arrays = ("x_nominal", "K")
     absence = "this build takes no gains"
+    loads = LOAD_GAINS
 
     def first_row_words(self, step: FunctionWords, shape: RolloutShape) -> list[Word]:
-        """Return the words of the state to which feedback leads, in the slots of those of ``step``."""
         return [term.reference_word for term in rollout_feedback(step, shape)[0].terms]
 
     def command(self, step: FunctionWords, shape: RolloutShape, first: int) -> FunctionWords:
-        """Return the gains of one force, in the slots of the words of the state, the step and the force."""
+        """Return the words of the gains of one force."""
         feedback = rollout_feedback(step, shape)
         gains = [
             Word(feedback[0].gain(term), "1", -1, GAIN, -GAIN.highest, GAIN.highest, term.word.slot)
@@ -52,7 +52,7 @@ class Gains(Part[tuple[Array, Array]]):
         ]
         most = max(each.coordinate for each in feedback)
         coordinate = Word("coordinate", "1", -1, Format(most.bit_length() + 1, 0), 0, most)
-        inputs = (*gains, *in_slots([*counts(shape, ("row",)), coordinate], first))
+        inputs = (*gains, *in_slots([*counts(shape, "row"), coordinate], first))
         return FunctionWords(LOAD_GAINS, inputs, ())
 
     def stream_entries(self, interface: Interface) -> dict[str, list[list[float]]]:
@@ -60,6 +60,18 @@ class Gains(Part[tuple[Array, Array]]):
         assert interface.rollout is not None
         feedback = rollout_feedback(interface.words("step"), interface.rollout)
         return {"largest_gains": [[each.largest(term) for term in each.terms] for each in feedback]}
+
+    def packet_words(self, model: AcceleratorModel, rows: Words) -> dict[str, Integers]:
+        """Return the words of packets with the gains of one force each."""
+        feedback = _feedback(model)
+        words = {
+            feedback[0].gain(term): np.stack([rows[force.stored(term)] for force in feedback], axis=1).ravel()
+            for term in feedback[0].terms
+        }
+        steps = len(next(iter(rows.values())))
+        coordinates = np.array([force.coordinate for force in feedback])
+        numbers = np.repeat(np.arange(steps), len(feedback))
+        return words | {"row": numbers, "coordinate": np.tile(coordinates, steps)}
 
     def check(
         self, model: AcceleratorModel, arrays: Mapping[str, Array], _tasks: int, steps: int
@@ -82,15 +94,12 @@ class Gains(Part[tuple[Array, Array]]):
         return nominal, np.broadcast_to(gains, (steps, *shape)) @ tangent_of(model.robot, nominal)
 
     def reference(self, checked: tuple[Array, Array]) -> Array:
-        """Return the nominal states."""
         return checked[0]
 
     def with_reference(self, checked: tuple[Array, Array], states: Array) -> tuple[Array, Array]:
-        """Return the gains at other nominal states."""
         return states, checked[1]
 
     def rows(self, model: AcceleratorModel, arrays: RolloutArrays) -> Words:
-        """Return the words of the nominal states and of the gains of all forces."""
         nominal, gains = self.of(arrays)
         feedback, largest = _feedback(model), largest_gains(model)
         rows = dict(reference_words(model, arrays, list(feedback[0].terms), nominal))
@@ -105,7 +114,6 @@ class Gains(Part[tuple[Array, Array]]):
         return rows
 
     def forces(self, model: AcceleratorModel, rollouts: Rollouts, step: int, state: Words | None) -> Words:
-        """Return the feedback from the state before the step."""
         if state is None:
             return {}
         row = rollouts.row(step)
@@ -117,7 +125,6 @@ class Gains(Part[tuple[Array, Array]]):
     def golden_forces(
         self, model: AcceleratorModel, arrays: RolloutArrays, step: int, forces: Array, state: Array | None
     ) -> Array:
-        """Return forces with the feedback from the state before the step."""
         if state is None:
             return forces
         nominal, gains = self.of(arrays)
@@ -127,7 +134,6 @@ class Gains(Part[tuple[Array, Array]]):
     def draw_rows(
         self, model: AcceleratorModel, centre: Mapping[str, Array], steps: int, rng: np.random.Generator
     ) -> dict[str, Array]:
-        """Return nominal states near the centre, and gains that hold the robot."""
         state, nv = np.hstack([centre["q"], centre["v"]]), model.robot.nv
         nominal = state + NEAR * NEARER * (random_states(model, steps, rng) - state)
         nominal = of_unit_length(model, nominal)
@@ -157,7 +163,6 @@ def largest_gains(model: AcceleratorModel) -> Array:
 
 
 def _feedback(model: AcceleratorModel) -> tuple[Feedback, ...]:
-    """Return the feedback to each force."""
     assert model.interface.rollout is not None
     return rollout_feedback(model.interface.words("step"), model.interface.rollout)
 

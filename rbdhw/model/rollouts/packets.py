@@ -5,34 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import rollout_feedback
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import Beats, Bytes, contents, field, merge, requests, responses, unpack
-from rbdhw.model.rollouts.data import Answered, Rollouts, Words
-from rbdhw.protocol import LOAD, LOAD_GAINS, LOAD_PARAMETERS, ROLLOUT
+from rbdhw.model.responses import Words
+from rbdhw.model.rollouts.data import Answered, Rollouts
+from rbdhw.model.rollouts.parts import parts_in
+from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
 
 
 def row_words(model: AcceleratorModel, rows: Words, command: str) -> dict[str, Integers]:
-    """Return the words (P,) of the packets that load rows (K,) of a kind, from the first step on.
-
-    A packet of gains has those of one force.
-    """
-    step, shape = model.interface.words("step"), model.interface.rollout
-    assert shape is not None
-    numbers = np.arange(len(next(iter(rows.values()))))
-    if command != LOAD_GAINS:
-        return dict(rows) | {"row": numbers}
-    feedback = rollout_feedback(step, shape)
-    words = {
-        feedback[0].gain(term): np.stack([rows[own.stored(term)] for own in feedback], axis=1).ravel()
-        for term in feedback[0].terms
-    }
-    coordinates = np.array([own.coordinate for own in feedback])
-    return words | {
-        "row": np.repeat(numbers, len(feedback)),
-        "coordinate": np.tile(coordinates, len(numbers)),
-    }
+    """Return the words (P,) of the packets that load rows (K,) of a kind, from the first step on."""
+    numbers = {"row": np.arange(len(next(iter(rows.values()))))}
+    part = next((part for part in parts_in(model) if part.loads == command), None)
+    return numbers | dict(rows if part is None else part.packet_words(model, rows))
 
 
 def row_requests(model: AcceleratorModel, rows: Words, command: str = LOAD) -> Bytes:
@@ -61,7 +47,11 @@ def rollout_requests(
 
 
 def rollout_responses(
-    model: AcceleratorModel, own: Rollouts, answered: Answered, tags: Integers, loads: Integers | None = None
+    model: AcceleratorModel,
+    rollouts: Rollouts,
+    answered: Answered,
+    tags: Integers,
+    loads: Integers | None = None,
 ) -> Bytes:
     """Return the packets of the answers (N M, beats, bytes per beat), those of a rollout together.
 
@@ -70,40 +60,40 @@ def rollout_responses(
     words = {
         name.replace("step.", f"{ROLLOUT}.", 1): values.ravel() for name, values in answered.states.items()
     }
-    words[f"{ROLLOUT}.step"] = np.tile(own.sent, own.tasks)
+    words[f"{ROLLOUT}.step"] = np.tile(rollouts.sent, rollouts.tasks)
     words[f"{ROLLOUT}.first_flagged"] = answered.first_flagged.ravel()
     words[f"{ROLLOUT}.cost"] = answered.cost.ravel()
-    each = np.repeat(tags, len(own.sent))
-    extended = asks_for_states(model, own.states)
-    before = None if loads is None else np.repeat(loads, len(own.sent))
+    each = np.repeat(tags, len(rollouts.sent))
+    extended = asks_for_states(model, rollouts.states)
+    before = None if loads is None else np.repeat(loads, len(rollouts.sent))
     return responses(model, ROLLOUT, each, answered.status.ravel(), words, extended, before)
 
 
-def read_responses(model: AcceleratorModel, own: Rollouts, packets: Bytes) -> Answered:
+def read_responses(model: AcceleratorModel, rollouts: Rollouts, packets: Bytes) -> Answered:
     """Return the contents of packets in the order of :func:`rollout_responses`."""
-    status, words = contents(model, ROLLOUT, packets, asks_for_states(model, own.states))
-    shape = own.tasks, len(own.sent)
-    results = model.interface.words("step").outputs if own.states else ()
+    status, words = contents(model, ROLLOUT, packets, asks_for_states(model, rollouts.states))
+    shape = rollouts.tasks, len(rollouts.sent)
+    results = model.interface.words("step").outputs if rollouts.states else ()
     names = {word.name: word.name.replace("step.", f"{ROLLOUT}.", 1) for word in results}
     states = {name: words[other].reshape(shape) for name, other in names.items()}
     cost = words.get(f"{ROLLOUT}.cost", np.zeros_like(status)).reshape(shape)
     return Answered(status.reshape(shape), words[f"{ROLLOUT}.first_flagged"].reshape(shape), states, cost)
 
 
-def packets_of(model: AcceleratorModel, own: Rollouts) -> Beats:
+def packets_of(model: AcceleratorModel, rollouts: Rollouts) -> Beats:
     """Return the packets that load the rows and then ask for rollouts, whose tags are their numbers.
 
     Loads of parameters come in between.
     """
-    each = np.ones(own.tasks, np.int64)
-    tags = np.arange(own.tasks)
-    asked = {name: row_requests(model, own.rows, name) for name in model.interface.row_commands}
+    steps, every = np.full((rollouts.tasks, 2), (rollouts.steps, rollouts.every), np.int64).T
+    tags = np.arange(rollouts.tasks)
+    asked = {name: row_requests(model, rollouts.rows, name) for name in model.interface.row_commands}
     places, first = {}, 0
     for name, packets in asked.items():
         places[name] = first + np.arange(len(packets))
         first += len(packets)
-    asked[ROLLOUT] = rollout_requests(model, own.words, own.steps * each, own.every * each, tags, own.states)
-    loads = loads_of(model, "step", own.words)
+    asked[ROLLOUT] = rollout_requests(model, rollouts.words, steps, every, tags, rollouts.states)
+    loads = loads_of(model, "step", rollouts.words)
     places[ROLLOUT] = first + tags + loads.before
     if len(loads.places):
         asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.fixed.format import Integers
+from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, Words
+from rbdhw.model.responses import Words
+from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts
 
 # What a part keeps of the user's arrays.
 Checked = TypeVar("Checked")
@@ -33,11 +35,14 @@ class Part(ABC, Generic[Checked]):
         The user's arrays that only this part takes.
     absence
         Why other builds do not take them.
+    loads
+        The command of its own that loads its rows, if it has one.
     """
 
     name: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]]
     absence: ClassVar[str]
+    loads: ClassVar[str | None] = None
 
     def of(self, arrays: RolloutArrays) -> Checked:
         """Return what :meth:`check` returned."""
@@ -58,24 +63,26 @@ class Part(ABC, Generic[Checked]):
         return []
 
     def command(self, _step: FunctionWords, _shape: RolloutShape, _first: int) -> FunctionWords | None:
-        """Return the words of a command of its own, the first of which that ``step`` has not is in a slot."""
+        """Return the words of :attr:`loads`; those that ``step`` has not are in slots from ``first`` on."""
         return None
 
     def stream_entries(self, _interface: Interface) -> dict[str, Any]:
         """Return what the manifest's entry on the streams has of this part."""
         return {}
 
+    def answer_words(self, _step: FunctionWords, _shape: RolloutShape) -> list[Word]:
+        """Return the words of each answer beside the state, which is then optional."""
+        return []
+
+    def packet_words(self, _model: AcceleratorModel, rows: Words) -> Words:
+        """Return the words (P,) of the packets that load rows (K,), one packet for each row by default."""
+        return rows
+
     # The user's arrays
 
     @abstractmethod
     def check(self, model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int, steps: int) -> Checked:
-        """Return the checked arrays of N rollouts of K steps.
-
-        Raises
-        ------
-        InputError
-            One is not usable.
-        """
+        """Return the checked arrays of N rollouts of K steps; InputError if one is not usable."""
 
     def reference(self, _checked: Checked) -> Array | None:
         """Return states (K, nq + nv) from which errors are taken, with quaternions of either sign."""
@@ -88,18 +95,11 @@ class Part(ABC, Generic[Checked]):
     # The bit-exact model
 
     def words(self, _arrays: RolloutArrays) -> Words:
-        """Return the words (N,) of the rollouts."""
         return {}
 
     @abstractmethod
     def rows(self, model: AcceleratorModel, arrays: RolloutArrays) -> Words:
-        """Return the words (K,) of the rows.
-
-        Raises
-        ------
-        InputError
-            A number is too large.
-        """
+        """Return the words (K,) of the rows; InputError if a number is too large."""
 
     def forces(
         self, _model: AcceleratorModel, _rollouts: Rollouts, _step: int, _state: Words | None
@@ -112,7 +112,6 @@ class Part(ABC, Generic[Checked]):
         return 0
 
     def results(self, _model: AcceleratorModel, _arrays: RolloutArrays, _answered: Answered) -> Results:
-        """Return the results of its own."""
         return {}
 
     # The golden model
@@ -143,5 +142,16 @@ class Part(ABC, Generic[Checked]):
         """Return random arrays of K steps that keep a robot near the state of the task ``centre``."""
 
     def draw_each(self, _tasks: int, _rng: np.random.Generator) -> dict[str, Array]:
-        """Return random arrays of N rollouts."""
         return {}
+
+
+def in_slots(words: Sequence[Word], first: int) -> tuple[Word, ...]:
+    """Return words in consecutive slots."""
+    return tuple(replace(word, slot=slot) for slot, word in enumerate(words, first))
+
+
+def counts(shape: RolloutShape, *names: str) -> list[Word]:
+    """Return words of numbers of steps, which are integers: their formats have a binary point of zero."""
+    number = Format(shape.horizon.bit_length() + 1, 0)
+    bounds = {"steps": (1, shape.horizon), "every": (0, shape.horizon), "row": (0, shape.horizon - 1)}
+    return [Word(name, "1", -1, number, *bounds.get(name, ())) for name in names]

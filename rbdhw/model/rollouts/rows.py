@@ -14,7 +14,8 @@ from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import convert, encode, quantise
-from rbdhw.model.rollouts.data import Array, RolloutArrays, Words
+from rbdhw.model.responses import Words
+from rbdhw.model.rollouts.data import Array, RolloutArrays
 from rbdhw.protocol import LOAD
 
 

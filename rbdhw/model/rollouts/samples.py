@@ -17,8 +17,9 @@ from rbdhw.fixed.rollout import RolloutShape, force_words
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.interface import FunctionWords
+from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.arrays import check_rows
-from rbdhw.model.rollouts.data import Array, RolloutArrays, Rollouts, Words
+from rbdhw.model.rollouts.data import Array, RolloutArrays, Rollouts
 from rbdhw.model.rollouts.part import Part
 from rbdhw.model.rollouts.random_states import SHAKEN, longest_step, speeds
 from rbdhw.model.rollouts.rows import row_words
@@ -42,7 +43,6 @@ class Samples(Part[tuple[Array, Integers]]):
     absence = "this build draws no samples"
 
     def request_words(self, _shape: RolloutShape) -> list[Word]:
-        """Return the seed."""
         return [Word(SEED, "1", -1, SEED_FORMAT, 0, SEED_FORMAT.highest)]
 
     def last_row_words(self, step: FunctionWords, _shape: RolloutShape) -> list[Word]:
@@ -59,7 +59,6 @@ class Samples(Part[tuple[Array, Integers]]):
     def check(
         self, model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int, steps: int
     ) -> tuple[Array, Integers]:
-        """Return the standard deviations (K, nv) and the seeds (N,)."""
         if "std" in arrays and SEED not in arrays:
             raise InputError(f"array '{SEED}'", "missing", "a seed for each rollout, or one for all")
         most = np.abs(np.asarray(model.domain.bounds["tau"])).max(axis=1)
@@ -68,15 +67,12 @@ class Samples(Part[tuple[Array, Integers]]):
         return checked, _check_seeds(model, arrays, tasks)
 
     def words(self, arrays: RolloutArrays) -> Words:
-        """Return the seeds."""
         return {SEED: self.of(arrays)[1]}
 
     def rows(self, model: AcceleratorModel, arrays: RolloutArrays) -> Words:
-        """Return the words of the standard deviations."""
         return row_words(model, arrays, "std", self.of(arrays)[0])
 
     def forces(self, model: AcceleratorModel, rollouts: Rollouts, step: int, _state: Words | None) -> Words:
-        """Return the samples of a step."""
         drawn = normal_integers(rollouts.words[SEED], np.array([step]), model.robot.nv)[:, 0]
         row, added = rollouts.row(step), {}
         for word in force_words(model.interface.words("step")):
@@ -88,7 +84,6 @@ class Samples(Part[tuple[Array, Integers]]):
     def golden_forces(
         self, model: AcceleratorModel, arrays: RolloutArrays, step: int, forces: Array, _state: Array | None
     ) -> Array:
-        """Return forces with the samples of a step."""
         deviations, seeds = self.of(arrays)
         drawn = normal_samples(seeds, np.array([step]), model.robot.nv)[:, 0]
         return np.asarray(forces + deviations[step] * drawn)
@@ -104,17 +99,15 @@ class Samples(Part[tuple[Array, Integers]]):
         return {"std": np.minimum(deviations, SHAKEN * np.maximum(np.abs(lowest), np.abs(highest)))}
 
     def draw_each(self, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
-        """Return random seeds."""
         return {SEED: rng.integers(0, MOST_SEED_OF_SINGLES, tasks).astype(np.float64)}
 
 
 def _check_seeds(model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int) -> Integers:
-    """Return the seed of each rollout."""
-    given = as_numbers(f"array '{SEED}'", arrays.get(SEED, 0))
-    if given.shape not in ((), (tasks,)):
-        raise InputError(f"array '{SEED}'", f"shape {given.shape}", f"({tasks},), or one for all")
+    numbers = as_numbers(f"array '{SEED}'", arrays.get(SEED, 0))
+    if numbers.shape not in ((), (tasks,)):
+        raise InputError(f"array '{SEED}'", f"shape {numbers.shape}", f"({tasks},), or one for all")
     most = MOST_SEED_OF_SINGLES if model.interface.converts else MOST_SEED
-    seeds = np.broadcast_to(given, (tasks,))
+    seeds = np.broadcast_to(numbers, (tasks,))
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~((seeds >= 0) & (seeds <= most) & (seeds == np.floor(seeds))))
     if len(bad):

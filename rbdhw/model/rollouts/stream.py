@@ -35,37 +35,24 @@ GROUP = 8
 
 @dataclass
 class RolloutStream:
-    """The packets of rollouts in the order in which they are sent, and the answers of the model.
-
-    Members
-    -------
-    loads
-        The loads of parameters.
-    places, packets
-        The packets by kind, and their places in the order.
-    rollouts
-        The answers to rollouts with states and to those without.
-    rows
-        The answers to each command that loads rows.
-    steps, flagged
-        The steps of all rollouts, and the rollouts with a flag.
-    causes
-        Of these flags.
-    """
+    """The packets of rollouts in the order in which they are sent, and the answers of the model."""
 
     model: AcceleratorModel
     loads: Loads
     places: list[Integers] = field(default_factory=list)
     packets: list[Bytes] = field(default_factory=list)
+    """The packets by kind, whose ``places`` in the order are beside them."""
     rollouts: dict[bool, list[Bytes]] = field(default_factory=lambda: {True: [], False: []})
+    """The answers to rollouts with states and to those without."""
     rows: dict[str, list[Bytes]] = field(default_factory=dict)
+    """The answers to each command that loads rows."""
     steps: int = 0
     flagged: int = 0
+    """The rollouts with a flag."""
     causes: list[Cause] = field(default_factory=list)
 
     @property
     def beats(self) -> Beats:
-        """All beats to send."""
         return merge(dict(enumerate(self.places)), dict(enumerate(self.packets)))
 
     @property
@@ -74,31 +61,32 @@ class RolloutStream:
         expected = sum(len(packets) for each in self.rollouts.values() for packets in each)
         return expected - len(self.loads.before)
 
-    def add_rows(self, own: Rollouts, number: int) -> None:
+    def add_rows(self, rollouts: Rollouts, number: int) -> None:
         """Add the loads of all rows of some rollouts, of which the first has this number."""
         first_set = np.count_nonzero(self.loads.written[: self._loaded(number)] == 0)
         for command in self.model.interface.row_commands:
-            asked = row_requests(self.model, own.rows, command)
+            asked = row_requests(self.model, rollouts.rows, command)
             tags = np.arange(len(asked))
             self._add(asked, self._next + tags)
             before = np.full(len(tags), first_set) if self.model.interface.held else None
             answer = responses(self.model, command, tags, np.zeros_like(tags), {}, loads=before)
             self.rows.setdefault(command, []).append(answer)
 
-    def add_rollouts(self, own: Rollouts, numbers: Integers) -> None:
+    def add_rollouts(self, rollouts: Rollouts, numbers: Integers) -> None:
         """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
-        flags = FirstFlags(lambda words: respond(self.model, "step", words), own.tasks)
-        answered = compute(self.model, own, flags)
-        self.steps += own.steps * own.tasks
+        flags = FirstFlags(lambda words: respond(self.model, "step", words), rollouts.tasks)
+        answered = compute(self.model, rollouts, flags)
+        self.steps += rollouts.steps * rollouts.tasks
         self.flagged += int(np.count_nonzero(flags.steps))
         self.causes += diagnose_rollouts(self.model, flags, numbers)
-        steps, every = np.full(own.tasks, own.steps), np.full(own.tasks, own.every)
+        steps, every = np.full(rollouts.tasks, rollouts.steps), np.full(rollouts.tasks, rollouts.every)
         sets = self.loads.sets[numbers]
-        asked = rollout_requests(self.model, own.words, steps, every, numbers, own.states, sets)
-        before = self.loads.own[numbers] if self.model.interface.held else None
-        self.rollouts[own.states].append(rollout_responses(self.model, own, answered, numbers, before))
+        asked = rollout_requests(self.model, rollouts.words, steps, every, numbers, rollouts.states, sets)
+        before = self.loads.before_of_set[numbers] if self.model.interface.held else None
+        answer = rollout_responses(self.model, rollouts, answered, numbers, before)
+        self.rollouts[rollouts.states].append(answer)
         loaded = self.loads.before[numbers] - self._loaded(numbers[0])
-        places = self._next + np.arange(own.tasks) + loaded
+        places = self._next + np.arange(rollouts.tasks) + loaded
         tasks = self.loads.places - np.arange(len(self.loads.places))
         first = np.flatnonzero(np.isin(tasks, numbers))
         self._add(asked, places)
@@ -111,7 +99,6 @@ class RolloutStream:
 
     @property
     def _next(self) -> int:
-        """The place of the next packet."""
         return sum(map(len, self.places))
 
     def _add(self, packets: Bytes, places: Integers) -> None:
@@ -124,13 +111,13 @@ class RolloutStream:
         for states, packets in self.rollouts.items():
             if packets:
                 asked = asks_for_states(self.model, states)
-                found = answers(self.model, received, asked)[ROLLOUT].packets
-                wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(found))
-        came = answers(self.model, received)
+                came = answers(self.model, received, asked)[ROLLOUT].packets
+                wrong += _differing(sort_responses(np.concatenate(packets)), sort_responses(came))
+        loaded = answers(self.model, received)
         for command, packets in self.rows.items():
-            wrong += _differing(np.concatenate(packets), came[command].packets)
+            wrong += _differing(np.concatenate(packets), loaded[command].packets)
         if len(self.loads.places):
-            wrong += _differing(load_packets(self.model, self.loads)[1], came[LOAD_PARAMETERS].packets)
+            wrong += _differing(load_packets(self.model, self.loads)[1], loaded[LOAD_PARAMETERS].packets)
         return wrong
 
 
@@ -139,10 +126,7 @@ def draw_stream(
 ) -> RolloutStream:
     """Return a stream of rollouts of up to ``rows`` steps, whose numbers are their tags.
 
-    Parameters
-    ----------
-    loaded
-        Whether parameters are loaded among them, if the build loads parameters.
+    Parameters are among them if ``loaded`` and if the build loads parameters.
     """
     arrays = draw_tasks(model, tasks, rng)
     if model.interface.held and not loaded:
@@ -150,13 +134,13 @@ def draw_stream(
     stream = RolloutStream(model, draw_loads(model, arrays, rng) if loaded else no_loads(tasks))
     steps = rng.integers(1, rows + 1, -(-tasks // GROUP))
     for plan in draw_plans(model, arrays, np.repeat(steps, GROUP)[:tasks], rows, rng):
-        own = prepare(model, plan.arrays, 0)
-        stream.add_rows(own, int(plan.numbers[0]))
+        rollouts = prepare(model, plan.arrays, 0)
+        stream.add_rows(rollouts, int(plan.numbers[0]))
         for group in np.split(plan.numbers, np.flatnonzero(plan.numbers % GROUP == 0)):
             if len(group):
                 k, every = int(group[0]) // GROUP, int(rng.integers(0, rows + 1))
                 chosen = group - plan.numbers[0]
-                stream.add_rollouts(_group(model, own, chosen, int(steps[k]), k % 2 == 0, every), group)
+                stream.add_rollouts(_group(model, rollouts, chosen, int(steps[k]), k % 2 == 0, every), group)
     return stream
 
 
@@ -170,11 +154,11 @@ def draw_tasks(model: AcceleratorModel, tasks: int, rng: np.random.Generator) ->
 
 
 def _group(
-    model: AcceleratorModel, own: Rollouts, chosen: Integers, steps: int, states: bool, every: int
+    model: AcceleratorModel, rollouts: Rollouts, chosen: Integers, steps: int, states: bool, every: int
 ) -> Rollouts:
     """Return the ``chosen`` rollouts of a plan, with fewer steps."""
-    rows = {name: row[:steps] for name, row in own.rows.items()}
-    words = {name: values[chosen] for name, values in own.words.items()}
+    rows = {name: row[:steps] for name, row in rollouts.rows.items()}
+    words = {name: values[chosen] for name, values in rollouts.words.items()}
     return Rollouts(words, rows, every, states or not model.interface.words(ROLLOUT).extensible)
 
 

@@ -8,7 +8,7 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
-from rbdhw.frontend.base import mount
+from rbdhw.frontend.read import mount
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.draw import LEAVING, draw_plans

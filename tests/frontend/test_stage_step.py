@@ -12,7 +12,7 @@ from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import DEFAULT
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model
 from rbdhw.frontend.functions import trace
-from rbdhw.frontend.stage_loop import record_loop
+from rbdhw.frontend.stage_step import record_loop
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.sweeps import Carried, Sweeps, unroll

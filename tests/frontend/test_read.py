@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.frontend.base import load_mounted
+from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import Mounting
 from tests.support.urdf_documents import AXIS, arm_with, link, robot
 

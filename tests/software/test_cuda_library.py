@@ -11,7 +11,8 @@ from rbdhw.errors import InputError
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.software.nvcc import FLAGS, KernelUse, find_nvcc, measure_kernels
+from rbdhw.software.cuda_library import FLAGS, find_nvcc
+from tests.support.kernel_use import KernelUse, measure_kernels
 from tests.support.marks import long
 from tests.support.software import Built, built, compute
 

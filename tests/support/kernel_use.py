@@ -1,54 +1,22 @@
-"""NVIDIA's compiler of CUDA: its path, and what its kernels take of a GPU."""
+"""What kernels of CUDA take of a GPU, as nvcc reports it."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-from rbdhw.errors import InputError
-from rbdhw.software.compiler import command_in, run_compiler
-
-VARIABLE = "NVCC"
-"""The environment variable that sets the command."""
-
-IN_WHEEL = Path("cu13", "bin", "nvcc")
-"""The program in the wheels' package ``nvidia``."""
-
-FLAGS = ("-O3", "-std=c++17")
-"""Options of every compilation. Not among them is --use_fast_math, whose sines are wrong for large angles."""
+from rbdhw.software.compiler import run_compiler
+from rbdhw.software.cuda_library import FLAGS, find_nvcc
 
 _ENTRY = re.compile(r"Compiling entry function '(?:\w+?_)(\w+)_kernel'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _CALLS = re.compile(r"(\d+) bytes cumulative stack size")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _CODE = re.compile(r"\.text\.\w+?_(\w+)_kernel")
-
-
-def find_nvcc() -> tuple[str, ...]:
-    """Return the command of nvcc: the variable NVCC, the wheel's program, or the one on PATH.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    command = command_in(VARIABLE, "the path of nvcc")
-    if command:
-        return command
-    package = find_spec("nvidia")
-    folders = package.submodule_search_locations if package is not None else None
-    for name in (*(str(folder / IN_WHEEL) for folder in map(Path, folders or ())), "nvcc"):
-        path = shutil.which(name)
-        if path is not None:
-            return (path,)
-    remedy = "run: pip install '.[cuda]', or use engine golden"
-    raise InputError("nvcc", "not installed", "NVIDIA's compiler of CUDA 12 or later", remedy)
 
 
 @dataclass(frozen=True)
@@ -68,25 +36,9 @@ class KernelUse:
 def measure_kernels(
     sources: Mapping[str, str], architecture: str, flags: Sequence[str] = ()
 ) -> dict[str, KernelUse]:
-    """Compile ``dynamics.cu`` for a GPU and return what each kernel takes, by function.
+    """Compile ``dynamics.cu`` for a GPU such as ``sm_90``, and return what each kernel takes, by function.
 
     The kernel for tasks with optional inputs has the function's name and ``_given``.
-
-    Parameters
-    ----------
-    sources
-        The texts of :data:`rbdhw.software.cuda.CUDA_FILES` by name.
-    architecture
-        The GPU's architecture, such as ``sm_90``.
-    flags
-        Further options of nvcc.
-
-    Raises
-    ------
-    InputError
-        nvcc is not installed.
-    CompilerError
-        It fails.
     """
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as work:
         for name, text in sources.items():
@@ -112,7 +64,6 @@ def read_use(output: str, binary: bytes) -> dict[str, KernelUse]:
 
 
 def _sections(binary: bytes) -> dict[str, int]:
-    """Return the sizes of the sections of an ELF file of 64 bits."""
     (start,) = struct.unpack_from("<Q", binary, 0x28)
     size, count, names = struct.unpack_from("<HHH", binary, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", binary, start + k * size) for k in range(count)]

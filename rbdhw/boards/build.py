@@ -12,7 +12,8 @@ from amaranth.build.run import BuildPlan
 
 from rbdhw.boards.nextpnr import Attempt
 from rbdhw.boards.shell import BoardTop
-from rbdhw.design.digests import top_module
+from rbdhw.design.digests import content, top_module
+from rbdhw.design.replacement import AXI_VERILOG
 from rbdhw.errors import InputError, told_apart
 from rbdhw.estimate.resources import Resources
 
@@ -71,12 +72,13 @@ def fastest_below(clock_mhz: float, settings: Sequence[Setting], generator: str)
 def prepare(platform: Any, verilog: Path, *, clock: Any, divisor: int, **overrides: str) -> BuildPlan:
     """Return the build plan of the accelerator in the file ``verilog`` of a design on ``platform``.
 
-    The design has the serial shell. ``clock`` and ``divisor`` are those of
-    :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` those of the platform. The same arguments give the
-    same plan.
+    The file with its registers stands beside it. The design has the serial shell. ``clock`` and ``divisor``
+    are those of :class:`~rbdhw.boards.shell.BoardTop`, ``overrides`` those of the platform. The same
+    arguments give the same plan.
     """
+    for file in (verilog, verilog.with_name(AXI_VERILOG)):
+        platform.add_file(file.name, content(file).decode())
     top = BoardTop(clock=clock, divisor=divisor, name=top_module(verilog.parent))
-    platform.add_file(verilog.name, verilog.read_text())
     return platform.prepare(top, TOP, emit_src=False, **overrides)
 
 

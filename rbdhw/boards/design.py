@@ -26,6 +26,8 @@ class DesignFiles:
     """The name of the device that it was generated for."""
     clock_mhz: float
     """The clock that it was scheduled for."""
+    stream_clock_mhz: float | None
+    """The clock of streams and registers, if it is another one."""
     data_width: int
     """Bits of TDATA."""
     pairs: int
@@ -53,6 +55,12 @@ class DesignFiles:
             where = f"{self.manifest}, stream.pairs"
             raise InputError(where, f"{self.pairs} pairs of streams", f"one pair for {by}", remedy)
 
+    def check_clocks(self, by: str) -> None:
+        """Raise InputError unless there is one clock, as ``by`` needs."""
+        if self.stream_clock_mhz is not None:
+            where, reason = f"{self.manifest}, stream_clock_mhz", f"{self.stream_clock_mhz:g} MHz"
+            raise InputError(where, reason, f"one clock for {by}", "generate without --stream-clock")
+
     def check_fit(self, counts: Resources, device: Target) -> None:
         """Raise InputError, with the options of a design that fits, unless the design fits a device.
 
@@ -79,6 +87,7 @@ def read_design(directory: Path) -> DesignFiles:
         name=manifest.name,
         target=manifest.target,
         clock_mhz=manifest.clock_mhz,
+        stream_clock_mhz=manifest.stream_clock_mhz,
         data_width=manifest.stream.tdata_width,
         pairs=manifest.stream.pairs,
         dsp_blocks=manifest.dsp_blocks,

@@ -7,6 +7,11 @@ begin with END, which terminates any preceding noise; two consecutive ENDs are t
 CRC-16/IBM-3740 (polynomial 0x1021, initial value 0xFFFF), high byte first. Both sides drop a frame with a
 wrong CRC, without any beat, or with an incomplete beat.
 
+A packet whose function is :data:`REGISTERS` reads or writes a register (``docs/registers.md``). After the
+header comes the address and, if :data:`WRITE` is set in the header, the word to write. The answer repeats the
+header and has the word that was read or written. An access of another length is answered as malformed, with a
+word of zero. Accesses can be repeated where an answer is lost.
+
 The line has no flow control: a board buffers the requests that wait for the accelerator, and drops a request
 that does not fit. Keep few requests in flight, or one, as :func:`exchange` does.
 """
@@ -24,6 +29,19 @@ ESCAPED_ESCAPE = 0xDD
 
 BEAT_BYTES = 4
 CRC_BYTES = 2
+
+REGISTERS = 63
+"""The code of packets that access registers. No function of an accelerator has it."""
+
+CODE_MASK = 31 << 16 | 1 << 22
+CODE_BITS = (REGISTERS & 31) << 16 | (REGISTERS >> 5) << 22
+"""The bits of a header that hold the code, and their values in accesses."""
+
+WRITE = 21
+"""The bit of a header, the lowest of its options, that is set if the register is written."""
+
+MALFORMED = 26
+"""The bit of a header that is set in answers to packets of a wrong length, and of unknown functions."""
 
 _ESCAPED = {END: bytes([ESCAPE, ESCAPED_END]), ESCAPE: bytes([ESCAPE, ESCAPED_ESCAPE])}
 _UNESCAPED = {ESCAPED_END: END, ESCAPED_ESCAPE: ESCAPE}
@@ -113,3 +131,30 @@ def exchange(port: SerialPort, packet: bytes) -> bytes:
             raise TimeoutError(f"no response to a packet of {len(packet)} bytes")
         for response in decoder.feed(data):
             return response
+
+
+def read_register(port: SerialPort, address: int, tag: int = 0) -> int:
+    """Return a register of the board; no request may be in flight.
+
+    Raises
+    ------
+    TimeoutError
+        As :func:`exchange`.
+    ValueError
+        If the answer is none to this access, as that of a board without registers.
+    """
+    return _access(port, tag | CODE_BITS, address)
+
+
+def write_register(port: SerialPort, address: int, word: int, tag: int = 0) -> None:
+    """Write a register of the board; otherwise as :func:`read_register`."""
+    _access(port, tag | CODE_BITS | 1 << WRITE, address, word)
+
+
+def _access(port: SerialPort, *beats: int) -> int:
+    """Send an access and return the word of its answer."""
+    answer = exchange(port, b"".join(beat.to_bytes(BEAT_BYTES, "little") for beat in beats))
+    header, word = answer[:BEAT_BYTES], answer[BEAT_BYTES:]
+    if int.from_bytes(header, "little") != beats[0] or len(word) != BEAT_BYTES:
+        raise ValueError(f"answer {answer.hex()}; expected one to the access of register 0x{beats[1]:03x}")
+    return int.from_bytes(word, "little")

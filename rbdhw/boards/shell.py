@@ -6,10 +6,12 @@ from typing import Any
 
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Module, ResetSignal, Signal
 from amaranth.lib import io, stream
-from amaranth.lib.wiring import Component, In, Out, connect
+from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
 from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
+from rbdhw.boards.register_bridge import RegisterBridge
 from rbdhw.boards.uart import UartReceiver, UartTransmitter
+from rbdhw.rtl.registers import AXI4_LITE
 from rbdhw.verilog_names import DEFAULT_NAME
 
 TDATA = BEAT_BITS
@@ -17,39 +19,33 @@ TDATA = BEAT_BITS
 
 
 class AcceleratorInstance(Component):
-    """The generated Verilog module as a component, in the clock domain ``sync``.
-
-    Parameters
-    ----------
-    name : str
-        The module.
-
-    Members
-    -------
-    i : In(stream.Signature(BEAT))
-        Requests.
-    o : Out(stream.Signature(BEAT))
-        Responses.
-    """
+    """The generated block ``accelerator_axi`` in the domain ``sync``, its registers among the packets."""
 
     def __init__(self, name: str = DEFAULT_NAME) -> None:
         self.name = name
+        """The module of the accelerator in it."""
         super().__init__({"i": In(stream.Signature(BEAT)), "o": Out(stream.Signature(BEAT))})
 
     def elaborate(self, platform: Any) -> Module:  # noqa: ARG002 - Amaranth gives it by position
         m = Module()
+        m.submodules.bridge = bridge = RegisterBridge()
+        connect(m, flipped(self.i), bridge.i)
+        connect(m, bridge.o, flipped(self.o))
+        ways = {In: "i", Out: "o"}
+        registers = {f"{ways[own.flow]}_{port}": getattr(bridge, port) for port, own in AXI4_LITE.items()}
         m.submodules.accelerator = Instance(
-            self.name,
+            f"{self.name}_axi",
             i_clk=ClockSignal(),
             i_rst=ResetSignal(),
-            i_s_axis_tdata=self.i.payload.data,
-            i_s_axis_tvalid=self.i.valid,
-            o_s_axis_tready=self.i.ready,
-            i_s_axis_tlast=self.i.payload.last,
-            o_m_axis_tdata=self.o.payload.data,
-            o_m_axis_tvalid=self.o.valid,
-            i_m_axis_tready=self.o.ready,
-            o_m_axis_tlast=self.o.payload.last,
+            i_s_axis_tdata=bridge.requests.payload.data,
+            i_s_axis_tvalid=bridge.requests.valid,
+            o_s_axis_tready=bridge.requests.ready,
+            i_s_axis_tlast=bridge.requests.payload.last,
+            o_m_axis_tdata=bridge.answers.payload.data,
+            o_m_axis_tvalid=bridge.answers.valid,
+            i_m_axis_tready=bridge.answers.ready,
+            o_m_axis_tlast=bridge.answers.payload.last,
+            **registers,
         )
         return m
 

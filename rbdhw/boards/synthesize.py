@@ -179,6 +179,7 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
     design.check_target(device.name, f"board {board}")
     design.check_data_width(described.data_width, f"board {board}")
     design.check_pairs(f"board {board}", "generate without --streams")
+    design.check_clocks(f"board {board}")
     design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     seeds = run.seeds(board, described.seeded)
     if described.part:

@@ -2,12 +2,18 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from rbdhw.boards.tools import find_tool
+from rbdhw.model.interface import Interface
+from rbdhw.registers.map import Constants
+from rbdhw.rtl.axi_accelerator import AxiAccelerator
+from rbdhw.rtl.verilog import to_verilog
 from tests.support.board_designs import write_manifest
+from tests.support.edge import FUNCTIONS
 from tests.support.remembered_tool import remember
 
 # Answers each beat with the product of its halves: one 16 × 16 bit multiplier.
@@ -89,11 +95,21 @@ def placer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[in
     return install
 
 
+@cache
+def registers() -> str:
+    """Return the Verilog of the block with registers."""
+    constants = Constants(4, 1, False, (0,), 1, 50_000, 50_000, "0" * 64)
+    interface = Interface(FUNCTIONS, 32)
+    block = AxiAccelerator(name="accelerator", interface=interface, constants=constants, crossing=False)
+    return to_verilog(block, "accelerator_axi")
+
+
 @pytest.fixture
 def design(tmp_path: Path) -> Path:
     """A design folder for ecp5-85 at 50 MHz."""
     folder = tmp_path / "design"
     folder.mkdir()
     (folder / "accelerator.v").write_text(MULTIPLY)
+    (folder / "accelerator_axi.v").write_text(registers())
     write_manifest(folder)
     return folder

@@ -319,6 +319,7 @@ TOO_SLOW = "20 MHz is too slow for a serial line of 921600 bits a second"
         ({}, {"board": "vcu118-uart"}, "manifest.json, target", "the design is for ecp5-85"),
         ({"pairs": 2}, {"board": BOARD}, "manifest.json, stream.pairs", "2 pairs of streams"),
         ({"pairs": 2}, {}, "manifest.json, stream.pairs", "2 pairs of streams"),
+        ({"stream_clock_mhz": 100.0}, {"board": BOARD}, "manifest.json, stream_clock_mhz", "100 MHz"),
         ({"tdata": 64}, {"board": BOARD}, "manifest.json, stream.tdata_width", "64 bits"),
         (
             {"clock_mhz": 20.0},

@@ -61,7 +61,8 @@ def test_build_plan_has_tcl_constraints_and_sources(design: Path, tmp_path: Path
     write_build_plan(design / "accelerator.v", tmp_path)
     tcl = (tmp_path / "top.tcl").read_text()
     assert "create_project -force -name top -part xcvu9p-flga2104-2L-e" in tcl
-    assert 'add_files "accelerator.v"' in tcl
+    for name in ("accelerator.v", "accelerator_axi.v"):
+        assert f'add_files "{name}"' in tcl
     assert tcl.index("$slack < 0") < tcl.index("write_bitstream")
     constraints = (tmp_path / "top.xdc").read_text()
     for pin, port in (
@@ -88,8 +89,9 @@ def test_build_plan_is_reproducible(design: Path, tmp_path: Path) -> None:
 
 def test_sources_fit_together_and_the_device_has_their_primitives(design: Path, tmp_path: Path) -> None:
     write_build_plan(design / "accelerator.v", tmp_path, clock_mhz=100.0)
-    script = "read_verilog accelerator.v top.v; synth_xilinx -family xcup -top top -run begin:prepare"
-    yosys = [find_tool("yosys"), "-q", "-p", f"{script}; hierarchy -check; check -assert"]
+    script = "read_verilog accelerator.v accelerator_axi.v top.v; synth_xilinx -family xcup -top top"
+    checks = "hierarchy -check; check -assert"
+    yosys = [find_tool("yosys"), "-q", "-p", f"{script} -run begin:prepare; {checks}"]
     run_tool("yosys", yosys, folder=tmp_path, log=tmp_path / "check.log")
 
 

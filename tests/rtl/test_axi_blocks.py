@@ -1,0 +1,96 @@
+# amaranth: UnusedElaboratable=no
+# ruff: noqa: ERA001 (the line above is for Amaranth)
+"""Blocks of one design: two beside each other, and one with several pairs of streams; what a block takes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
+from rbdhw.design.folder import read, write
+from rbdhw.design.replacement import AXI_VERILOG, VERILOG
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import generate
+from rbdhw.registers.map import Constants, Register, counter_address
+from rbdhw.robots import path
+from rbdhw.rtl.registers import Registers
+from rbdhw.rtl.verilog import to_verilog
+from tests.support.block import beats_of, build_block, build_top, packets_of, simulate
+from tests.support.disturbed import answered, disturbed
+
+TASKS = 60
+OPTIONS = BuildOptions(("id",), width=18, data_width=32, ii=4, samples=256)
+BUILDS = {"left_": "id", "right_": "fd"}
+"""The function of each of two blocks, by the prefix of its ports."""
+
+MOST_LUTS = 800
+
+
+def around(blocks: dict[str, str]) -> str:
+    """Return a module with blocks, given by the prefixes of their ports and their Verilog, with one clock."""
+    ports, instances = ["input wire clk", "input wire rst"], []
+    for prefix, text in blocks.items():
+        inside = re.search(r"^module (\w+_axi) \((.*?)\n\);", text, re.DOTALL | re.MULTILINE)
+        assert inside is not None
+        own = re.findall(r"(input|output) wire (\[\d+:0\] )?(\w+)", inside[2])
+        named = {name: name if name in ("clk", "rst") else f"{prefix}{name}" for _, _, name in own}
+        ports += [f"{way} wire {bits}{prefix}{name}" for way, bits, name in own if name not in ("clk", "rst")]
+        ways = ", ".join(f".{port}({wire})" for port, wire in named.items())
+        instances.append(f"  {inside[1]} {prefix}block ({ways});")
+    return "\n".join([f"module both ({', '.join(ports)});", *instances, "endmodule", ""])
+
+
+def test_two_blocks_stand_in_one_design(tmp_path: Path) -> None:
+    folders = {prefix: tmp_path / prefix for prefix in BUILDS}
+    for prefix, function in BUILDS.items():
+        options = replace(OPTIONS, functions=(function,), name=prefix.rstrip("_"))
+        write(generate(path("toy"), options), folders[prefix])
+    texts = {prefix: (folder / AXI_VERILOG).read_text() for prefix, folder in folders.items()}
+    inner = [(folder / VERILOG).read_text() for folder in folders.values()]
+    simulator = build_top("both", [around(texts), *texts.values(), *inner], tmp_path)
+    designs = {prefix: read(folder) for prefix, folder in folders.items()}
+    traffic = {prefix: disturbed(design, TASKS, 1) for prefix, design in designs.items()}
+    steps = {
+        prefix: [["send", packets_of(own.beats)], ["receive", TASKS], ["read", Register.IDENTITY]]
+        for prefix, own in traffic.items()
+    }
+    for prefix, (_, received, word) in simulate(simulator, steps).items():
+        assert answered(designs[prefix], beats_of(received, 4)) == traffic[prefix].expected
+        assert f"{word:08x}" == designs[prefix].manifest["identity"][:8]
+
+
+def test_pairs_of_streams_are_counted_together(tmp_path: Path) -> None:
+    design = generate(path("toy"), replace(OPTIONS, streams=2))
+    write(design, tmp_path / "design")
+    traffic = [disturbed(design, TASKS, seed) for seed in (1, 2)]
+    (tmp_path / "simulator").mkdir()
+    sends = [["send", packets_of(own.beats), pair] for pair, own in enumerate(traffic)]
+    steps = [
+        ["stall", 0.2, 0.4],
+        *sends,
+        ["receive", TASKS, 0],
+        ["receive", TASKS, 1],
+        ["count", counter_address("answers")],
+        ["count", counter_address("request_beats")],
+        ["read", Register.STATUS],
+    ]
+    simulator = build_block(tmp_path / "design", tmp_path / "simulator")
+    *_, first, second, answers, beats, status = simulate(simulator, steps)
+    for received, own in zip((first, second), traffic, strict=True):
+        assert answered(design, beats_of(received, 4)) == own.expected
+    assert (answers, status) == (2 * TASKS, 1)
+    assert beats == sum(len(own.beats.last) for own in traffic)
+
+
+@pytest.mark.parametrize("family", ["ecp5", "xc7", "xcup"])
+def test_registers_take_few_cells(family: str, tmp_path: Path) -> None:
+    constants = Constants(64, 1, False, (0, 1, 2, 3, 4, 5, 6), 1, 125_000, 125_000, "2d711642b726b044" * 4)
+    source = tmp_path / "registers.v"
+    source.write_text(to_verilog(Registers(constants=constants), "registers"))
+    found = synthesize_target((source,), "registers", FAMILIES[family], tmp_path / family)
+    assert 200 < found.luts <= MOST_LUTS
+    assert found.block_rams == found.dsp_blocks == 0

@@ -179,7 +179,6 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
     design.check_target(device.name, f"board {board}")
     design.check_data_width(described.data_width, f"board {board}")
     design.check_pairs(f"board {board}", "generate without --streams")
-    design.check_clocks(f"board {board}")
     design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     seeds = run.seeds(board, described.seeded)
     if described.part:
@@ -187,6 +186,7 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
             run.directory, run.folder(board), described, clock_mhz=design.clock_mhz, progress=run.progress
         )
         return design, built
+    design.check_clocks(f"board {board}")
     check_installed("amaranth_boards")
     built = import_module(f"rbdhw.boards.{described.module}").build_bitstream(
         design.verilog,

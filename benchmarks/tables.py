@@ -23,6 +23,7 @@ from benchmarks.hardware_counts import (
     operations,
     operations_layout,
 )
+from benchmarks.host import host_layout, host_rows
 from benchmarks.integrators import (
     trajectories,
     trajectories_layout,
@@ -203,6 +204,12 @@ TABLES: dict[str, Table] = {
         call_rows,
         call_layout,
         packages=("pinocchio",),
+        varies=True,
+    ),
+    "host": Table(
+        "iiwa14: what a task costs the host beside the accelerator, by the driver",
+        host_rows,
+        host_layout,
         varies=True,
     ),
     "batches": Table(

@@ -130,9 +130,9 @@ class _Function(Declaration):
         ]
         for extended in self._modes:
             request = sorted(self._request_words(extended))
-            texts.append(table("struct rbdhw_word", self._called("request", extended), _texts(request)))
+            texts.append(_word_table(self._called("request", extended), request, is_request=True))
             answer = self._answer_words(extended)
-            texts.append(table("struct rbdhw_word", self._called("answer", extended), _texts(answer)))
+            texts.append(_word_table(self._called("answer", extended), answer, is_request=False))
             texts.append(_element_table(self._called("elements", extended), self._elements(extended)))
         ones = [ResultElement(array, offset, 0, negative=False) for array, offset in self.ones]
         texts.append(_element_table(self._called("ones", extended=False), ones))
@@ -222,9 +222,13 @@ class _Function(Declaration):
         return f"0, {asked.index('steps')}, {asked.index('every')}, {answered.index('step')}"
 
 
-def _texts(words: Sequence[tuple[int, ...]]) -> list[str]:
-    """Return the initialisers of words; an array has one at least."""
-    return ["{" + ", ".join(map(str, fields)) + "}" for fields in words] or ["{0, 0, 0, 0, 1, 1, 0, 0}"]
+def _word_table(name: str, words: Sequence[tuple[int, ...]], *, is_request: bool) -> str:
+    """Return the table of words, which has one at least."""
+    entries = []
+    for fields in words or [(0, 0, 0, 0, 1, 1, 0, 0)]:
+        power = fields[6] if is_request else -fields[6]
+        entries.append("{" + ", ".join(map(str, fields)) + f", 0x1p{power}" + "}")
+    return table("struct rbdhw_word", name, entries)
 
 
 def _element_table(name: str, elements: Sequence[ResultElement]) -> str:

@@ -195,12 +195,12 @@ class Driver:
     """An open transport. One thread at a time may use it."""
 
     def __init__(self, library: Library, handle: ctypes.c_void_p) -> None:
-        self._library, self._handle = library, handle
+        self._library, self.handle = library, handle
 
     def close(self) -> None:
         """Close the transport; nothing else may be called after it."""
-        self._library.function("close")(self._handle)
-        self._handle = ctypes.c_void_p()
+        self._library.function("close")(self.handle)
+        self.handle = ctypes.c_void_p()
 
     def run(self, function: str, options: int, tasks: int, data: Data) -> None:
         """Compute tasks."""
@@ -236,8 +236,8 @@ class Driver:
     @property
     def statistics(self) -> Mapping[str, int]:
         """The counts since the transport was opened."""
-        counts = self._library.function("statistics")(self._handle).contents
+        counts = self._library.function("statistics")(self.handle).contents
         return {name: getattr(counts, name) for name in COUNTS}
 
     def _call(self, name: str, *arguments: object) -> None:
-        self._library.check(self._library.function(name)(self._handle, *arguments))
+        self._library.check(self._library.function(name)(self.handle, *arguments))

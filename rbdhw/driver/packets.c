@@ -8,20 +8,30 @@
 #define TURN 6.283185307179586
 #define TURN_REST 2.4492935982947064e-16
 
-enum { HEADER_BITS = 32 };
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LITTLE_ENDIAN_HOST
+#endif
 
 static uint64_t load64(const unsigned char *bytes)
 {
     uint64_t value = 0;
+#ifdef LITTLE_ENDIAN_HOST
+    memcpy(&value, bytes, sizeof value);
+#else
     for (int k = 0; k < 8; k++)
         value |= (uint64_t)bytes[k] << 8 * k;
+#endif
     return value;
 }
 
 static void store64(unsigned char *bytes, uint64_t value)
 {
+#ifdef LITTLE_ENDIAN_HOST
+    memcpy(bytes, &value, sizeof value);
+#else
     for (int k = 0; k < 8; k++)
         bytes[k] = (unsigned char)(value >> 8 * k);
+#endif
 }
 
 static int64_t sign_extend(uint64_t bits, int width)
@@ -81,7 +91,7 @@ static int64_t encode(const struct rbdhw_word *word, int singles, double value)
         value = as_single(value);
         width = width > 32 || !(word->kind & RBDHW_BOUNDED) ? width : 32;
     }
-    const double steps = floor(value * power_of_two(word->point) + 0.5);
+    const double steps = floor(value * word->scale + 0.5);
     if (word->kind & RBDHW_BOUNDED)
         return saturate(steps, width);
     return sign_extend((uint64_t)(int64_t)fmod(steps, power_of_two(width)), width);
@@ -97,23 +107,23 @@ void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_pack
         }
         return;
     }
+    const double *rows[RBDHW_MOST_ARRAYS];
+    for (int k = 0; k < function->inputs; k++)
+        rows[k] = data->inputs[k] ? data->inputs[k] + task * (size_t)function->input[k].size : NULL;
     for (int k = 0; k < request->words; k++) {
         const struct rbdhw_word *word = &request->word[k];
-        const double *array = data->inputs[word->array];
-        const size_t first = task * (size_t)function->input[word->array].size;
-        numbers[word->number] = array ? encode(word, singles, array[first + word->place]) : 0;
+        const double *row = rows[word->array];
+        numbers[word->number] = row ? encode(word, singles, row[word->place]) : 0;
     }
 }
 
-static void write_results(
-    const struct rbdhw_packet *answer, int singles, const int64_t *numbers, double *values)
+/* Writes the values of the words of an answer. */
+static void convert(const struct rbdhw_packet *answer, int singles, const int64_t *numbers, double *values)
 {
     for (int k = 0; k < answer->words; k++) {
-        const struct rbdhw_word *word = &answer->word[k];
-        double value = (double)numbers[word->number] * power_of_two(-word->point);
-        if (singles)
-            value = (double)(float)value;
-        values[word->number] = word->kind & RBDHW_ANGLE ? value * TURN : value;
+        const struct rbdhw_word *word = &answer->word[k]; /* number k */
+        const double real = (double)numbers[k] * word->scale, value = singles ? (double)(float)real : real;
+        values[k] = word->kind & RBDHW_ANGLE ? value * TURN : value;
     }
 }
 
@@ -125,21 +135,22 @@ void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_pack
         memcpy(row, numbers, (size_t)answer->numbers * sizeof *row);
         return;
     }
-    write_results(answer, singles, numbers, values);
-    for (int k = 0; k < function->outputs; k++)
-        if (data->outputs[k]) {
-            const size_t size = (size_t)function->output[k].size;
-            memset(data->outputs[k] + task * size, 0, size * sizeof(double));
-        }
-    for (int k = 0; k < function->ones + answer->elements; k++) {
-        const int is_one = k < function->ones;
-        const struct rbdhw_element *element = is_one ? &function->one[k] : &answer->element[k - function->ones];
-        double *array = data->outputs[element->array];
-        if (!array)
-            continue;
-        const double value = is_one ? 1.0 : values[element->word];
-        const size_t first = task * (size_t)function->output[element->array].size;
-        array[first + element->place] = element->negative ? 0.0 - value : value;
+    double *rows[RBDHW_MOST_ARRAYS];
+    for (int k = 0; k < function->outputs; k++) {
+        const size_t size = (size_t)function->output[k].size;
+        rows[k] = data->outputs[k] ? data->outputs[k] + task * size : NULL;
+        if (rows[k])
+            memset(rows[k], 0, size * sizeof(double));
+    }
+    for (int k = 0; k < function->ones; k++)
+        if (rows[function->one[k].array])
+            rows[function->one[k].array][function->one[k].place] = 1.0;
+    convert(answer, singles, numbers, values);
+    for (int k = 0; k < answer->elements; k++) {
+        const struct rbdhw_element *element = &answer->element[k];
+        const double value = values[element->word];
+        if (rows[element->array])
+            rows[element->array][element->place] = element->negative ? 0.0 - value : value;
     }
 }
 

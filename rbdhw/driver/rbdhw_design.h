@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { RBDHW_MOST_ARRAYS = 16 }; /* of the inputs, or of the results, of a function */
+
 /* An array of a task, in row-major order. */
 struct rbdhw_array {
     const char *name;
@@ -26,6 +28,7 @@ struct rbdhw_word {
     uint8_t width, travels;  /* the bits of the word, and those in the packet */
     int16_t point;           /* its value is the integer times 2^-point */
     uint8_t kind;            /* RBDHW_ANGLE, which travels in turns, RBDHW_WRAPS and RBDHW_BOUNDED */
+    double scale;            /* 2^point in requests, 2^-point in answers */
 };
 
 /* An element of a result: the value of a word of the answer, or its negative. */

@@ -1,5 +1,8 @@
 """A small accelerator with all that the driver sends: tasks, rollouts, loads of rows and of parameters."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from rbdhw.design import folder
@@ -19,10 +22,15 @@ OPTIONS = {
     "parameter_sets": 2,
 }
 
+FOLDER = "DRIVER_TEST_FOLDER"
+"""The variable with a folder of the design for another process of these tests."""
+
 
 @pytest.fixture(scope="session")
 def loaded_folder(tmp_path_factory):
-    """Return the folder of the design."""
+    """Return the folder of the design, or the one that another process of these tests made."""
+    if FOLDER in os.environ:
+        return Path(os.environ[FOLDER])
     directory = tmp_path_factory.mktemp("driver") / "loaded"
     folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
     return directory

@@ -13,6 +13,7 @@ import pytest
 from rbdhw.design.folder import read
 from rbdhw.driver.library import DriverError
 from rbdhw.model.rollouts.codec import prepare
+from tests.driver.conftest import FOLDER
 from tests.support.documents import ROOT
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
 
@@ -106,7 +107,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
 
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="runs in itself")
-def test_with_sanitizers():
+def test_with_sanitizers(loaded_folder):
     """The driver and the line, under the sanitizers for addresses and for undefined behaviour."""
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     found = [
@@ -116,6 +117,7 @@ def test_with_sanitizers():
     environment = os.environ | {
         "LD_PRELOAD": " ".join(path.strip() for path in found),
         "ASAN_OPTIONS": "detect_leaks=0",
+        FOLDER: str(loaded_folder),
     }
     tests = [f"{__file__}::test_faults", str(ROOT / "tests/driver/test_driver.py")]
     done = subprocess.run(

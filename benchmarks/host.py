@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 import timeit
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -47,11 +48,16 @@ class Echo:
 
     def seconds(self, driver: Driver, function: str, tasks: int, data: Data) -> float:
         """Return the seconds of a call from C."""
-        run = ctypes.cast(self._library.function("run"), ctypes.c_void_p)
         structure = data.structure()
-        arguments = run, driver.handle, self._library.numbers[function], ctypes.c_size_t(tasks)
+        arguments = (
+            self._library.function("run"),
+            driver.handle,
+            self._library.numbers[function],
+            ctypes.c_size_t(tasks),
+        )
         calls = 1 if tasks > 1 else CALLS
-        return min(self._c.echo_seconds(*arguments, ctypes.byref(structure), calls) for _ in range(REPEATS))
+        measure: Callable[..., float] = self._c.echo_seconds
+        return min(measure(*arguments, ctypes.byref(structure), calls) for _ in range(REPEATS))
 
 
 class EchoEngine(DriverEngine):

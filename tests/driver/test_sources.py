@@ -1,0 +1,129 @@
+"""The driver's folder and the headers, as programs compile them: without a warning, in C11 and in C++17."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import cmeel_pth
+import pytest
+
+import rbdhw
+from rbdhw.cli.app import main
+from rbdhw.driver import simulated
+from rbdhw.robots import path
+
+HERE = Path(__file__).parent
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+
+REFUSED = [
+    "id: array 'a' has another size",
+    "id: no result 'a'",
+    "toy: no function 'fd'",
+    "id: an input is infinite or not a number",
+    "toy: no such device, or it cannot be opened",
+]
+
+
+@pytest.fixture(scope="module")
+def built(loaded_folder, tmp_path_factory):
+    """Return a folder with the driver's objects, and the names of its files."""
+    folder = tmp_path_factory.mktemp("sources")
+    with (
+        patch.object(sys, "argv", ["rbdhw", "driver", str(loaded_folder), "-o", str(folder)]),
+        pytest.raises(SystemExit),
+    ):
+        main()
+    sources = sorted(path.name for path in folder.glob("*.c"))
+    run(folder, "cc", "-std=c11", "-D_DEFAULT_SOURCE", "-Wconversion", "-Wshadow", *WARNINGS, "-c", *sources)
+    return folder
+
+
+def run(folder, *command):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def objects(folder):
+    return sorted(path.name for path in folder.glob("*.o"))
+
+
+@pytest.fixture(scope="module")
+def first_line(loaded_folder):
+    tau = rbdhw.load(loaded_folder).id([0.2, -0.4], [0.1, 0.3], [1.0, -2.0]).tau
+    return "0 0 " + " ".join(map(c_hex, tau))
+
+
+def c_hex(number):
+    """Return a number as `%a` prints it."""
+    mantissa, _, exponent = float(number).hex().partition("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}"
+
+
+def test_a_program_in_c(built, loaded_folder, first_line):
+    run(
+        built,
+        "cc",
+        "-std=c11",
+        "-D_DEFAULT_SOURCE",
+        *WARNINGS,
+        str(HERE / "program.c"),
+        "-I.",
+        *objects(built),
+        "-o",
+        "c",
+        "-ldl",
+        "-lm",
+    )
+    lines = run(built, "./c", str(simulated.build(loaded_folder)))
+    assert lines == [first_line, "no such device, or it cannot be opened"]
+
+
+@pytest.mark.parametrize("eigen", [False, True])
+def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
+    rbdhw.generate(path("toy"), tmp_path / "c", functions="id", target="c")
+    run(
+        built,
+        "cc",
+        "-std=c11",
+        "-O1",
+        "-c",
+        str(tmp_path / "c" / "dynamics_id.c"),
+        "-o",
+        str(tmp_path / "id.o"),
+    )
+    headers = Path(cmeel_pth.__file__).parent / "cmeel.prefix" / "include" / "eigen3"
+    include = ["-isystem", str(headers)] * eigen
+    run(
+        built,
+        *(
+            "c++",
+            "-std=c++17",
+            *WARNINGS,
+            *include,
+            "-I.",
+            f"-I{tmp_path / 'c'}",
+            str(HERE / "program.cpp"),
+            *objects(built),
+        ),
+        *(str(tmp_path / "id.o"), "-o", "cpp", "-ldl", "-lm"),
+    )
+    lines = run(built, "./cpp", str(simulated.build(loaded_folder)))
+    assert lines[:3] == [first_line, "1 2 2", "3"]
+    assert lines[3:8] == REFUSED
+    assert lines[8:] == ([first_line.split()[-1]] if eigen else [])
+
+
+def test_the_command_lists_the_files(loaded_folder, tmp_path, capsys):
+    call = ["rbdhw", "driver", str(loaded_folder), "-o", str(tmp_path / "out"), "--json"]
+    with patch.object(sys, "argv", call), pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert files == sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert {"design.h", "rbdhw.h", "rbdhw.hpp", "registers.h"} <= set(files)

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,24 @@ def test_all_descriptions_are_made(tmp_path: Path) -> None:
     assert "<ipxact:value>'h7</ipxact:value>" in (tmp_path / "registers.xml").read_text()
     assert (tmp_path / "html" / "index.html").exists()
     assert (tmp_path / "python" / "rbdhw_registers" / "reg_model" / "rbdhw_registers.py").exists()
+
+
+def test_classes_in_python_reach_the_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export(description(), tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "python")
+    model = import_module("rbdhw_registers.reg_model.rbdhw_registers")
+    words = {int(Register.CONTROL): 1, int(Register.STATUS): 5 << 16 | 2}
+
+    def read(addr: int, **_: int) -> int:
+        return words[addr]
+
+    def write(addr: int, data: int, **_: int) -> None:
+        words[addr] = data
+
+    callbacks = import_module("rbdhw_registers.lib").NormalCallbackSet(write, read)
+    block = model.rbdhw_registers_cls(callbacks=callbacks)
+    fields = {"idle": 0, "resetting": 1, "dropping": 0, "in_flight": 5}
+    assert block.status.read_fields() == fields
+    assert block.control.enable.read() == 1
+    block.interrupt_enable.write(2)
+    assert words[Register.INTERRUPT_ENABLE] == 2

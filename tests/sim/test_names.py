@@ -126,7 +126,7 @@ def test_the_files_beside_the_verilog_have_the_name(folders):
     folder = folders["left_arm"]
     assert read(folder).name == "left_arm"
     assert "\n  left_arm dut (\n" in (folder / "selftest.v").read_text()
-    assert "--top-module left_arm " in (folder / "accelerator.vlt").read_text()
+    assert "--top-module left_arm_axi " in (folder / "accelerator.vlt").read_text()
     modules = re.findall(r"^module (\w+)", (folder / "accelerator.v").read_text(), re.MULTILINE)
     assert modules[0] == "left_arm"
     assert all(name.startswith("left_arm_") for name in modules[1:])

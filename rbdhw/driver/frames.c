@@ -3,6 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REGISTERS = 31 << 16 | 1 << 22, WRITES = 1 << 21, MALFORMED = 1 << 26 }; /* in the header of an access */
+
+enum { ACCESS_ATTEMPTS = 4, MOST_STRAYS = 1000, ACCESS_BYTES = 12, WORD = 4 };
+
+static const uint64_t ACCESS_WAIT = 100000000; /* nanoseconds */
+
 enum { END = 0xC0, ESCAPE = 0xDB, ESCAPED_END = 0xDC, ESCAPED_ESCAPE = 0xDD, CRC_BYTES = 2, BEAT_BYTES = 4 };
 
 static uint16_t add_to_crc(uint16_t crc, unsigned char byte)
@@ -156,4 +162,61 @@ int rbdhw_frames_receive(
     }
     *bytes = 0;
     return frames->available ? RBDHW_OK : RBDHW_TIMEOUT;
+}
+
+static void store32(unsigned char *bytes, uint32_t word)
+{
+    for (int k = 0; k < WORD; k++)
+        bytes[k] = (unsigned char)(word >> 8 * k);
+}
+
+static uint32_t load32(const unsigned char *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+/* Waits for the answer to an access; other packets are dropped. */
+static int wait_for_access(struct rbdhw_frames *frames, uint32_t header, uint32_t *word)
+{
+    unsigned char answer[ACCESS_BYTES];
+    for (int strays = 0; strays < MOST_STRAYS; strays++) {
+        size_t bytes = 0;
+        const int code = rbdhw_frames_receive(frames, answer, sizeof answer, &bytes, ACCESS_WAIT);
+        if (code)
+            return code;
+        if (bytes == WORD && load32(answer) == (header | MALFORMED))
+            return RBDHW_STRANGER; /* an unknown function */
+        if (bytes == 2 * WORD && load32(answer) == header) {
+            *word = load32(answer + WORD);
+            return RBDHW_OK;
+        }
+    }
+    return RBDHW_DAMAGED;
+}
+
+static int access_register(struct rbdhw_frames *frames, uint32_t options, uint32_t address, uint32_t *word)
+{
+    int code = RBDHW_TIMEOUT;
+    for (int attempts = 0; attempts < ACCESS_ATTEMPTS && (code == RBDHW_TIMEOUT || code == RBDHW_BUSY); attempts++) {
+        unsigned char request[ACCESS_BYTES];
+        const uint32_t header = ++frames->tag | (uint32_t)REGISTERS | options;
+        store32(request, header);
+        store32(request + WORD, address);
+        store32(request + 2 * WORD, *word);
+        code = rbdhw_frames_send(frames, request, options ? 3 * WORD : 2 * WORD);
+        if (!code)
+            code = wait_for_access(frames, header, word);
+    }
+    return code == RBDHW_BUSY ? RBDHW_TIMEOUT : code;
+}
+
+int rbdhw_frames_read_register(struct rbdhw_frames *frames, uint32_t address, uint32_t *value)
+{
+    *value = 0;
+    return access_register(frames, 0, address, value);
+}
+
+int rbdhw_frames_write_register(struct rbdhw_frames *frames, uint32_t address, uint32_t value)
+{
+    return access_register(frames, WRITES, address, &value);
 }

@@ -24,6 +24,7 @@ struct rbdhw_frames {
     size_t length;               /* of the body */
     size_t read, available;      /* of the bytes in `bytes` */
     int is_escaped, is_broken;
+    uint16_t tag;                /* of the last access to a register */
     unsigned char bytes[512];
 };
 
@@ -35,5 +36,9 @@ void rbdhw_frames_close(struct rbdhw_frames *frames);
 int rbdhw_frames_send(struct rbdhw_frames *frames, const unsigned char *packet, size_t bytes);
 int rbdhw_frames_receive(
     struct rbdhw_frames *frames, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait);
+
+/* Registers by packets of code 63, while no request is on the way. RBDHW_STRANGER: the board has none. */
+int rbdhw_frames_read_register(struct rbdhw_frames *frames, uint32_t address, uint32_t *value);
+int rbdhw_frames_write_register(struct rbdhw_frames *frames, uint32_t address, uint32_t value);
 
 #endif

@@ -90,6 +90,16 @@ static void close_serial(void *self)
     close(serial->file);
 }
 
+static int read_register(void *self, uint32_t address, uint32_t *value)
+{
+    return rbdhw_frames_read_register(&((struct rbdhw_serial_port *)self)->frames, address, value);
+}
+
+static int write_register(void *self, uint32_t address, uint32_t value)
+{
+    return rbdhw_frames_write_register(&((struct rbdhw_serial_port *)self)->frames, address, value);
+}
+
 static int send_packet(void *self, const unsigned char *packet, size_t bytes)
 {
     return rbdhw_frames_send(&((struct rbdhw_serial_port *)self)->frames, packet, bytes);
@@ -107,7 +117,7 @@ void rbdhw_serial(struct rbdhw_serial_port *serial, struct rbdhw_transport *made
     serial->path = path;
     serial->baud = baud;
     serial->design = design;
-    const struct rbdhw_transport transport = {
-        open_serial, close_serial, NULL, NULL, send_packet, receive_packet, serial, REQUEST_ROOM, 0};
+    const struct rbdhw_transport transport = {open_serial, close_serial, read_register, write_register, send_packet,
+        receive_packet, serial, REQUEST_ROOM, 0};
     *made = transport;
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import json
 import os
 import select
+import shutil
 import threading
 import tty
 
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.boards.serial_link import FrameDecoder, encode_frame
+from rbdhw.boards.serial_link import CODE_BITS, CODE_MASK, FrameDecoder, encode_frame
+from rbdhw.design.digests import seal
 from rbdhw.driver import simulated
 from rbdhw.driver.library import DriverError
 from rbdhw.errors import InputError
@@ -27,6 +30,9 @@ _RECEIVE = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_size_t),
     ctypes.c_uint64,
 )
+
+_READ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint32))
+_WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
 
 ANSWER_BYTES, MICROSECONDS = 4096, 50_000
 
@@ -52,10 +58,23 @@ class Board:
             if not select.select([self.host], [], [], 0.01)[0]:
                 continue
             for packet in decoder.feed(os.read(self.host, 4096)):
-                if not self.is_silent:
+                if self.is_silent:
+                    continue
+                if int.from_bytes(packet[:4], "little") & CODE_MASK == CODE_BITS:
+                    os.write(self.host, encode_frame(self._access(packet)))
+                else:
                     assert send(self._made.self, packet, len(packet)) == 0
             while receive(self._made.self, room, ANSWER_BYTES, ctypes.byref(size), MICROSECONDS) == 0:
                 os.write(self.host, encode_frame(room.raw[: size.value]))
+
+    def _access(self, packet):
+        """Do an access to a register, and return its answer."""
+        address, word = int.from_bytes(packet[4:8], "little"), ctypes.c_uint32()
+        if len(packet) == 12:
+            _WRITE(self._made.write)(self._made.self, address, int.from_bytes(packet[8:], "little"))
+        else:
+            _READ(self._made.read)(self._made.self, address, ctypes.byref(word))
+        return packet[:4] + word.value.to_bytes(4, "little")
 
     def close(self):
         self._ends = True
@@ -111,3 +130,16 @@ def test_a_board_that_is_silent_at_first(loaded_folder, far_end):
     far_end.is_silent = True
     with pytest.raises(DriverError, match=f"serial:{far_end.path},115200: no answer in time"):
         load(loaded_folder, far_end, timeout=0.05, attempts=2)
+
+
+def test_a_board_with_another_design(loaded_folder, far_end, tmp_path):
+    shutil.copytree(loaded_folder, tmp_path / "other", ignore=shutil.ignore_patterns("build-*"))
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    digests = manifest.pop("digests")
+    manifest["identity"] = "0" * 64
+    files = {name: (tmp_path / "other" / name).read_bytes() for name in digests if name != "manifest.json"}
+    (tmp_path / "other" / "manifest.json").write_text(json.dumps(seal(manifest, files)))
+    with pytest.raises(
+        InputError, match="the accelerator has another design; expected a board with the design"
+    ):
+        load(tmp_path / "other", far_end)

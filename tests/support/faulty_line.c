@@ -180,6 +180,25 @@ static int host_write(void *self, const unsigned char *bytes, size_t size, size_
     return write_line(self, &((struct line *)self)->there, bytes, size, count);
 }
 
+/* Does an access to a register, if the packet is one; returns whether it is. */
+static int access_register(struct line *line)
+{
+    const unsigned char *packet = line->packet;
+    uint32_t word = 0, address = packet[4] | (uint32_t)packet[5] << 8;
+    if ((packet[2] & 0x5F) != 0x5F)
+        return 0;
+    unsigned char answer[8] = {packet[0], packet[1], packet[2], packet[3]};
+    if (packet[2] >> 5 & 1)
+        line->board.write_register(line->board.self, address, packet[8] | (uint32_t)packet[9] << 8);
+    else
+        line->board.read_register(line->board.self, address, &word);
+    for (int k = 0; k < 4; k++)
+        answer[4 + k] = (unsigned char)(word >> 8 * k);
+    rbdhw_frames_send(&line->far, answer, sizeof answer);
+    line->waiting = 0;
+    return 1;
+}
+
 /* Lets the board work for a while; returns whether anything moved. */
 static int work(struct line *line, uint64_t wait)
 {
@@ -188,6 +207,8 @@ static int work(struct line *line, uint64_t wait)
     while (!line->waiting && line->there.first + line->far.read != line->there.last + line->far.available) {
         rbdhw_frames_receive(&line->far, line->packet, FRAME, &line->waiting, 0);
         moved = 1;
+        if (line->waiting && access_register(line))
+            break;
     }
     if (line->waiting && !line->board.send(line->board.self, line->packet, line->waiting)) {
         line->waiting = 0;
@@ -238,6 +259,16 @@ static void close_line(void *self)
     line->host.size = line->host.written = 0;
 }
 
+static int read_register(void *self, uint32_t address, uint32_t *value)
+{
+    return rbdhw_frames_read_register(&((struct line *)self)->host, address, value);
+}
+
+static int write_register(void *self, uint32_t address, uint32_t value)
+{
+    return rbdhw_frames_write_register(&((struct line *)self)->host, address, value);
+}
+
 static int send_packet(void *self, const unsigned char *packet, size_t bytes)
 {
     return rbdhw_frames_send(&((struct line *)self)->host, packet, bytes);
@@ -261,7 +292,7 @@ void *faulty_new(struct rbdhw_transport *made, const struct rbdhw_transport *boa
     rbdhw_frames_open(&line->host, design, host);
     rbdhw_frames_open(&line->far, design, far);
     const struct rbdhw_transport transport
-        = {open_line, close_line, NULL, NULL, send_packet, receive_packet, line, 4096, 0};
+        = {open_line, close_line, read_register, write_register, send_packet, receive_packet, line, 4096, 0};
     *made = transport;
     return line;
 }

@@ -1,6 +1,6 @@
 # amaranth: UnusedElaboratable=no
 # ruff: noqa: ERA001 (the line above is for Amaranth)
-"""The gates of ``accelerator_axi`` tell rollouts from other tasks; the block as a whole is tested elsewhere."""
+"""The gates of ``accelerator_axi`` tell rollouts from other tasks; other tests have the whole block."""
 
 from __future__ import annotations
 

@@ -32,28 +32,9 @@ class AxiAccelerator(wiring.Component):
     The accelerator is an instance of a module that stands in another file. Nothing in it is seen but its
     streams. Answers leave a cycle later than without this block, or as the crossing of clocks takes.
 
-    Parameters
-    ----------
-    name : str
-        The module of the accelerator.
-    interface : Interface
-        The layout of its packets.
-    constants : Constants
-        What the registers say of the design.
-    crossing : bool
-        Whether the cores have another clock than streams and registers.
-
-    Members
-    -------
-    stream_clk, stream_rst, clk : In(1)
-        Only with ``crossing``: the clock and the reset of streams and registers, and the clock of the cores.
-        Otherwise ``clk`` and ``rst`` are those of all.
-    s_axis_tdata, ..., m_axis_tlast
-        The streams, as those of the accelerator.
-    s_axi_awaddr, ..., s_axi_rready
-        The registers (:mod:`rbdhw.rtl.registers`).
-    interrupt : Out(1)
-        High while a bit of the interrupt status is set that is enabled.
+    ``name`` is the module of the accelerator. With ``crossing`` streams and registers have the clock
+    ``stream_clk`` and the reset ``stream_rst``, and the cores have ``clk``; otherwise all have ``clk`` and
+    ``rst``.
     """
 
     def __init__(self, *, name: str, interface: Interface, constants: Constants, crossing: bool) -> None:

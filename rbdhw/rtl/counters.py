@@ -15,23 +15,7 @@ class Counters(wiring.Component):
 
     A counter has its turn every ``count`` cycles. Its value then has all amounts of the cycles before.
 
-    Parameters
-    ----------
-    count : int
-        The number of counters.
-    most : int
-        The largest amount that is added to one in a cycle.
-
-    Members
-    -------
-    amounts : In(range(most + 1)).array(count)
-        What is added to each counter in this cycle.
-    clear : In(1)
-        Whether all counters begin again, with the amounts of this cycle.
-    turn : Out(range(count))
-        The counter whose turn it is.
-    value : Out(64)
-        The value of that counter.
+    The most that is added to one in a cycle is ``most``.
     """
 
     def __init__(self, *, count: int, most: int) -> None:
@@ -40,8 +24,11 @@ class Counters(wiring.Component):
         self.memory = Memory(shape=BITS, depth=count, init=[])
         super().__init__(
             {
+                # What is added to each counter in this cycle.
                 "amounts": In(range(most + 1)).array(count),
+                # Whether all counters begin again, with the amounts of this cycle.
                 "clear": In(1),
+                # The counter whose turn it is, and its value.
                 "turn": Out(range(count)),
                 "value": Out(BITS),
             }

@@ -76,17 +76,7 @@ class AsyncQueue(wiring.Component):
 
     Both domains are reset together (:func:`reset_across`).
 
-    Parameters
-    ----------
-    layout : StructLayout
-        An element.
-    i_domain, o_domain : str
-        The clock domains of ``i`` and ``o``.
-
-    Members
-    -------
-    i, o : In(stream.Signature(layout)), Out(stream.Signature(layout))
-        The elements. ``i.ready`` depends on registers only, and ``o`` consists of registers.
+    ``i.ready`` depends on registers only, and ``o`` consists of registers.
     """
 
     def __init__(self, *, layout: data.StructLayout, i_domain: str, o_domain: str) -> None:

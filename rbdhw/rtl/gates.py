@@ -24,26 +24,6 @@ class RequestGate(wiring.Component):
     """Lets whole requests through while it is enabled, without a cycle of latency.
 
     ``i.ready`` depends on ``o.ready`` and on registers, and not on the beat.
-
-    Parameters
-    ----------
-    interface : Interface
-        The layout of packets.
-
-    Members
-    -------
-    i, o : In(stream.Signature(...)), Out(stream.Signature(beat_layout(interface.data_width)))
-        Beats of requests at the port, and behind the gate.
-    enable : In(1)
-        Whether a request may begin.
-    restart, resetting : In(1)
-        High in the cycle before a soft reset of what is behind the gate, and during any reset of it.
-    dropping : Out(1)
-        Whether the rest of a request that was cut is dropped.
-    taken, entered : Out(1)
-        Whether a beat is let through, and whether it is the last of its request.
-    rollout : Out(1)
-        Whether the request is a rollout.
     """
 
     def __init__(self, *, interface: Interface) -> None:
@@ -53,12 +33,17 @@ class RequestGate(wiring.Component):
             {
                 "i": In(stream.Signature(layout)),
                 "o": Out(stream.Signature(layout)),
+                # Whether a request may begin.
                 "enable": In(1),
+                # High in the cycle before a soft reset of what is behind the gate, and during any of its resets.
                 "restart": In(1),
                 "resetting": In(1),
+                # Whether the rest of a request that was cut is dropped.
                 "dropping": Out(1),
+                # Whether a beat is let through, and whether it is the last of its request.
                 "taken": Out(1),
                 "entered": Out(1),
+                # Whether the request is a rollout.
                 "rollout": Out(1),
             }
         )
@@ -90,23 +75,7 @@ class RequestGate(wiring.Component):
 class AnswerGate(wiring.Component):
     """Holds answers in a register, so that a beat at the port stays; completes those that a reset cuts.
 
-    Parameters
-    ----------
-    interface : Interface
-        The layout of packets.
-
-    Members
-    -------
-    i : In(stream.Signature(beat_layout(interface.data_width)))
-        Beats of answers.
-    o : Out(stream.Signature(beat_layout(interface.data_width)))
-        The same beats, one cycle later; all outputs are registers.
-    restart, resetting : In(1)
-        High in the cycle before a soft reset of what is before the gate, and during any reset of it.
-    left, waits : Out(1)
-        Whether a whole answer's last beat leaves, or waits to leave.
-    status, rollout : Out
-        That answer's status, and whether it is that of a rollout.
+    All signals of ``o`` are registers.
     """
 
     latency = 1
@@ -119,10 +88,13 @@ class AnswerGate(wiring.Component):
             {
                 "i": In(stream.Signature(layout)),
                 "o": Out(stream.Signature(layout)),
+                # High in the cycle before a soft reset of what is before the gate, and during any of its resets.
                 "restart": In(1),
                 "resetting": In(1),
+                # Whether the last beat of a whole answer leaves, or waits to leave.
                 "left": Out(1),
                 "waits": Out(1),
+                # That answer's status, and whether it is that of a rollout.
                 "status": Out(STATUS_BITS),
                 "rollout": Out(1),
             }

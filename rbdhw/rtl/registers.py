@@ -51,28 +51,6 @@ class Registers(wiring.Component):
 
     Every output is a register or a constant. One read and one write are served at a time; reading a counter
     takes up to as many cycles more as there are counters. All accesses end with the response OKAY.
-
-    Parameters
-    ----------
-    constants : Constants
-        The values of the registers that never change.
-
-    Members
-    -------
-    s_axi_...
-        The port (:data:`AXI4_LITE`).
-    interrupt : Out(1)
-        High while a bit of the interrupt status is set that is enabled.
-    enable : Out(1)
-        Whether requests are to be taken.
-    soft_reset : Out(1)
-        High for one cycle when a soft reset is asked for.
-    idle, resetting, dropping, in_flight : In
-        The fields of the status register.
-    events : In(4)
-        What sets the bits of the interrupt status, in the order of ``INTERRUPTS``.
-    add_<counter> : In(range(constants.pairs + 1))
-        What is added to each counter but ``cycles``.
     """
 
     def __init__(self, *, constants: Constants) -> None:
@@ -82,10 +60,14 @@ class Registers(wiring.Component):
             {
                 **AXI4_LITE,
                 "interrupt": Out(1),
+                # Whether requests are to be taken.
                 "enable": Out(1, init=1),
+                # High for one cycle when a soft reset is asked for.
                 "soft_reset": Out(1),
                 **{name: In(width) for name, (_, width) in STATUS.items()},
+                # What sets the bits of the interrupt status.
                 "events": In(len(INTERRUPTS)),
+                # What is added to each counter in this cycle.
                 **{f"add_{name}": In(range(constants.pairs + 1)) for name in COUNTED},
             }
         )

@@ -13,16 +13,7 @@ class SkidBuffer(wiring.Component):
     """Ends the combinational path of ``ready``: what comes while the output waits is kept.
 
     A beat passes in the cycle in which it comes, unless one waits.
-
-    Parameters
-    ----------
-    layout : StructLayout
-        A beat.
-
-    Members
-    -------
-    i, o : In(stream.Signature(layout)), Out(stream.Signature(layout))
-        Beats. ``i.ready`` is a register, which is 0 in reset.
+    ``i.ready`` is a register, which is 0 in reset.
     """
 
     def __init__(self, *, layout: data.StructLayout) -> None:

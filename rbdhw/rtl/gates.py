@@ -35,7 +35,7 @@ class RequestGate(wiring.Component):
                 "o": Out(stream.Signature(layout)),
                 # Whether a request may begin.
                 "enable": In(1),
-                # High in the cycle before a soft reset of what is behind the gate, and during any of its resets.
+                # High in the cycle before a soft reset of what is behind the gate, and in any reset of it.
                 "restart": In(1),
                 "resetting": In(1),
                 # Whether the rest of a request that was cut is dropped.
@@ -88,7 +88,7 @@ class AnswerGate(wiring.Component):
             {
                 "i": In(stream.Signature(layout)),
                 "o": Out(stream.Signature(layout)),
-                # High in the cycle before a soft reset of what is before the gate, and during any of its resets.
+                # High in the cycle before a soft reset of what is before the gate, and in any reset of it.
                 "restart": In(1),
                 "resetting": In(1),
                 # Whether the last beat of a whole answer leaves, or waits to leave.

@@ -16,11 +16,12 @@ from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
+from rbdhw.model.loads import draw_loads, load_packets
 from rbdhw.model.packets import Bytes, encode, merge, requests, responses, unpack
 from rbdhw.model.packets import field as header_field
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.stream import draw_stream
-from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, PARAMETERS, ROLLOUT
+from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, LOAD_PARAMETERS, ROLLOUT
 
 TASKS = 24
 """Tasks of each function."""
@@ -30,6 +31,9 @@ EXTENDED_EVERY = 3
 
 ROLLOUTS, ROWS = 16, 4
 """Rollouts, if the build takes them, and the most steps of one."""
+
+LOADED_SHARE = 1 / 4
+"""The share of tasks before which parameters are loaded, if the build loads them."""
 
 KEYS_OF_CODES = 1 << CODE_BITS
 """The keys of answers that are codes of functions."""
@@ -82,8 +86,13 @@ def _add_tasks(design: Design, packets: _Packets) -> None:
     functions = np.repeat(np.array(design.functions), TASKS)
     rng.shuffle(functions)
     arrays = sample(design.robot, design.domain, len(functions), rng, design.fext)
-    if design.interface.held:  # no parameters are loaded
-        del arrays[PARAMETERS]
+    loads = draw_loads(design, arrays, rng, LOADED_SHARE)
+    places = first + np.arange(len(functions)) + loads.before
+    if loads.places.size:
+        asked, answer = load_packets(design, loads)
+        packets.positions.append(first + loads.places)
+        packets.sent.append(asked)
+        packets.answers[CODES[LOAD_PARAMETERS]] = _lines([answer])
     for function in design.functions:
         numbers, extensible = np.flatnonzero(functions == function), FUNCTIONS[function].extensible
         asks = (np.arange(TASKS) % EXTENDED_EVERY == EXTENDED_EVERY - 1) & extensible
@@ -95,9 +104,10 @@ def _add_tasks(design: Design, packets: _Packets) -> None:
                 tasks |= golden.evaluate(design.robot, "minv", tasks)
             words = encode(design, function, tasks, extended)
             status, results = respond(design, function, words, extended)
-            packets.positions.append(first + numbers[chosen])
-            packets.sent.append(requests(design, function, numbers[chosen], words, extended))
-            answer = responses(design, function, numbers[chosen], status, results, extended)
+            tags, before = numbers[chosen], loads.own[numbers[chosen]] if design.interface.held else None
+            packets.positions.append(places[tags])
+            packets.sent.append(requests(design, function, tags, words, extended, loads.sets[tags]))
+            answer = responses(design, function, tags, status, results, extended, before)
             expected |= dict(zip(chosen.tolist(), answer, strict=True))
         packets.answers[CODES[function]] = _lines([expected[k][np.newaxis] for k in sorted(expected)])
 

@@ -49,16 +49,21 @@ def no_loads(tasks: int) -> Loads:
     return Loads(zeros, zeros, zeros, none, none, none, {})
 
 
-def draw_loads(model: AcceleratorModel, arrays: dict[str, Array], rng: np.random.Generator) -> Loads:
+def draw_loads(
+    model: AcceleratorModel,
+    arrays: dict[str, Array],
+    rng: np.random.Generator,
+    share: float = LOADED_SHARE,
+) -> Loads:
     """Return random loads among tasks, whose parameters in ``arrays`` become those that were loaded.
 
-    Tasks before the first load of their set have the parameters of the URDF. Without loads of parameters
-    there are none.
+    There is one before this share of tasks. Tasks before the first load of their set have the parameters of
+    the URDF. Without loads of parameters there are none.
     """
     tasks = len(arrays["q"])
     if not model.interface.held:
         return no_loads(tasks)
-    loaded = rng.random(tasks) < LOADED_SHARE
+    loaded = rng.random(tasks) < share
     sets, written = rng.integers(model.interface.parameter_sets, size=(2, tasks))
     numbers = np.arange(tasks)
     each = [loaded & (written == k) for k in range(model.interface.parameter_sets)]

@@ -20,9 +20,9 @@ from rbdhw.emit.companions import constraints
 from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
 from rbdhw.frontend.functions import Functions
 from rbdhw.golden import dynamics
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, ROLLOUT, ROW_COMMANDS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT, ROW_COMMANDS
 from rbdhw.robots import path
 from rbdhw.rtl.simulation_models import models, models_of
 from rbdhw.target import target
@@ -176,6 +176,33 @@ def test_selftest_covers_rollouts() -> None:
     assert sent[CODES[ROLLOUT]] == ROLLOUTS
     assert sent.keys() >= {CODES[name] for name in (*ROW_COMMANDS, "id", "step")}
     assert "functions id, step, rollout." in text
+
+
+LOADING = BuildOptions(
+    ("id", "rollout"),
+    ii=4,
+    width=18,
+    data_width=64,
+    samples=256,
+    horizon=8,
+    mounting=Mounting(parameters=("forearm",)),
+    parameters_by="load",
+    parameter_sets=2,
+)
+
+
+@pytest.mark.verify
+def test_selftest_loads_parameters(tmp_path: Path, runtime: Path) -> None:
+    """Tasks take the parameters of their set, while rollouts are in progress."""
+    write(generate(path("toy"), LOADING), tmp_path / "design")
+    text = (tmp_path / "design" / "selftest.v").read_text()
+    first, after = (
+        int(re.search(rf"first\[{CODES[LOAD_PARAMETERS] + k}\] = (\d+);", text)[1]) for k in (0, 1)
+    )
+    assert after - first > 5  # answers to loads, of a beat each
+    headers = re.findall(r"request\[\d+\] = \{1'b[01], 64'h\w{8}(\w{2})\w{6}\};", text)
+    assert {"00", "01"} <= set(headers)
+    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
 
 
 @pytest.mark.verify

@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry
-from rbdhw.design.manifest import Manifest, parse_manifest
+from rbdhw.design.manifest import Manifest, check_accelerator, parse_manifest
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
@@ -47,7 +47,7 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
-from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, PROCESSORS, STREAMS
+from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, STREAMS
 from rbdhw.protocol import BASE_HELD, CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
@@ -163,8 +163,7 @@ def read(directory: Path) -> Design:
 
 def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     """Return the design in a folder with the digests of this manifest."""
-    if is_software(manifest):
-        raise InputError(str(directory), "is software", "an accelerator, generated with --target of a device")
+    check_accelerator(manifest, directory)
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
@@ -178,11 +177,6 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
         expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
         raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
     return Design(robot, domain, programs, fext, interface, manifest, verilog, companions)
-
-
-def is_software(manifest: Mapping[str, Any]) -> bool:
-    """Return whether a manifest is that of software for processors."""
-    return manifest.get("target") in PROCESSORS
 
 
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:

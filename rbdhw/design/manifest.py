@@ -37,7 +37,7 @@ from rbdhw.design.entries import (
 from rbdhw.design.entry import Closed, Count, parse_entry, told_within
 from rbdhw.design.packet_entries import Packets
 from rbdhw.errors import InputError
-from rbdhw.options.build import CoreName
+from rbdhw.options.build import PROCESSORS, CoreName
 
 FORMAT = 2
 """The format of manifests that this version writes and reads."""
@@ -145,12 +145,24 @@ def parse_manifest(manifest: Mapping[str, Any]) -> Manifest:
     return parse_entry(Manifest, manifest)
 
 
+def is_software(manifest: Mapping[str, Any]) -> bool:
+    """Return whether a manifest is that of software for processors."""
+    return manifest.get("target") in PROCESSORS
+
+
+def check_accelerator(manifest: Mapping[str, Any], directory: Path) -> None:
+    """Refuse the manifest of software in a folder."""
+    if is_software(manifest):
+        raise InputError(str(directory), "is software", "an accelerator, generated with --target of a device")
+
+
 def read_manifest(directory: Path) -> Manifest:
     """Return the manifest of a design folder, after checking all digests.
 
-    Raises InputError as :func:`rbdhw.design.digests.read_manifest` does, and as :func:`parse_manifest`. The
-    message names the file, and another version that wrote it.
+    Raises InputError as :func:`rbdhw.design.digests.read_manifest` does, for software, and as
+    :func:`parse_manifest`. The message names the file, and another version that wrote it.
     """
     manifest = digests.read_manifest(directory)
+    check_accelerator(manifest, directory)
     with digests.told_with_version(manifest), told_within(directory / digests.MANIFEST):
         return parse_manifest(manifest)

@@ -104,7 +104,10 @@ def _add_tasks(design: Design, packets: _Packets) -> None:
                 tasks |= golden.evaluate(design.robot, "minv", tasks)
             words = encode(design, function, tasks, extended)
             status, results = respond(design, function, words, extended)
-            tags, before = numbers[chosen], loads.own[numbers[chosen]] if design.interface.held else None
+            tags, before = (
+                numbers[chosen],
+                loads.before_of_set[numbers[chosen]] if design.interface.held else None,
+            )
             packets.positions.append(places[tags])
             packets.sent.append(requests(design, function, tags, words, extended, loads.sets[tags]))
             answer = responses(design, function, tags, status, results, extended, before)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rbdhw.design import folder as design_folder
 from rbdhw.design.digests import check_digest, digest_of, read_manifest
+from rbdhw.design.manifest import is_software
 from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.driver import BoardEngine, SimulatedEngine
 from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, Source
@@ -76,7 +77,7 @@ def open_engine(folder: Path, name: str | None = None, link: Link | None = None)
     if not is_folder(folder):
         raise InputError(str(folder), "no such folder", "one that `rbdhw generate` wrote")
     digest = digest_of(folder)
-    reader = software_folder.read if design_folder.is_software(read_manifest(folder)) else design_folder.read
+    reader = software_folder.read if is_software(read_manifest(folder)) else design_folder.read
     content = reader(folder)
     check_digest(folder, digest)  # of one design, whatever was written meanwhile
     return start_engine(name, Source(folder, digest, content, link=link or NO_LINK))

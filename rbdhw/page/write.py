@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rbdhw.design.digests import MANIFEST, digest_of, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry, told_within
-from rbdhw.design.folder import is_software
-from rbdhw.design.manifest import parse_manifest
+from rbdhw.design.manifest import is_software, parse_manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.page.contents import design_page, software_page
 from rbdhw.robot.serialize import robot_from_json

@@ -18,8 +18,9 @@ from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions
 from rbdhw.packages.block import read_block
 from rbdhw.packages.package import FORMATS, package
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import generate, generate_software
 from rbdhw.robots import path
+from rbdhw.software.folder import write as write_software
 from rbdhw.verilator.tools import FLAGS, clean_environment, find_verilator
 from tests.support.tcl import run_tcl
 
@@ -208,6 +209,9 @@ def test_what_is_no_format_or_no_design_is_refused(design: Path, tmp_path: Path)
     assert str(refusal.value) == f"format: 'quartus' is unknown; {known}"
     with pytest.raises(InputError, match=str(tmp_path)):
         package(tmp_path, "fusesoc")
+    write_software(generate_software(path("toy"), BuildOptions(("id",), target="c")), tmp_path / "software")
+    with pytest.raises(InputError, match="software: is software; expected an accelerator"):
+        package(tmp_path / "software", "fusesoc")
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is not a folder"):
         package(design, "vivado", tmp_path / "file")

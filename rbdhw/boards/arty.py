@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.vendor import XilinxPlatform
 from amaranth_boards.arty_a7 import ArtyA7_100Platform
 
-from rbdhw.boards.build import TOP, Implementation, commands
+from rbdhw.boards.build import TOP, Implementation, commands, fastest_below
 from rbdhw.boards.shell import AcceleratorInstance
 from rbdhw.boards.udp import UdpShell
 from rbdhw.boards.udp_core import MODULE, PHY, udp_core
 from rbdhw.boards.vivado import STOP_UNLESS_TIMED, run_vivado
-from rbdhw.design.digests import top_module
-from rbdhw.errors import InputError, told_apart
+from rbdhw.design.digests import content, top_module
+from rbdhw.design.replacement import AXI_VERILOG
 from rbdhw.progress import Progress, silent
 from rbdhw.runtime.extras import check_installed
 
@@ -50,22 +50,29 @@ class ArtyPlatform(ArtyA7_100Platform):
         return XilinxPlatform.toolchain_prepare(self, fragment, name, **ours, **overrides)
 
 
-def eighths_for(clock_mhz: float) -> int:
-    """Return the divider of the VCO, in eighths, of the fastest clock that does not exceed ``clock_mhz``."""
-    eighths = math.ceil(8 * VCO_MHZ / clock_mhz - 1e-9)
-    if eighths > MOST_EIGHTHS:
-        asked, least = told_apart(clock_mhz, 8 * VCO_MHZ / MOST_EIGHTHS)
-        raise InputError(
-            "clock", f"{asked} MHz is too slow for the MMCM of the Arty", f"at least {least} MHz"
-        )
-    return eighths
+@dataclass(frozen=True)
+class Divider:
+    """The divider of the VCO that makes the clock, in eighths."""
+
+    eighths: int
+
+    @property
+    def clock_mhz(self) -> float:
+        """The output clock."""
+        return 8 * VCO_MHZ / self.eighths
+
+
+def divider_for(clock_mhz: float) -> Divider:
+    """Return the divider of the fastest clock up to ``clock_mhz``; InputError if that is too slow."""
+    dividers = [Divider(eighths) for eighths in range(16, MOST_EIGHTHS + 1)]
+    return fastest_below(clock_mhz, dividers, "the MMCM of the Arty")
 
 
 class ArtyTop(Elaboratable):
     """The top module: clocks, the PHY's pins, and the shell. ``led`` 0 lights after a dropped frame."""
 
-    def __init__(self, *, eighths: int, name: str) -> None:
-        self.eighths = eighths
+    def __init__(self, *, divider: Divider, name: str) -> None:
+        self.divider = divider
         self.name = name
 
     def elaborate(self, platform: Any) -> Module:
@@ -97,7 +104,7 @@ class ArtyTop(Elaboratable):
             "MMCME2_BASE",
             p_CLKIN1_PERIOD=1000.0 / OSCILLATOR_MHZ,
             p_CLKFBOUT_MULT_F=VCO_MHZ / OSCILLATOR_MHZ,
-            p_CLKOUT0_DIVIDE_F=self.eighths / 8,
+            p_CLKOUT0_DIVIDE_F=self.divider.eighths / 8,
             p_CLKOUT1_DIVIDE=int(VCO_MHZ / 25.0),
             i_CLKIN1=oscillator.i,
             i_CLKFBIN=feedback,
@@ -113,15 +120,17 @@ class ArtyTop(Elaboratable):
 
 
 def write_build_plan(verilog: Path, work: Path, *, clock_mhz: float) -> tuple[BuildPlan, float]:
-    """Write Vivado's plan for the accelerator in ``verilog`` to ``work``; return it and its clock."""
-    eighths = eighths_for(clock_mhz)
-    platform, made = ArtyPlatform(), 8 * VCO_MHZ / eighths
-    platform.add_file(verilog.name, verilog.read_text())
-    platform.add_file(f"{MODULE}.v", udp_core(made))
-    top = ArtyTop(eighths=eighths, name=top_module(verilog.parent))
-    plan = platform.prepare(top, TOP, emit_src=False)
+    """Write Vivado's plan for the accelerator in ``verilog`` to ``work``; return it and its clock.
+
+    The file with its registers stands beside it.
+    """
+    divider, platform = divider_for(clock_mhz), ArtyPlatform()
+    for file in (verilog, verilog.with_name(AXI_VERILOG)):
+        platform.add_file(file.name, content(file).decode())
+    platform.add_file(f"{MODULE}.v", udp_core(divider.clock_mhz))
+    plan = platform.prepare(ArtyTop(divider=divider, name=top_module(verilog.parent)), TOP, emit_src=False)
     plan.extract(work)
-    return plan, made
+    return plan, divider.clock_mhz
 
 
 def build_bitstream(

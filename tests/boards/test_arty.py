@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from amaranth.back import verilog
 
-from rbdhw.boards.arty import eighths_for, write_build_plan
+from rbdhw.boards.arty import divider_for, write_build_plan
 from rbdhw.boards.serial_link import FrameDecoder, encode_frame
 from rbdhw.boards.shell import AcceleratorInstance
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.udp import UdpShell
 from rbdhw.boards.udp_core import MODULE, udp_core
 from rbdhw.design.folder import read, write
+from rbdhw.design.replacement import AXI_VERILOG, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
@@ -41,14 +42,14 @@ lint_off
 
 @pytest.mark.parametrize(("asked", "eighths"), [(80.0, 100), (100.0, 80), (83.0, 97)])
 def test_divider_of_the_clock(asked: float, eighths: int) -> None:
-    assert eighths_for(asked) == eighths
+    assert divider_for(asked).eighths == eighths
 
 
 def test_a_clock_that_is_too_slow_is_refused() -> None:
     with pytest.raises(
         InputError, match=r"clock: 5 MHz is too slow for the MMCM of the Arty; expected at least"
     ):
-        eighths_for(5.0)
+        divider_for(5.0)
 
 
 def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:
@@ -56,14 +57,12 @@ def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:
     tcl, constraints = ((tmp_path / name).read_text() for name in ("top.tcl", "top.xdc"))
     assert clock == 80.0
     assert "create_project -force -name top -part xc7a100tcsg324-1\n" in tcl
-    for name in ("accelerator.v", f"{MODULE}.v", "top.v"):
+    for name in (VERILOG, AXI_VERILOG, f"{MODULE}.v", "top.v"):
         assert re.search(rf'^(add_files "|read_verilog |add_files ){name}', tcl, re.MULTILINE)
     assert tcl.index("$slack < 0") < tcl.index("write_bitstream")
     for pin, port in (("E3", "clk100_0__io"), ("F15", "eth_mii_0__rx_clk__io"), ("G18", "eth_clk25_0__io")):
         assert f'set_property LOC {pin} [get_ports "{port}"]' in constraints
-    script = (
-        f"read_verilog accelerator.v {MODULE}.v top.v; synth_xilinx -family xc7 -top top -run begin:prepare"
-    )
+    script = f"read_verilog accelerator.v accelerator_axi.v {MODULE}.v top.v; synth_xilinx -family xc7 -top top -run begin:prepare"
     yosys = [find_tool("yosys"), "-q", "-p", f"{script}; hierarchy -check; check -assert"]
     run_tool("yosys", yosys, folder=tmp_path, log=tmp_path / "check.log")
 
@@ -80,7 +79,7 @@ def exchange(work: Path, payloads: list[bytes], damages: list[int | None], answe
     simulator = work / "simulator"
     simulator.mkdir()
     shell = verilog.convert(UdpShell(AcceleratorInstance()), "ethernet", emit_src=False)
-    accelerator = (work / "design" / "accelerator.v").read_text()
+    accelerator = "".join((work / "design" / name).read_text() for name in (VERILOG, AXI_VERILOG))
     (simulator / "accelerator.v").write_text("\n".join([shell, udp_core(80.0), accelerator]))
     (simulator / "manifest.json").write_text(json.dumps({"name": "ethernet"}))
     harness = _cocotb_harness("ethernet")

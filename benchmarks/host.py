@@ -44,7 +44,7 @@ class Echo:
 
     def open(self) -> Driver:
         """Return a driver before it."""
-        return self._library.open(self._made, Options(quiet=1))
+        return self._library.open(self._made, Options(quiet=1), "echo")
 
     def seconds(self, driver: Driver, function: str, tasks: int, data: Data) -> float:
         """Return the seconds of a call from C."""

@@ -1,52 +1,10 @@
-#include "exchange.h"
+#include "slots.h"
 
 #include <string.h>
 
-enum { NONE = UINT16_MAX, KNOWN_STATUS = 15 };
+enum { KNOWN_STATUS = 15 };
 
 static const uint64_t PATIENCE = 1000000; /* nanoseconds to wait for room on a link that takes nothing */
-
-/* Lists of slots. A slot is in the list of its state. */
-
-static uint16_t number_of(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
-{
-    return (uint16_t)(slot - driver->slots);
-}
-
-static struct rbdhw_slot *first_of(struct rbdhw_driver *driver, enum rbdhw_state state)
-{
-    const uint16_t first = driver->lists[state].first;
-    return first == NONE ? NULL : &driver->slots[first];
-}
-
-static void append(struct rbdhw_driver *driver, struct rbdhw_slot *slot, enum rbdhw_state state)
-{
-    struct rbdhw_list *list = &driver->lists[state];
-    const uint16_t number = number_of(driver, slot);
-    slot->state = (uint8_t)state;
-    slot->previous = list->last;
-    slot->next = NONE;
-    if (list->last == NONE)
-        list->first = number;
-    else
-        driver->slots[list->last].next = number;
-    list->last = number;
-    list->length++;
-}
-
-static void unlink_slot(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
-{
-    struct rbdhw_list *list = &driver->lists[slot->state];
-    if (slot->previous == NONE)
-        list->first = slot->next;
-    else
-        driver->slots[slot->previous].next = slot->next;
-    if (slot->next == NONE)
-        list->last = slot->previous;
-    else
-        driver->slots[slot->next].previous = slot->previous;
-    list->length--;
-}
 
 static const struct rbdhw_packet *answer_of(const struct rbdhw_slot *slot)
 {
@@ -63,19 +21,19 @@ static void move(struct rbdhw_driver *driver, struct rbdhw_slot *slot, enum rbdh
         driver->answers_on_way -= answer;
     }
     if (slot->state != RBDHW_ANSWERED)
-        unlink_slot(driver, slot);
+        rbdhw_unlink(driver, slot);
     if (state == RBDHW_IN_FLIGHT) {
         driver->requests_on_way += request;
         driver->answers_on_way += answer;
     }
     slot->state = (uint8_t)state;
     if (state != RBDHW_ANSWERED)
-        append(driver, slot, state);
+        rbdhw_append(driver, slot, state);
 }
 
 static unsigned char *request_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
 {
-    return driver->requests + number_of(driver, slot) * driver->request_bytes;
+    return driver->requests + rbdhw_number_of(driver, slot) * driver->request_bytes;
 }
 
 /* Gives a request a tag that none has on the way. */
@@ -83,7 +41,7 @@ static void give_tag(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
 {
     unsigned char *request = request_in(driver, slot);
     slot->generation++;
-    slot->tag = (slot->generation * driver->options.window + number_of(driver, slot)) & 0xFFFF;
+    slot->tag = (slot->generation * driver->options.window + rbdhw_number_of(driver, slot)) & 0xFFFF;
     request[0] = (unsigned char)slot->tag;
     request[1] = (unsigned char)(slot->tag >> 8);
 }
@@ -94,16 +52,6 @@ uint64_t rbdhw_time(struct rbdhw_driver *driver)
     return driver->now;
 }
 
-void rbdhw_empty(struct rbdhw_driver *driver, uint32_t first)
-{
-    for (int state = 0; state < RBDHW_ANSWERED; state++)
-        driver->lists[state] = (struct rbdhw_list){NONE, NONE, 0};
-    for (uint32_t k = 0; k < driver->options.window; k++) {
-        driver->slots[k].generation = first;
-        append(driver, &driver->slots[k], RBDHW_FREE);
-    }
-}
-
 int rbdhw_is_idle(const struct rbdhw_driver *driver)
 {
     return !driver->lists[RBDHW_READY].length && !driver->lists[RBDHW_IN_FLIGHT].length;
@@ -111,13 +59,13 @@ int rbdhw_is_idle(const struct rbdhw_driver *driver)
 
 const unsigned char *rbdhw_answer_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
 {
-    return driver->answers + number_of(driver, slot) * driver->answer_bytes;
+    return driver->answers + rbdhw_number_of(driver, slot) * driver->answer_bytes;
 }
 
 struct rbdhw_slot *rbdhw_take_slot(struct rbdhw_driver *driver, int for_load)
 {
     const uint32_t reserve = for_load ? 0 : driver->options.window / 8;
-    return driver->lists[RBDHW_FREE].length > reserve ? first_of(driver, RBDHW_FREE) : NULL;
+    return driver->lists[RBDHW_FREE].length > reserve ? rbdhw_first_of(driver, RBDHW_FREE) : NULL;
 }
 
 void rbdhw_release(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
@@ -139,7 +87,7 @@ void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const str
     rbdhw_write_packet(
         &function->request[slot->extended], driver->design->singles, head, numbers, request_in(driver, slot));
     give_tag(driver, slot);
-    memset(driver->seen + number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
+    memset(driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
     move(driver, slot, RBDHW_READY);
 }
 
@@ -156,7 +104,7 @@ static int has_room(const struct rbdhw_driver *driver, const struct rbdhw_slot *
 
 int rbdhw_send_ready(struct rbdhw_driver *driver)
 {
-    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_READY)) != NULL && has_room(driver, slot);) {
+    for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, RBDHW_READY)) != NULL && has_room(driver, slot);) {
         const size_t bytes = (size_t)slot->function->request[slot->extended].bytes;
         const int code = driver->transport.send(driver->transport.self, request_in(driver, slot), bytes);
         if (code)
@@ -213,7 +161,7 @@ static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint
     const int place = place_of(job, driver->numbers[slot->function->step]);
     if (place < 0)
         return 0;
-    unsigned char *seen = driver->seen + number_of(driver, slot) * driver->seen_bytes + place / 8;
+    unsigned char *seen = driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes + place / 8;
     slot->deadline = driver->now + driver->options.timeout; /* it is on its way */
     if (*seen >> place % 8 & 1)
         return 1;
@@ -253,7 +201,7 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
 static void store(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
 {
     if (!slot->job) {
-        unsigned char *kept = driver->answers + number_of(driver, slot) * driver->answer_bytes;
+        unsigned char *kept = driver->answers + rbdhw_number_of(driver, slot) * driver->answer_bytes;
         memcpy(kept, driver->packet, (size_t)answer_of(slot)->bytes);
     } else if (!store_answer(driver, slot, status)) {
         driver->statistics.damaged++;
@@ -345,7 +293,7 @@ static int push(struct rbdhw_driver *driver)
     const int code = rbdhw_send_ready(driver);
     if (code && code != RBDHW_BUSY)
         return code;
-    if (!waiting || driver->lists[RBDHW_READY].length < waiting || first_of(driver, RBDHW_IN_FLIGHT))
+    if (!waiting || driver->lists[RBDHW_READY].length < waiting || rbdhw_first_of(driver, RBDHW_IN_FLIGHT))
         driver->moved = driver->now;
     return driver->now - driver->moved > driver->options.timeout ? RBDHW_TIMEOUT : RBDHW_OK;
 }
@@ -355,11 +303,11 @@ static int pull(struct rbdhw_driver *driver, uint64_t until)
 {
     int taken = take_all(driver, 0);
     if (!taken) {
-        const struct rbdhw_slot *oldest = first_of(driver, RBDHW_IN_FLIGHT);
+        const struct rbdhw_slot *oldest = rbdhw_first_of(driver, RBDHW_IN_FLIGHT);
         const uint64_t now = rbdhw_time(driver);
         if (oldest && oldest->deadline < until)
             until = oldest->deadline;
-        if (first_of(driver, RBDHW_READY) && now + PATIENCE < until)
+        if (rbdhw_first_of(driver, RBDHW_READY) && now + PATIENCE < until)
             until = now + PATIENCE;
         taken = take_all(driver, until > now ? until - now : 0);
     }
@@ -374,7 +322,7 @@ int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until)
         code = pull(driver, until);
     if (code)
         return code;
-    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_IN_FLIGHT)) != NULL
+    for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, RBDHW_IN_FLIGHT)) != NULL
          && slot->deadline <= driver->now;) {
         driver->statistics.timeouts++;
         repeat(driver, slot, RBDHW_TIMEOUT);
@@ -385,13 +333,13 @@ int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until)
 void rbdhw_hold(struct rbdhw_driver *driver)
 {
     for (int state = RBDHW_READY; state <= RBDHW_IN_FLIGHT; state++)
-        for (struct rbdhw_slot *slot; (slot = first_of(driver, (enum rbdhw_state)state)) != NULL;)
+        for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, (enum rbdhw_state)state)) != NULL;)
             move(driver, slot, RBDHW_HELD);
 }
 
 void rbdhw_resume(struct rbdhw_driver *driver)
 {
-    for (struct rbdhw_slot *slot; (slot = first_of(driver, RBDHW_HELD)) != NULL;) {
+    for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, RBDHW_HELD)) != NULL;) {
         if (slot->attempts >= driver->options.attempts) {
             finish(driver, slot, RBDHW_DAMAGED);
             continue;

@@ -17,7 +17,7 @@ from rbdhw.driver.description import DESIGN_HEADER, arrays_in_order, design_head
 from rbdhw.software.calls import addresses
 from rbdhw.software.compiler import compile_library, load_library
 
-CORE = ("driver.c", "calls.c", "exchange.c", "packets.c", "registers.c")
+CORE = ("driver.c", "calls.c", "exchange.c", "slots.c", "packets.c", "registers.c")
 """The sources of the driver without transports."""
 
 LINKS = ("frames.c", "serial.c", "uio.c", "xdma.c")
@@ -25,7 +25,7 @@ LINKS = ("frames.c", "serial.c", "uio.c", "xdma.c")
 
 HEADERS = (
     *("rbdhw.h", "rbdhw_design.h", "rbdhw_transport.h", "rbdhw_links.h"),
-    *("exchange.h", "frames.h", "packets.h"),
+    *("exchange.h", "frames.h", "packets.h", "slots.h"),
 )
 
 _PYTHON, _REGISTERS = "python.c", "registers.h"
@@ -113,11 +113,11 @@ class Data:
 
 
 class DriverError(Exception):
-    """A call of the driver failed; ``code`` is that of ``rbdhw_transport.h``."""
+    """A call of the driver failed: ``code`` of ``rbdhw_transport.h``, and its text as the ``reason``."""
 
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
+    def __init__(self, code: int, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.code, self.reason = code, reason
 
 
 def sources() -> dict[str, str]:
@@ -168,8 +168,8 @@ class Library:
         """Return what a code says."""
         return str(self._library.rbdhw_text(code).decode())
 
-    def open(self, transport: Transport, options: Options) -> Driver:
-        """Open a transport.
+    def open(self, transport: Transport, options: Options, where: str) -> Driver:
+        """Open a transport, of which errors speak as ``where``.
 
         Raises
         ------
@@ -178,13 +178,13 @@ class Library:
         """
         handle = ctypes.c_void_p()
         arguments = ctypes.byref(handle), self.described, ctypes.byref(transport), ctypes.byref(options)
-        self.check(self._library.rbdhw_open(*arguments))
-        return Driver(self, handle)
+        self.check(self._library.rbdhw_open(*arguments), where)
+        return Driver(self, handle, where)
 
-    def check(self, code: int) -> None:
+    def check(self, code: int, where: str) -> None:
         """Raise DriverError for a code other than RBDHW_OK."""
         if code != OK:
-            raise DriverError(code, self.text(code))
+            raise DriverError(code, where, self.text(code))
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return a function of the driver."""
@@ -194,8 +194,8 @@ class Library:
 class Driver:
     """An open transport. One thread at a time may use it."""
 
-    def __init__(self, library: Library, handle: ctypes.c_void_p) -> None:
-        self._library, self.handle = library, handle
+    def __init__(self, library: Library, handle: ctypes.c_void_p, where: str) -> None:
+        self._library, self.handle, self._where = library, handle, where
 
     def close(self) -> None:
         """Close the transport; nothing else may be called after it."""
@@ -240,4 +240,4 @@ class Driver:
         return {name: getattr(counts, name) for name in COUNTS}
 
     def _call(self, name: str, *arguments: object) -> None:
-        self._library.check(self._library.function(name)(self.handle, *arguments))
+        self._library.check(self._library.function(name)(self.handle, *arguments), self._where)

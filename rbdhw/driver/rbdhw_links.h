@@ -38,7 +38,6 @@ void rbdhw_xdma(struct rbdhw_xdma *xdma, struct rbdhw_transport *made, const str
 /* AMD's AXI DMA in simple mode, by UIO, with a buffer of u-dma-buf. */
 struct rbdhw_uio {
     const char *dma, *registers_of, *buffer; /* /dev/uio0, /dev/uio1, and udmabuf0 */
-    const char *root;                        /* before the paths of the buffer; "" on a board */
     size_t answer_bytes;
     int files[3];
     volatile uint32_t *control, *registers;

@@ -18,22 +18,18 @@ enum { MAPPED = 4096, MOST_PATH = 256, RESET_READS = 1000 };
 
 static const long POLL_NANOSECONDS = 2000;
 
-static int open_path(const char *root, const char *format, const char *name, int flags)
+static int open_path(const char *format, const char *name, int flags)
 {
     char path[MOST_PATH];
-    const int prefix = snprintf(path, sizeof path, "%s", root);
-    if (prefix < 0 || prefix >= (int)sizeof path)
-        return -1;
-    const size_t room = sizeof path - (size_t)prefix;
-    const int size = snprintf(path + prefix, room, format, name);
-    return size >= 0 && (size_t)size < room ? open(path, flags | O_CLOEXEC) : -1;
+    const int size = snprintf(path, sizeof path, format, name);
+    return size >= 0 && size < (int)sizeof path ? open(path, flags | O_CLOEXEC) : -1;
 }
 
 /* Reads a number of the buffer from sysfs; 0 if there is none. */
 static uint64_t number_of_buffer(const struct rbdhw_uio *uio, const char *format)
 {
     char text[32] = "";
-    const int file = open_path(uio->root, format, uio->buffer, O_RDONLY);
+    const int file = open_path(format, uio->buffer, O_RDONLY);
     const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
     if (file >= 0)
         close(file);
@@ -92,9 +88,9 @@ static int open_uio(void *self)
     struct rbdhw_uio *uio = self;
     uio->size = (size_t)number_of_buffer(uio, "/sys/class/u-dma-buf/%s/size");
     uio->physical = number_of_buffer(uio, "/sys/class/u-dma-buf/%s/phys_addr");
-    uio->files[0] = open_path("", "%s", uio->dma, O_RDWR | O_SYNC);
-    uio->files[1] = uio->files[0] < 0 ? -1 : open_path("", "%s", uio->registers_of, O_RDWR | O_SYNC);
-    uio->files[2] = uio->files[1] < 0 ? -1 : open_path(uio->root, "/dev/%s", uio->buffer, O_RDWR | O_SYNC);
+    uio->files[0] = open_path("%s", uio->dma, O_RDWR | O_SYNC);
+    uio->files[1] = uio->files[0] < 0 ? -1 : open_path("%s", uio->registers_of, O_RDWR | O_SYNC);
+    uio->files[2] = uio->files[1] < 0 ? -1 : open_path("/dev/%s", uio->buffer, O_RDWR | O_SYNC);
     int code = errno == EBUSY ? RBDHW_IN_USE : RBDHW_ABSENT;
     if (uio->files[2] >= 0 && uio->size / 2 >= uio->answer_bytes) {
         uio->control = map(uio->files[0], MAPPED);
@@ -170,7 +166,6 @@ void rbdhw_uio(struct rbdhw_uio *uio, struct rbdhw_transport *made, const struct
     uio->dma = dma;
     uio->registers_of = registers;
     uio->buffer = buffer;
-    uio->root = "";
     uio->answer_bytes = rbdhw_longest_answer(design);
     uio->files[0] = uio->files[1] = uio->files[2] = -1;
     const struct rbdhw_transport transport = {

@@ -232,7 +232,7 @@ class SimulatedEngine(DriverEngine):
         library = simulated.build(folder, self.source.cache)
         check_digest(folder, digest)
         simulation = simulated.Simulation(library)
-        driver = self.library.open(simulation.transport(), simulation.options(quiet=1))
+        driver = self.library.open(simulation.transport(), simulation.options(quiet=1), str(folder))
         weakref.finalize(self, _close, driver, simulation)
         return driver
 
@@ -247,14 +247,15 @@ class BoardEngine(DriverEngine):
     def open(self) -> Driver:
         """Open the transport that the user named."""
         link = self.source.link
-        device = transports.parse(link.transport, self.library)
+        device, where = transports.parse(link.transport, self.library), str(link.transport)
         try:
-            driver = self.library.open(device.transport(), device.options(**link.options))
+            driver = self.library.open(device.transport(), device.options(**link.options), where)
         except DriverError as error:
+            device.close()
             if error.code not in NO_SUCH_DEVICE:
-                raise DriverError(error.code, f"{link.transport}: {error}") from None
+                raise
             expected = f"a board with the design of {self.source.folder}"
-            raise InputError(str(link.transport), str(error), expected) from None
+            raise InputError(where, error.reason, expected) from None
         weakref.finalize(self, _close, driver, device)
         return driver
 

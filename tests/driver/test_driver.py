@@ -131,7 +131,7 @@ def bare(loaded_folder):
     """Return a driver in C, and its simulation."""
     design = read(loaded_folder)
     simulation = simulated.Simulation(simulated.build(loaded_folder))
-    driver = Library(design).open(simulation.transport(), simulation.options(quiet=1))
+    driver = Library(design).open(simulation.transport(), simulation.options(quiet=1), "block")
     yield driver
     driver.close()
     simulation.close()
@@ -161,7 +161,7 @@ def test_another_design_is_refused(loaded_folder):
     other = replace(design, manifest={**design.manifest, "identity": "1" + design.manifest["identity"][1:]})
     simulation = simulated.Simulation(simulated.build(loaded_folder))
     with pytest.raises(DriverError, match="the accelerator has another design"):
-        Library(other).open(simulation.transport(), simulation.options(quiet=1))
+        Library(other).open(simulation.transport(), simulation.options(quiet=1), "block")
     simulation.close()
 
 

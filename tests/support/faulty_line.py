@@ -68,7 +68,7 @@ class FaultyLine:
         """Return a driver at the line, whose tags begin at random."""
         clock = ctypes.cast(self._c.faulty_clock, ctypes.c_void_p)
         options = Options(clock=clock, of_clock=self._self, first_tag=1 + seed * 7919, **LINE_OPTIONS)
-        return self.driver_library.open(self._transport, options)
+        return self.driver_library.open(self._transport, options, "line")
 
     def happened(self) -> dict[str, int]:
         """Return how often each fault happened."""
@@ -136,7 +136,7 @@ class Work:
                 assert is_right, f"seed {seed}: a wrong answer of {function} passed as right"
                 counts["right"] += 1
             except DriverError as error:
-                counts[str(error)] += 1
+                counts[error.reason] += 1
         return counts
 
     def run_one(self, driver: Driver) -> None:

@@ -1,0 +1,66 @@
+"""An answer that comes long after its request was given up is never taken for that of another task."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw.design.folder import read
+from rbdhw.driver import simulated
+from rbdhw.driver.library import Data, DriverError, Library, Transport
+
+RECEIVE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.POINTER(ctypes.c_size_t),
+    ctypes.c_uint64,
+)
+
+OK, TIMEOUT, WINDOW = 0, 2, 8
+
+
+class Late:
+    """A transport that keeps an answer back, and then gives it before each other."""
+
+    def __init__(self, simulation):
+        made = simulation.transport()
+        self.transport = Transport(made.open, made.close, made.read, made.write, made.send)
+        self.transport.self = made.self
+        self._receive, self._ours = RECEIVE(made.receive), RECEIVE(self.receive)
+        self.transport.receive = ctypes.cast(self._ours, ctypes.c_void_p)
+        self.keeps, self.kept, self.gives = False, b"", False
+
+    def receive(self, board, packet, room, size, wait):
+        if self.gives:
+            ctypes.memmove(packet, self.kept, len(self.kept))
+            size[0], self.gives = len(self.kept), False
+            return OK
+        code = self._receive(board, packet, room, size, wait)
+        if code == OK and self.keeps:
+            self.kept, self.keeps = ctypes.string_at(packet, size[0]), False
+            return TIMEOUT
+        return code
+
+
+def test_a_late_answer(loaded_folder):
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    late = Late(simulation)
+    options = simulation.options(quiet=1, window=WINDOW, attempts=1, timeout=100_000)
+    driver = Library(read(loaded_folder)).open(late.transport, options, "late")
+    tasks = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 3 * WINDOW, 2))
+    expected = rbdhw.load(loaded_folder).id(*tasks).tau
+    late.keeps, tau = True, np.zeros((1, 2))
+    with pytest.raises(DriverError, match="late: no answer in time"):
+        driver.run("id", 0, 1, Data([array[:1] for array in tasks], [tau]))
+    for k in range(1, 3 * WINDOW):
+        late.gives = True
+        driver.run("id", 0, 1, Data([array[k : k + 1] for array in tasks], [tau]))
+        np.testing.assert_array_equal(tau[0], expected[k])
+    assert driver.statistics["strays"] == 3 * WINDOW - 1
+    driver.close()
+    simulation.close()

@@ -17,7 +17,14 @@ RUN = ("bash", "python")
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 TOGETHER = (README, TUTORIAL)
-ALONE = [page for page in PAGES if page not in TOGETHER and {own for own, _ in blocks(page)} & set(RUN)]
+SIMULATED = (ROOT / "docs" / "driver.md",)
+"""The pages whose examples simulate the Verilog."""
+
+ALONE = [
+    page
+    for page in PAGES
+    if page not in (*TOGETHER, *SIMULATED) and {own for own, _ in blocks(page)} & set(RUN)
+]
 
 
 def run(page: Path, names: dict[str, object]) -> list[str]:
@@ -52,6 +59,12 @@ def commands(page: Path) -> list[str]:
 
 def test_pages_with_examples() -> None:
     assert {name(page) for page in ALONE} >= {"docs/conventions.md", "docs/interface.md", "docs/joints.md"}
+
+
+@pytest.mark.parametrize("page", SIMULATED, ids=name)
+def test_examples_with_a_simulator(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(page, {}) != []
 
 
 @pytest.mark.usefixtures("only_heading")

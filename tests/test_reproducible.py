@@ -24,6 +24,7 @@ SCRIPT = f"""
 import json
 from rbdhw.options.build import *
 from rbdhw.pipeline import generate
+from rbdhw.robot.drives import Drives
 from rbdhw.robots import path
 toy = generate(path("toy"), {OPTIONS!r})
 print(toy.verilog, json.dumps(toy.manifest))

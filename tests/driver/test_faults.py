@@ -27,9 +27,9 @@ OPEN = "the line does not open"
 def work(loaded_folder):
     design, rng = read(loaded_folder), np.random.default_rng(1)
     arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
-    arrays |= {"tau": rng.uniform(-1.0, 1.0, (8, 2)), "h": np.full(5, 0.002)}
-    arrays |= {"std": np.array([0.1, 0.1]), "seed": np.arange(5)}
-    return Work(design, prepare(design, arrays, 3))
+    arrays |= {"h": np.full(5, 0.002), "std": np.array([0.1, 0.1]), "seed": np.arange(5)}
+    forces = rng.uniform(-1.0, 1.0, (2, 8, 2))
+    return Work(design, [prepare(design, {**arrays, "tau": tau}, 3) for tau in forces])
 
 
 @pytest.fixture(scope="module")

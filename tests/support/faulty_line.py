@@ -83,7 +83,7 @@ class FaultyLine:
 class Work:
     """Tasks, loads and rollouts with the answers of the bit-exact model."""
 
-    def __init__(self, design: Design, rollouts: Rollouts, tasks: int = 64) -> None:
+    def __init__(self, design: Design, rollouts: Sequence[Rollouts], tasks: int = 64) -> None:
         self.design, self.tasks, self.rollouts = design, tasks, rollouts
         rng, interface = np.random.default_rng(0), design.interface
         loaded = interface.inputs(LOAD_PARAMETERS)
@@ -99,7 +99,7 @@ class Work:
             for function in design.functions
             for k in range(len(self.parameters))
         }
-        self.rolled = [self._roll(k) for k in range(len(self.parameters))]
+        self.rolled = [[self._roll(each, k) for k in range(len(self.parameters))] for each in self.rollouts]
 
     def _with(self, words: Words, number: int) -> dict[str, Integers]:
         """Return words of tasks with some parameters."""
@@ -110,9 +110,9 @@ class Work:
         status, words = respond(self.design, function, self._with(self.words[function], number))
         return status, _table(words, self.design.interface.outputs(function))
 
-    def _roll(self, number: int) -> tuple[Integers, Integers]:
-        rollouts = replace(self.rollouts, words=self._with(self.rollouts.words, number))
-        answered = compute(self.design, rollouts, partial(respond, self.design, "step"))
+    def _roll(self, rollouts: Rollouts, number: int) -> tuple[Integers, Integers]:
+        asked = replace(rollouts, words=self._with(rollouts.words, number))
+        answered = compute(self.design, asked, partial(respond, self.design, "step"))
         outputs = self.design.interface.words("step").outputs
         return answered.status, np.stack([answered.states[word.name] for word in outputs], axis=-1)
 
@@ -129,7 +129,7 @@ class Work:
                     driver.load_parameters(0, Data(words=np.array(values, np.int64)))
                     loaded = number
                 is_right = (
-                    self._roll_out(driver, loaded)
+                    self._roll_out(driver, loaded, int(rng.integers(len(self.rollouts))))
                     if function == ROLLOUT
                     else self._compute(driver, function, loaded, rng)
                 )
@@ -168,8 +168,8 @@ class Work:
         right, numbers = self.answers[function, loaded]
         return np.array_equal(right[rows], status) and np.array_equal(numbers[rows], results)
 
-    def _roll_out(self, driver: Driver, loaded: int) -> bool:
-        interface, rollouts = self.design.interface, self.rollouts
+    def _roll_out(self, driver: Driver, loaded: int, number: int) -> bool:
+        interface, rollouts = self.design.interface, self.rollouts[number]
         for command in interface.row_commands:
             rows = _table(row_words(self.design, rollouts.rows, command), interface.inputs(command))
             driver.load_rows(command, len(rows), Data(words=rows))
@@ -180,7 +180,7 @@ class Work:
         status = np.zeros((rollouts.tasks, len(rollouts.sent)), np.uint8)
         data = Data(words=asked, results=results, status=status)
         driver.rollout(0, rollouts.tasks, rollouts.steps, rollouts.every, data)
-        right, states = self.rolled[loaded]
+        right, states = self.rolled[number][loaded]
         outputs = interface.words("step").outputs
         order = [names.index(word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in outputs]
         return np.array_equal(right, status) and np.array_equal(states, results[..., order])

@@ -8,9 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rbdhw.design.manifest import Manifest, read_manifest
-from rbdhw.design.replacement import AXI_VERILOG, COMPANIONS, FILES, VERILOG
+from rbdhw.design.replacement import AXI_VERILOG, VERILOG
 from rbdhw.errors import InputError
 from rbdhw.registers.map import ADDRESS_BITS
+
+CONSTRAINTS = ("accelerator.xdc", "accelerator.lpf")
+"""The clock of the accelerator as a whole design, for AMD and for Lattice; a design has one of them."""
+
+_FILES = (VERILOG, AXI_VERILOG, "primitives.v", "selftest.v", "accelerator.vlt", *CONSTRAINTS)
 
 _CHANNELS = {"aw": ("addr",), "w": ("data", "strb"), "b": ("resp",), "ar": ("addr",), "r": ("data", "resp")}
 """The channels of AXI4-Lite, and what each carries beside VALID and READY."""
@@ -65,7 +70,7 @@ class Block:
     registers: str = "s_axi"
     reset_is_low: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the design's files by name."""
+    """The texts of the design's Verilog, lint rules and constraints by name."""
 
     @property
     def streams(self) -> dict[str, bool]:
@@ -110,7 +115,7 @@ def read_block(directory: Path) -> tuple[Block, Manifest]:
     Raises InputError if it holds no accelerator, or one without registers.
     """
     manifest = read_manifest(directory)
-    names = [name for name in (*FILES, *COMPANIONS) if (directory / name).is_file()]
+    names = [name for name in _FILES if (directory / name).is_file()]
     if AXI_VERILOG not in names:
         raise InputError(str(directory / AXI_VERILOG), "missing", remedy="run `rbdhw generate` again")
     files = {name: (directory / name).read_text(encoding="utf-8") for name in names}

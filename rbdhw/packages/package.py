@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.errors import InputError, unknown
-from rbdhw.packages.block import Block, Clock, read_block, sources
+from rbdhw.packages.block import CONSTRAINTS, Block, Clock, read_block, sources
 from rbdhw.packages.vivado import interfaces
 from rbdhw.runtime.aside import aside, remove
 from rbdhw.runtime.build_folder import make_build_folder
@@ -60,17 +60,8 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 def fusesoc(block: Block) -> dict[str, str]:
     """Return a core for FuseSoC, with its self-test in Verilator."""
-    names = ("primitives.v", "selftest.v", "accelerator.vlt", _constraints(block))
-    return {
-        **sources(block),
-        **{name: block.files[name] for name in names},
-        f"{block.module}.core": _fill("fusesoc.core", block, constraints=_constraints(block)),
-    }
-
-
-def _constraints(block: Block) -> str:
-    """Return the name of the file with the clock of the accelerator as a whole design."""
-    return next(name for name in ("accelerator.xdc", "accelerator.lpf") if name in block.files)
+    (constraints,) = (name for name in CONSTRAINTS if name in block.files)
+    return {**block.files, f"{block.module}.core": _fill("fusesoc.core", block, constraints=constraints)}
 
 
 def vivado(block: Block) -> dict[str, str]:

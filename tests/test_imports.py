@@ -1,6 +1,7 @@
 """The layers of the package: each stage imports only lower stages, as read from the sources."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -262,3 +263,9 @@ def test_allowed_import_passes(module: str, source: str) -> None:
 def test_module_without_a_rule_is_refused() -> None:
     expected = ["rbdhw.codegen.top has no rule: say in MAY_IMPORT what it may import"]
     assert violations("codegen.top", "") == expected
+
+
+def test_no_test_imports_another() -> None:
+    """What several tests need is in ``tests/support``."""
+    other = re.compile(r"^from tests\S*\.(?:test_\w+|conftest) |^from tests\S* import test_", re.MULTILINE)
+    assert [file.name for file in (ROOT / "tests").rglob("*.py") if other.search(file.read_text())] == []

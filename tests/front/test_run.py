@@ -24,7 +24,6 @@ from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.verilator.tools import SimulationError
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from tests.support.marks import long
 
 TASKS = 40
 
@@ -156,8 +155,9 @@ def toy_folder(request, tmp_path_factory):
     return folder
 
 
+@pytest.mark.verify
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("core", ["array", long("pipeline")])
+@pytest.mark.parametrize("core", ["array", "pipeline"])
 def test_the_rtl_has_the_bits_of_the_c(core, cache, tmp_path):
     """Words from their whole formats overflow; statuses are compared, too."""
     options = BuildOptions(functions=("id", "fd"), ii=8, width=18, data_width=64, core=core, samples=256)

@@ -4,13 +4,15 @@ import pytest
 
 from rbdhw.design.folder import read, write
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.verilator.bulk import build, exchange
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.disturbed import KINDS, answered, disturbed
 from tests.support.marks import long
+from tests.support.mechanisms import mechanism
 
 
 @pytest.mark.timeout(600)
@@ -27,7 +29,9 @@ def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):
     options = BuildOptions(
         functions=functions, ii=ii, width=18, fext="all", data_width=data_width, number=number, samples=1024
     )
-    write(generate(path("toy"), options), tmp_path / "design")
+    pendulum = mechanism([JointKind.REVOLUTE], [BASE], seed=2)
+    built = build_design(pendulum, options) if len(functions) == 1 else generate(path("toy"), options)
+    write(built, tmp_path / "design")
     design = read(tmp_path / "design")
     simulator = build(tmp_path / "design")
     for seed, traffic in enumerate((Disturbance(), Disturbance(0.3, 0.3, 5), Disturbance(0.0, 0.8, 6))):

@@ -13,7 +13,7 @@ from tests.support.marks import long
 
 def builds():
     """Return limbs, joints of each, whether they hang from a trunk, interval, forces, width and functions."""
-    yield 2, 2, False, 2, "none", 18, ("fd", "did")
+    yield long(2, 2, False, 2, "none", 18, ("fd", "did"))
     yield 3, 1, True, 4, "none", 27, ("id", "did")
     yield long(4, 1, False, 8, "none", 27, ("id", "dfd"))
     more = [

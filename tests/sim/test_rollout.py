@@ -281,7 +281,7 @@ def test_beside_another_core(tmp_path: Path) -> None:
     options = BuildOptions(
         functions=("id", "step", "m"), width=24, samples=256, data_width=128, horizon=HORIZON, cores=cores
     )
-    robot = mechanism([JointKind.REVOLUTE, JointKind.REVOLUTE], (BASE, 0), seed=4)
+    robot = mechanism([JointKind.REVOLUTE], (BASE,), seed=4)
     assert_exact(build_design(robot, options), tmp_path, 60, "m")
 
 

@@ -87,7 +87,6 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
         f"mass {text}": (replaced(MASS, f'<mass value="{text}"/>'), f'<mass> has value="{text}"')
         for text in ("1e300", "2e9", "-1e300", "1e-300", "1e-13")
     },
-    "a negative mass": (replaced(MASS, '<mass value="-2"/>'), "<mass> is -2"),
     "moment 1e300": (replaced(MOMENT, 'ixx="1e300"'), '<inertia> has ixx="1e300"'),
     **{
         f"xyz {text}": (
@@ -102,34 +101,14 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
         for text in ("1.1e6", "1e12", "1e300", "1e-300", "-1000001")
     },
     "offset 1e300": (mimic('offset="1e300"'), '<mimic> has offset="1e300"'),
-    "a zero axis": (replaced(AXIS, '<axis xyz="0 0 0"/>'), "<axis> is zero"),
-    "an empty link name": (replaced('<link name="base"/>', '<link name=" "/>'), "<link> has no name"),
-    "a link without a name": (replaced('<link name="base"/>', "<link/>"), "<link> has no name"),
-    "a joint without a type": (replaced(' type="revolute"', ""), "joint 'shoulder': <joint> has no type"),
-    "an unknown joint type": (replaced('type="revolute"', 'type="screw"'), "unsupported type 'screw'"),
     "a joint type with a line end": (
         replaced('type="revolute"', 'type="a&#10;b"'),
         "unsupported type 'a\\nb'",
     ),
-    "a joint without a parent": (replaced('<parent link="base"/>', ""), "joint 'shoulder': no <parent>"),
-    "an unknown parent": (replaced('<parent link="base"/>', '<parent link="b"/>'), "unknown parent link 'b'"),
     "a parent with colours of a terminal": (
         replaced('<parent link="base"/>', '<parent link="\x9b31m"/>'),
         "unknown parent link '\\x9b31m'",
     ),
-    "a link twice": (replaced('<link name="base"/>', '<link name="base"/>' * 2), "given twice"),
-    "a joint twice": (
-        replaced('<joint name="elbow"', '<joint name="shoulder"'),
-        "joint 'shoulder': given twice",
-    ),
-    "two parents": (
-        replaced(
-            "</robot>",
-            '<joint name="x" type="fixed"><parent link="base"/><child link="tip"/></joint></robot>',
-        ),
-        "link 'tip': child of both joint 'tip_mount' and joint 'x'",
-    ),
-    "two roots": (replaced("</robot>", '<link name="x"/></robot>'), "2 root links: 'base', 'x'"),
     "many roots": (
         replaced("</robot>", "".join(f'<link name="x{i}"/>' for i in range(9000)) + "</robot>"),
         "9001 root links: 'base', 'x0'",
@@ -137,34 +116,20 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
     "a long cycle": (cycle(9000), "no root link, but a cycle of 'l1' -> 'l2'"),
     "nothing that moves": (chain(3), "robot 'chain' has no moving joint"),
     "too many joints": (chain(10_001, "continuous"), "<robot>: 10,001 moving joints"),
-    "no links": ('<robot name="r"/>', "<robot>: no <link>"),
     # XML
-    "nothing": ("", "not well-formed XML (no element found: line 1, column 0)"),
-    "a text": ("solid cube", "not well-formed XML (syntax error: line 1, column 0)"),
     "bytes": (bytes(range(256)), "not well-formed XML"),
     "a zero byte": (replaced("elbow", "el\0bow"), "not well-formed XML (not well-formed (invalid token)"),
     "UTF-16": (TOY.encode("utf-16"), "not well-formed XML"),
     "a zip": (b"PK\x03\x04" + bytes(100), "not well-formed XML"),
-    "an unclosed element": (TOY.replace("</robot>", ""), "not well-formed XML (no element found"),
     "an unclosed comment": (replaced("</robot>", "<!--</robot>"), "not well-formed XML (unclosed token"),
     "many unclosed comments": (replaced("</robot>", "<!--" * 500_000), "not well-formed XML"),
     "an unclosed attribute": (
         replaced('"elbow"', '"elbow'),
         "not well-formed XML (not well-formed (invalid token)",
     ),
-    "two documents": (TOY + TOY, "not well-formed XML"),
     "an attribute twice": (
         replaced("<robot ", '<robot name="x" '),
         "not well-formed XML (duplicate attribute",
-    ),
-    "an entity": (replaced('"toy"', '"&toy;"'), "not well-formed XML (undefined entity"),
-    "another document type": (
-        TOY.replace("<robot", '<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot', 1),
-        "a DOCTYPE declaration (robot)",
-    ),
-    "entities": (
-        '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><robot name="&b;"/>',
-        "a DOCTYPE declaration (r)",
     ),
     "entities behind instructions": (
         "<?a?>" * 100_000 + '<!DOCTYPE r [<!ENTITY a "ha">]><robot name="&a;"/>',
@@ -175,9 +140,7 @@ ROBOTS: dict[str, tuple[str | bytes, str]] = {
         replaced("</robot>", "<!DOCTYPE r [<!ENTITY a 'b'>]></robot>"),
         "not well-formed",
     ),
-    "another outermost element": ("<sdf/>", "<sdf>: not a URDF"),
     "a namespace": ('<a:robot name="r"/>', "<a:robot>: not a URDF"),
-    "xacro": ('<robot name="r"><xacro:include filename="x"/></robot>', "<xacro:include>: not expanded"),
     "a name of a million characters": (
         replaced('name="toy"', f'name="{1_000_000 * "a"}"'),
         "<robot> has name of 1,000,000 characters",
@@ -211,18 +174,4 @@ STRICT: dict[str, tuple[str, str]] = {
             ("effort", "15", "1e-300", AN_EFFORT),
         )
     },
-    "reversed limits": (
-        replaced(LIMIT, LIMIT.replace('upper="2.5"', 'upper="-3"')),
-        "<limit> has lower -2.5 above upper -3",
-    ),
-    "no mass": (replaced(MASS, ""), "no <mass>"),
-    "no axis": (replaced(AXIS, ""), "no <axis>"),
-    "two axes": (replaced(AXIS, AXIS * 2), "2 <axis> elements"),
-    "a mimic of nothing": (replaced(LIMIT, f'{LIMIT}<mimic joint="knee"/>'), "mimics unknown joint 'knee'"),
-    "a triangle that is none": (
-        replaced(MOMENT, 'ixx="0.1"'),
-        "breaks the triangle inequality (principal moments 0.042, 0.042, 0.1)",
-    ),
-    "Latin-1": (replaced("elbow", "él"), "not UTF-8 text (byte"),
-    "no name": (replaced(' name="toy"', ""), "<robot>: has no name"),
 }

@@ -51,46 +51,6 @@ def test_an_invalid_entry_is_refused(tmp_path, text, element, expected):
     assert (error.value.where, error.value.expected) == (f"{file}, {element}", expected)
 
 
-def test_the_refusal_of_an_entry_repeats_it(tmp_path):
-    file = tmp_path / "domain.toml"
-    file.write_text("[default]\nvelocity = [2.0, 1.0]")
-    with pytest.raises(InputError) as error:
-        read_overrides(file)
-    assert str(error.value) == f"{file}, default.velocity: is [2.0, 1.0]; expected {PAIR}"
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        (f"[default]\nvelocity = {1900 * '['}", "not a readable TOML file (nested too deep)"),
-        (f"x = 1\n{2000 * 'a.'}a = 1", "a line of 4,005 characters; expected at most 2,000"),
-        (
-            "[default",
-            "not a readable TOML file (Expected ']' at the end of a table declaration (at end of document))",
-        ),
-    ],
-)
-def test_a_file_that_is_not_toml_is_refused(tmp_path, text, complaint):
-    file = tmp_path / "domain.toml"
-    file.write_text(text)
-    with pytest.raises(InputError) as error:
-        read_overrides(file)
-    assert str(error.value) == f"{file}: {complaint}"
-
-
-def test_a_file_that_cannot_be_read_is_refused(tmp_path):
-    missing, binary = tmp_path / "missing.toml", tmp_path / "binary.toml"
-    binary.write_bytes(b"\xff")
-    reason = "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
-    for file, complaint in (
-        (missing, "no such file; expected a TOML file with bounds of the inputs"),
-        (binary, f"not a readable TOML file ({reason})"),
-    ):
-        with pytest.raises(InputError) as error:
-            read_overrides(file)
-        assert str(error.value) == f"{file}: {complaint}"
-
-
 @pytest.mark.parametrize("value", ["0.01", "[0.0, 0.01]", "[-0.001, 0.01]", "[0.01, 0.002]", "[0.001, 2.0]"])
 def test_other_bounds_of_the_time_step_are_refused(tmp_path, value):
     file = tmp_path / "domain.toml"

@@ -9,6 +9,7 @@ from rbdhw.design import folder
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from tests.support.driver_folder import FOLDER
 
 OPTIONS = {
     "functions": "id,did,rollout",
@@ -21,9 +22,6 @@ OPTIONS = {
     "parameters_by": "load",
     "parameter_sets": 2,
 }
-
-FOLDER = "DRIVER_TEST_FOLDER"
-"""The variable with a folder of the design for another process of these tests."""
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ import pytest
 from rbdhw.design.folder import read
 from rbdhw.driver.library import DriverError
 from rbdhw.model.rollouts.codec import prepare
-from tests.driver.conftest import FOLDER
 from tests.support.documents import ROOT
+from tests.support.driver_folder import FOLDER
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
 
 SESSIONS, MANY = 15, 1200

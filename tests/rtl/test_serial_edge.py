@@ -34,7 +34,7 @@ CASES = [
 def test_every_task_is_answered_in_order(chain, window, width, more, valid, ready):
     dut = serial_accelerator(chain, window, width, **more)
     interface, (core,) = dut.interface, dut.cores
-    tasks = any_tasks(interface, 40, seed=width + window)
+    tasks = any_tasks(interface, 60, seed=width + window)
     bench = Bench(dut, valid, ready, seed=window)
     packets = bench.run([task.packet(interface) for task in tasks], cycles=9000, expected=len(tasks))
     assert packets == [task.response(interface, core) for task in tasks]

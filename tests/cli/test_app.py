@@ -97,7 +97,7 @@ def test_simulate(rbdhw, rail_folder):
 class TestUsage:
     """Help, version, completion, and invalid command lines."""
 
-    COMMANDS = ("info", "generate", "simulate", "run", "report", "synthesize", "package")
+    COMMANDS = ("info", "generate", "simulate", "run", "report", "driver", "synthesize", "package")
 
     def test_the_version_is_that_of_the_package(self, rbdhw):
         assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")

@@ -21,6 +21,10 @@ from rbdhw.protocol import FUNCTIONS
             "bandwidth: inf GB/s is not a bandwidth; expected 1e-09 to 1e+06 GB/s",
         ),
         ({"fit": 0.0}, "fit: 0 is not a share of a device; expected more than 0 and up to 1"),
+        (
+            {"functions": ("step",), "rollout": ("samples", "samples")},
+            "rollout: 'samples' appears twice; expected each part once",
+        ),
         ({"fit": 1.5}, "fit: 1.5 is not a share of a device; expected more than 0 and up to 1"),
     ],
 )

@@ -57,7 +57,6 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--mix", "id=1", "--ii", 3): "mix: chooses the cores and excludes --ii; leave --ii out",
     ("--mix", "id=1", "--cores", "id:1"): "mix: chooses the cores and excludes --cores; leave --cores out",
     ("--rollout", "samples"): "rollout: the build has no rollouts; use --functions rollout",
-    ("--functions", "rollout", "--rollout", "samples,samples"): "rollout: 'samples' appears twice",
     ("--rollout", "noise"): "rollout: 'noise' is unknown",
     ("--damping", "file"): "damping: 'file' is not a joint and a number",
     ("--damping", "elbow="): "damping: 'elbow=' is not a joint and a number",

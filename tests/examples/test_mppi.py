@@ -1,0 +1,12 @@
+"""MPPI on rollouts of an accelerator."""
+
+import pytest
+
+from examples.mppi import run
+
+
+@pytest.mark.usefixtures("without_verilog")
+def test_mppi(example):
+    first, last, flagged = example(run, "--steps", "60", "--samples", "128")
+    assert last.max() < first.max() / 4
+    assert flagged < 60 * 128 / 10

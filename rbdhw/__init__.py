@@ -85,7 +85,7 @@ def load(
         ``float64`` (by default), ``float32`` or ``golden`` for software: see
         :class:`rbdhw.front.accelerator.Accelerator`.
     transport
-        Of the engine ``board``: ``serial:/dev/ttyUSB0``, ``xdma:/dev/xdma0`` or
+        Of the engine ``board``: ``serial:/dev/ttyUSB0``, ``udp:192.168.1.50:21072``, ``xdma:/dev/xdma0`` or
         ``uio:/dev/uio0,/dev/uio1,udmabuf0``.
     timeout, attempts
         The seconds after which the engine ``board`` sends a request again, 0.2 by default, and the most times

@@ -266,7 +266,9 @@ def run(
     ] = DEFAULT_ENGINE,
     transport: Annotated[
         str | None,
-        typer.Option(help="The board of the engine board: serial:/dev/ttyUSB0, xdma:/dev/xdma0 or uio:..."),
+        typer.Option(
+            help="The board of the engine board: serial:DEVICE, udp:HOST:PORT, xdma:DEVICE or uio:..."
+        ),
     ] = None,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,

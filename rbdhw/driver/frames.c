@@ -5,6 +5,8 @@
 
 enum { REGISTERS = 31 << 16 | 1 << 22, WRITES = 1 << 21, MALFORMED = 1 << 26 }; /* in the header of an access */
 
+enum { REQUEST_ROOM = 4096 }; /* bytes of requests that a board holds */
+
 enum { ACCESS_ATTEMPTS = 4, MOST_STRAYS = 1000, ACCESS_BYTES = 12, WORD = 4 };
 
 static const uint64_t ACCESS_WAIT = 100000000; /* nanoseconds */
@@ -44,6 +46,7 @@ static size_t longest(const struct rbdhw_design *design)
 int rbdhw_frames_open(struct rbdhw_frames *frames, const struct rbdhw_design *design, struct rbdhw_line line)
 {
     memset(frames, 0, sizeof *frames);
+    frames->design = design;
     frames->line = line;
     frames->room = 2 * (longest(design) + CRC_BYTES) + 2;
     frames->frame = malloc(frames->room);
@@ -219,4 +222,53 @@ int rbdhw_frames_read_register(struct rbdhw_frames *frames, uint32_t address, ui
 int rbdhw_frames_write_register(struct rbdhw_frames *frames, uint32_t address, uint32_t value)
 {
     return access_register(frames, WRITES, address, &value);
+}
+
+static int open_transport(void *self)
+{
+    struct rbdhw_frames *frames = self;
+    int code = rbdhw_frames_open(frames, frames->design, frames->line);
+    if (code)
+        return code;
+    code = frames->line.open(frames->line.self);
+    if (code)
+        rbdhw_frames_close(frames);
+    return code;
+}
+
+static void close_transport(void *self)
+{
+    struct rbdhw_frames *frames = self;
+    frames->line.close(frames->line.self);
+    rbdhw_frames_close(frames);
+}
+
+static int read_register(void *self, uint32_t address, uint32_t *value)
+{
+    return rbdhw_frames_read_register(self, address, value);
+}
+
+static int write_register(void *self, uint32_t address, uint32_t value)
+{
+    return rbdhw_frames_write_register(self, address, value);
+}
+
+static int send_packet(void *self, const unsigned char *packet, size_t bytes)
+{
+    return rbdhw_frames_send(self, packet, bytes);
+}
+
+static int receive_packet(void *self, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait)
+{
+    return rbdhw_frames_receive(self, packet, room, bytes, wait);
+}
+
+void rbdhw_frames_transport(struct rbdhw_frames *frames, struct rbdhw_transport *made,
+    const struct rbdhw_design *design, struct rbdhw_line line)
+{
+    const struct rbdhw_transport transport = {open_transport, close_transport, read_register, write_register,
+        send_packet, receive_packet, frames, REQUEST_ROOM, 0};
+    frames->design = design;
+    frames->line = line;
+    *made = transport;
 }

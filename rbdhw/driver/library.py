@@ -20,12 +20,12 @@ from rbdhw.software.compiler import compile_library, load_library
 CORE = ("driver.c", "calls.c", "exchange.c", "slots.c", "packets.c", "registers.c")
 """The sources of the driver without transports."""
 
-LINKS = ("frames.c", "serial.c", "uio.c", "xdma.c")
+LINKS = ("files.c", "frames.c", "serial.c", "udp.c", "uio.c", "xdma.c")
 """The sources of transports to boards."""
 
 HEADERS = (
     *("rbdhw.h", "rbdhw_design.h", "rbdhw_transport.h", "rbdhw_links.h"),
-    *("exchange.h", "frames.h", "packets.h", "slots.h"),
+    *("exchange.h", "files.h", "frames.h", "packets.h", "slots.h"),
 )
 
 _PYTHON, _REGISTERS = "python.c", "registers.h"

@@ -17,6 +17,14 @@ void *rbdhw_new_serial(struct rbdhw_transport *made, const char *path, uint32_t 
     return serial;
 }
 
+void *rbdhw_new_udp(struct rbdhw_transport *made, const char *host, const char *port)
+{
+    struct rbdhw_udp *udp = malloc(sizeof *udp);
+    if (udp)
+        rbdhw_udp(udp, made, &rbdhw_design, host, port);
+    return udp;
+}
+
 void *rbdhw_new_xdma(struct rbdhw_transport *made, const char *path, uint32_t channel)
 {
     struct rbdhw_xdma *xdma = malloc(sizeof *xdma);

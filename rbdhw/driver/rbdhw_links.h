@@ -8,16 +8,24 @@
 extern "C" {
 #endif
 
-/* A serial port: packets in frames, for which a board has room for `request_room` bytes. */
+/* A serial port: packets in frames. */
 struct rbdhw_serial_port {
     const char *path;
     uint32_t baud;
-    const struct rbdhw_design *design;
     int file;
     struct rbdhw_frames frames;
 };
 void rbdhw_serial(struct rbdhw_serial_port *serial, struct rbdhw_transport *made, const struct rbdhw_design *design,
     const char *path, uint32_t baud);
+
+/* UDP: the frames of a serial line in datagrams, each a whole frame where it fits. */
+struct rbdhw_udp {
+    const char *host, *port; /* 192.168.1.50, or a name; 21072 */
+    int file;
+    struct rbdhw_frames frames;
+};
+void rbdhw_udp(struct rbdhw_udp *udp, struct rbdhw_transport *made, const struct rbdhw_design *design,
+    const char *host, const char *port);
 
 /* The character devices of AMD's XDMA driver: PATH_h2c_N, PATH_c2h_N, and PATH_user with the registers. */
 enum { RBDHW_XDMA_READS = 16 };

@@ -1,15 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "rbdhw_links.h"
-
-enum { REQUEST_ROOM = 4096 }; /* bytes of requests that a board holds */
 
 static const struct {
     uint32_t baud;
@@ -36,31 +34,14 @@ static int make_raw(int file, uint32_t baud)
     return RBDHW_ARGUMENT;
 }
 
-static int read_line(void *self, unsigned char *bytes, size_t room, size_t *count, uint64_t wait)
+static int read_serial(void *self, unsigned char *bytes, size_t room, size_t *count, uint64_t wait)
 {
-    struct rbdhw_serial_port *serial = self;
-    struct pollfd poller = {serial->file, POLLIN, 0};
-    const uint64_t most = 60000, rounded = wait / 1000000 + (wait % 1000000 != 0);
-    *count = 0;
-    if (wait && poll(&poller, 1, (int)(rounded > most ? most : rounded)) < 0 && errno != EINTR)
-        return RBDHW_LOST;
-    if (poller.revents & (POLLHUP | POLLERR | POLLNVAL))
-        return RBDHW_LOST;
-    const ssize_t size = read(serial->file, bytes, room);
-    if (size < 0 && errno != EAGAIN && errno != EINTR)
-        return RBDHW_LOST;
-    *count = size > 0 ? (size_t)size : 0;
-    return RBDHW_OK;
+    return rbdhw_read_file(((struct rbdhw_serial_port *)self)->file, bytes, room, count, wait);
 }
 
-static int write_line(void *self, const unsigned char *bytes, size_t size, size_t *count)
+static int write_serial(void *self, const unsigned char *bytes, size_t size, size_t *count)
 {
-    struct rbdhw_serial_port *serial = self;
-    const ssize_t written = write(serial->file, bytes, size);
-    if (written < 0 && errno != EAGAIN && errno != EINTR)
-        return RBDHW_LOST;
-    *count = written > 0 ? (size_t)written : 0;
-    return RBDHW_OK;
+    return rbdhw_write_file(((struct rbdhw_serial_port *)self)->file, bytes, size, count);
 }
 
 static int open_serial(void *self)
@@ -74,10 +55,6 @@ static int open_serial(void *self)
         code = errno == EWOULDBLOCK ? RBDHW_IN_USE : RBDHW_ABSENT;
     if (!code)
         code = make_raw(serial->file, serial->baud);
-    if (!code) {
-        const struct rbdhw_line line = {read_line, write_line, serial};
-        code = rbdhw_frames_open(&serial->frames, serial->design, line);
-    }
     if (code)
         close(serial->file);
     return code;
@@ -85,39 +62,15 @@ static int open_serial(void *self)
 
 static void close_serial(void *self)
 {
-    struct rbdhw_serial_port *serial = self;
-    rbdhw_frames_close(&serial->frames);
-    close(serial->file);
-}
-
-static int read_register(void *self, uint32_t address, uint32_t *value)
-{
-    return rbdhw_frames_read_register(&((struct rbdhw_serial_port *)self)->frames, address, value);
-}
-
-static int write_register(void *self, uint32_t address, uint32_t value)
-{
-    return rbdhw_frames_write_register(&((struct rbdhw_serial_port *)self)->frames, address, value);
-}
-
-static int send_packet(void *self, const unsigned char *packet, size_t bytes)
-{
-    return rbdhw_frames_send(&((struct rbdhw_serial_port *)self)->frames, packet, bytes);
-}
-
-static int receive_packet(void *self, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait)
-{
-    return rbdhw_frames_receive(&((struct rbdhw_serial_port *)self)->frames, packet, room, bytes, wait);
+    close(((struct rbdhw_serial_port *)self)->file);
 }
 
 void rbdhw_serial(struct rbdhw_serial_port *serial, struct rbdhw_transport *made, const struct rbdhw_design *design,
     const char *path, uint32_t baud)
 {
+    const struct rbdhw_line line = {open_serial, close_serial, read_serial, write_serial, serial};
     memset(serial, 0, sizeof *serial);
     serial->path = path;
     serial->baud = baud;
-    serial->design = design;
-    const struct rbdhw_transport transport = {open_serial, close_serial, read_register, write_register, send_packet,
-        receive_packet, serial, REQUEST_ROOM, 0};
-    *made = transport;
+    rbdhw_frames_transport(&serial->frames, made, design, line);
 }

@@ -13,6 +13,7 @@ BAUD = 921_600
 
 _EXPECTED = {
     "serial": "serial:/dev/ttyUSB0, or with bits in a second serial:/dev/ttyUSB0,921600",
+    "udp": "udp:192.168.1.50:21072, of a host and a port",
     "xdma": "xdma:/dev/xdma0, or with a channel xdma:/dev/xdma0,1",
     "uio": "uio:/dev/uio0,/dev/uio1,udmabuf0, of the DMA, the registers and the buffer",
 }
@@ -50,17 +51,18 @@ def parse(text: str | None, library: Library) -> Device:
         There is no such transport, or a part of its name is missing.
     """
     kind, _, rest = (text or "").partition(":")
-    parts = rest.split(",") if rest else []
     if kind not in _EXPECTED:
         reason = "none" if text is None else f"'{text}'"
         raise InputError("transport", reason, "; ".join(_EXPECTED.values()), "name the device of the board")
+    parts = [*rest.rpartition(":")[::2]] if kind == "udp" else rest.split(",")
     numbers = parts[1:] if kind != "uio" else []
-    lengths = (3,) if kind == "uio" else (1, 2)
+    lengths = {"udp": (2,), "uio": (3,)}.get(kind, (1, 2))
     if len(parts) not in lengths or not all(number.isdecimal() for number in numbers) or "" in parts:
         raise InputError("transport", f"'{text}'", _EXPECTED[kind])
     made = Transport()
-    names = tuple(name.encode() for name in (parts if kind == "uio" else parts[:1]))
+    is_named = kind in ("udp", "uio")  # every part is a text in C
+    names = tuple(name.encode() for name in (parts if is_named else parts[:1]))
     default = BAUD if kind == "serial" else 0
-    arguments = [] if kind == "uio" else [ctypes.c_uint32(int(numbers[0]) if numbers else default)]
+    arguments = [] if is_named else [ctypes.c_uint32(int(numbers[0]) if numbers else default)]
     memory = library.new(kind, ctypes.byref(made), *names, *arguments)
     return Device(library, memory, made, names)

@@ -6,22 +6,12 @@ from pathlib import Path
 import pytest
 
 from rbdhw.design import folder
+from rbdhw.design.folder import read
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from tests.support.driver_folder import FOLDER
-
-OPTIONS = {
-    "functions": "id,did,rollout",
-    "width": 18,
-    "ii": 4,
-    "max_error": 0.1,
-    "horizon": 8,
-    "rollout": "samples,gains",
-    "parameters": "payload",
-    "parameters_by": "load",
-    "parameter_sets": 2,
-}
+from tests.support.driver_folder import FOLDER, OPTIONS
+from tests.support.faulty_line import random_work
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +22,9 @@ def loaded_folder(tmp_path_factory):
     directory = tmp_path_factory.mktemp("driver") / "loaded"
     folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
     return directory
+
+
+@pytest.fixture(scope="session")
+def work(loaded_folder):
+    """Return tasks, loads and rollouts of the design, with the answers of the model."""
+    return random_work(read(loaded_folder))

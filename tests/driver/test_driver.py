@@ -176,6 +176,8 @@ def board(folder, transport):
         ("usb:1", "transport: 'usb:1'; expected serial:"),
         ("serial:", "transport: 'serial:'; expected serial:"),
         ("serial:/dev/null,fast", "transport: 'serial:/dev/null,fast'; expected serial:"),
+        ("udp:192.168.1.50", "transport: 'udp:192.168.1.50'; expected udp:"),
+        ("udp:192.168.1.50:x", "transport: 'udp:192.168.1.50:x'; expected udp:"),
         ("uio:/dev/uio0", "transport: 'uio:/dev/uio0'; expected uio:"),
         (
             "serial:/dev/none",

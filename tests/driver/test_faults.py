@@ -12,7 +12,6 @@ import pytest
 
 from rbdhw.design.folder import read
 from rbdhw.driver.library import DriverError
-from rbdhw.model.rollouts.codec import prepare
 from tests.support.documents import ROOT
 from tests.support.driver_folder import FOLDER
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
@@ -21,15 +20,6 @@ SESSIONS, MANY = 15, 1200
 """The sessions of the suite, and those of `verify`; a session has some 15 faults."""
 
 OPEN = "the line does not open"
-
-
-@pytest.fixture(scope="module")
-def work(loaded_folder):
-    design, rng = read(loaded_folder), np.random.default_rng(1)
-    arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
-    arrays |= {"h": np.full(5, 0.002), "std": np.array([0.1, 0.1]), "seed": np.arange(5)}
-    forces = rng.uniform(-1.0, 1.0, (2, 8, 2))
-    return Work(design, [prepare(design, {**arrays, "tau": tau}, 3) for tau in forces])
 
 
 @pytest.fixture(scope="module")

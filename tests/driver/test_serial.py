@@ -2,97 +2,30 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
-import select
 import shutil
-import threading
-import tty
 
 import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.boards.serial_link import CODE_BITS, CODE_MASK, FrameDecoder, encode_frame
 from rbdhw.design.digests import seal
-from rbdhw.driver import simulated
 from rbdhw.driver.library import DriverError
 from rbdhw.errors import InputError
-
-_SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
-_RECEIVE = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_size_t,
-    ctypes.POINTER(ctypes.c_size_t),
-    ctypes.c_uint64,
-)
-
-_READ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint32))
-_WRITE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32)
-
-ANSWER_BYTES, MICROSECONDS = 4096, 50_000
-
-
-class Board:
-    """A thread at the far end of a pseudo-terminal, with an accelerator."""
-
-    def __init__(self, folder):
-        self.host, far = os.openpty()
-        tty.setraw(far)
-        self.path, self._far = os.ttyname(far), far
-        self._simulation = simulated.Simulation(simulated.build(folder))
-        self._made = self._simulation.transport()
-        self.is_silent, self._ends = False, False
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self):
-        decoder = FrameDecoder()
-        send, receive = _SEND(self._made.send), _RECEIVE(self._made.receive)
-        room, size = ctypes.create_string_buffer(ANSWER_BYTES), ctypes.c_size_t()
-        while not self._ends:
-            if not select.select([self.host], [], [], 0.01)[0]:
-                continue
-            for packet in decoder.feed(os.read(self.host, 4096)):
-                if self.is_silent:
-                    continue
-                if int.from_bytes(packet[:4], "little") & CODE_MASK == CODE_BITS:
-                    os.write(self.host, encode_frame(self._access(packet)))
-                else:
-                    assert send(self._made.self, packet, len(packet)) == 0
-            while receive(self._made.self, room, ANSWER_BYTES, ctypes.byref(size), MICROSECONDS) == 0:
-                os.write(self.host, encode_frame(room.raw[: size.value]))
-
-    def _access(self, packet):
-        """Do an access to a register, and return its answer."""
-        address, word = int.from_bytes(packet[4:8], "little"), ctypes.c_uint32()
-        if len(packet) == 12:
-            _WRITE(self._made.write)(self._made.self, address, int.from_bytes(packet[8:], "little"))
-        else:
-            _READ(self._made.read)(self._made.self, address, ctypes.byref(word))
-        return packet[:4] + word.value.to_bytes(4, "little")
-
-    def close(self):
-        self._ends = True
-        self._thread.join()
-        self._simulation.close()
-        os.close(self.host)
-        os.close(self._far)
+from tests.support.far_ends import SerialBoard
 
 
 @pytest.fixture
 def far_end(loaded_folder):
-    made = Board(loaded_folder)
+    made = SerialBoard(loaded_folder)
     yield made
     made.close()
 
 
 def load(folder, far_end, **options):
-    return rbdhw.load(folder, "board", transport=f"serial:{far_end.path},115200", **options)
+    return rbdhw.load(folder, "board", transport=far_end.transport, **options)
 
 
 def test_tasks_and_rollouts(loaded_folder, far_end):

@@ -244,8 +244,6 @@ static int host_read(void *self, unsigned char *bytes, size_t room, size_t *coun
     return RBDHW_OK;
 }
 
-/* The line as a transport. */
-
 static int open_line(void *self)
 {
     (void)self;
@@ -254,29 +252,7 @@ static int open_line(void *self)
 
 static void close_line(void *self)
 {
-    struct line *line = self;
-    line->host.length = line->host.read = line->host.available = 0; /* what a host has in memory is gone */
-    line->host.size = line->host.written = 0;
-}
-
-static int read_register(void *self, uint32_t address, uint32_t *value)
-{
-    return rbdhw_frames_read_register(&((struct line *)self)->host, address, value);
-}
-
-static int write_register(void *self, uint32_t address, uint32_t value)
-{
-    return rbdhw_frames_write_register(&((struct line *)self)->host, address, value);
-}
-
-static int send_packet(void *self, const unsigned char *packet, size_t bytes)
-{
-    return rbdhw_frames_send(&((struct line *)self)->host, packet, bytes);
-}
-
-static int receive_packet(void *self, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait)
-{
-    return rbdhw_frames_receive(&((struct line *)self)->host, packet, room, bytes, wait);
+    (void)self;
 }
 
 void *faulty_new(struct rbdhw_transport *made, const struct rbdhw_transport *board, uint64_t (*clock)(void *),
@@ -288,12 +264,10 @@ void *faulty_new(struct rbdhw_transport *made, const struct rbdhw_transport *boa
     line->reset = reset;
     line->silent_from = UINT64_MAX;
     line->random = 1;
-    const struct rbdhw_line host = {host_read, host_write, line}, far = {far_read, far_write, line};
-    rbdhw_frames_open(&line->host, design, host);
+    const struct rbdhw_line host = {open_line, close_line, host_read, host_write, line};
+    const struct rbdhw_line far = {open_line, close_line, far_read, far_write, line};
     rbdhw_frames_open(&line->far, design, far);
-    const struct rbdhw_transport transport
-        = {open_line, close_line, read_register, write_register, send_packet, receive_packet, line, 4096, 0};
-    *made = transport;
+    rbdhw_frames_transport(&line->host, made, design, host);
     return line;
 }
 
@@ -321,7 +295,6 @@ void faulty_delete(void *self)
 {
     struct line *line = self;
     release(line, UINT64_MAX);
-    rbdhw_frames_close(&line->host);
     rbdhw_frames_close(&line->far);
     free(line);
 }

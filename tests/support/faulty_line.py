@@ -19,6 +19,7 @@ from rbdhw.driver.library import Data, Driver, DriverError, Library, Options, Tr
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.data import Rollouts, Words
 from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.packets import row_words
@@ -184,6 +185,15 @@ class Work:
         outputs = interface.words("step").outputs
         order = [names.index(word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in outputs]
         return np.array_equal(right, status) and np.array_equal(states, results[..., order])
+
+
+def random_work(design: Design) -> Work:
+    """Return tasks, loads and rollouts of a design with the options of the driver's tests."""
+    rng = np.random.default_rng(1)
+    arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
+    arrays |= {"h": np.full(5, 0.002), "std": np.array([0.1, 0.1]), "seed": np.arange(5)}
+    forces = rng.uniform(-1.0, 1.0, (2, 8, 2))
+    return Work(design, [prepare(design, {**arrays, "tau": tau}, 3) for tau in forces])
 
 
 def _draw(word: Word, tasks: int, rng: np.random.Generator) -> Integers:

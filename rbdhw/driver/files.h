@@ -1,0 +1,11 @@
+/* Reading and writing of files that do not block, as a line of frames has it. */
+#ifndef RBDHW_FILES_H
+#define RBDHW_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int rbdhw_read_file(int file, unsigned char *bytes, size_t room, size_t *count, uint64_t wait);
+int rbdhw_write_file(int file, const unsigned char *bytes, size_t size, size_t *count);
+
+#endif

@@ -17,7 +17,7 @@ _SOURCE, _HEADER = "simulated.cpp", "rbdhw_transport.h"
 
 _SEVERAL_PAIRS, _TWO_CLOCKS = re.compile(r"\bs_axis_0_tvalid\b"), re.compile(r"\binput\b.*\bstream_clk\b")
 
-_SHARED = ("-CFLAGS", "-fPIC", "-LDFLAGS", "-shared")
+SHARED = ("-CFLAGS", "-fPIC", "-LDFLAGS", "-shared")
 """The options of Verilator for a shared library."""
 
 PERIOD_NS = 10.0
@@ -37,7 +37,7 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     """
     source, header = (files("rbdhw.driver").joinpath(name).read_bytes() for name in (_SOURCE, _HEADER))
     verilog = (directory / AXI_VERILOG).read_bytes()
-    options = (*_SHARED, "--top-module", f"{top_module(directory)}_axi")
+    options = (*SHARED, "--top-module", f"{top_module(directory)}_axi")
     headers = {_HEADER: header, "ports.h": _ports(verilog.decode()).encode()}
     return make_simulator(
         directory, cache, Harness({_SOURCE: source, AXI_VERILOG: verilog}, options, headers)

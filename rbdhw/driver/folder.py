@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rbdhw.design.folder import Design
+from rbdhw.design.replacement import AXI_VERILOG
+from rbdhw.driver import simulated
 from rbdhw.driver.description import DESIGN_HEADER, design_header
 from rbdhw.driver.library import sources
 from rbdhw.errors import InputError
@@ -21,6 +23,7 @@ def write(design: Design, directory: Path) -> list[str]:
         The folder cannot be written.
     """
     texts = {**sources(), DESIGN_HEADER: design_header(design), CPP_HEADER: cpp_header()}
+    texts |= simulated.sources(design.companions[AXI_VERILOG])
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -10,7 +10,7 @@
 
 #include "Vtop.h"
 #include "ports.h"  // REQUESTS and ANSWERS, the ports of the first pair of streams; CLOCK, RESET and CORE_CLOCK
-#include "rbdhw_transport.h"
+#include "rbdhw_simulated.h"
 #include "verilated.h"
 
 namespace {
@@ -182,8 +182,6 @@ int receive(void* self, unsigned char* packet, std::size_t room, std::size_t* by
 
 extern "C" {
 
-// Make a transport to an accelerator that has just been reset; NULL without memory. After `patience` cycles in which
-// nothing moves, a wait is over.
 void* rbdhw_simulated_new(double period_ns, std::int64_t patience) {
     return new (std::nothrow) Accelerator(period_ns, patience);
 }

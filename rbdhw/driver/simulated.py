@@ -13,7 +13,8 @@ from rbdhw.driver.library import Options, Transport
 from rbdhw.software.compiler import load_library
 from rbdhw.verilator.simulator import Harness, make_simulator
 
-_SOURCE, _HEADER = "simulated.cpp", "rbdhw_transport.h"
+_SOURCE, _PORTS = "simulated.cpp", "ports.h"
+_HEADERS = ("rbdhw_simulated.h", "rbdhw_transport.h")
 
 _SEVERAL_PAIRS, _TWO_CLOCKS = re.compile(r"\bs_axis_0_tvalid\b"), re.compile(r"\binput\b.*\bstream_clk\b")
 
@@ -35,13 +36,18 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     InputError, SimulationError
         As :func:`rbdhw.verilator.simulator.make_simulator`.
     """
-    source, header = (files("rbdhw.driver").joinpath(name).read_bytes() for name in (_SOURCE, _HEADER))
-    verilog = (directory / AXI_VERILOG).read_bytes()
+    verilog = (directory / AXI_VERILOG).read_text(encoding="utf-8")
+    texts = {name: text.encode() for name, text in sources(verilog).items()}
+    compiled = {_SOURCE: texts.pop(_SOURCE), AXI_VERILOG: verilog.encode()}
     options = (*SHARED, "--top-module", f"{top_module(directory)}_axi")
-    headers = {_HEADER: header, "ports.h": _ports(verilog.decode()).encode()}
-    return make_simulator(
-        directory, cache, Harness({_SOURCE: source, AXI_VERILOG: verilog}, options, headers)
-    )
+    return make_simulator(directory, cache, Harness(compiled, options, texts))
+
+
+def sources(verilog: str) -> dict[str, str]:
+    """Return the transport's files by name, with the ports of the Verilog with registers."""
+    folder = files("rbdhw.driver")
+    texts = {name: folder.joinpath(name).read_text(encoding="utf-8") for name in (_SOURCE, *_HEADERS)}
+    return texts | {_PORTS: _ports(verilog)}
 
 
 def _ports(verilog: str) -> str:

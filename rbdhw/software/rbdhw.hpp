@@ -2,6 +2,7 @@
 //
 //     #include "design.h"       // an accelerator, behind the driver of rbdhw.h
 //     #include "rbdhw_links.h"  // transports to boards
+//     #include "rbdhw_simulated.h"  // the transport to the Verilog in Verilator
 //     #include "dynamics.h"     // what `generate --target c` wrote
 //     #include "rbdhw.hpp"
 //
@@ -221,6 +222,36 @@ public:
 private:
     std::string path;
     rbdhw_serial_port serial;
+    rbdhw_transport transport;
+};
+
+#endif
+
+#ifdef RBDHW_SIMULATED_H
+
+// The Verilog in Verilator as a transport. It has to stay as long as a driver that uses it and its options.
+class Simulated {
+public:
+    Simulated() : block(rbdhw_simulated_new(10.0, 20'000)) {
+        check(block == nullptr ? int{RBDHW_NO_MEMORY} : int{RBDHW_OK}, "the simulated accelerator");
+        rbdhw_simulated_transport(block, &transport);
+    }
+    ~Simulated() { rbdhw_simulated_delete(block); }
+    Simulated(const Simulated&) = delete;
+    Simulated& operator=(const Simulated&) = delete;
+    operator const rbdhw_transport&() const { return transport; }
+
+    // Options of a driver with the time of the simulation.
+    rbdhw_options options() const {
+        rbdhw_options made{};
+        made.clock = rbdhw_simulated_clock;
+        made.of_clock = block;
+        made.quiet = 1;
+        return made;
+    }
+
+private:
+    void* block;
     rbdhw_transport transport;
 };
 

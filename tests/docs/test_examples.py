@@ -89,7 +89,7 @@ def test_the_six_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tutorial, then those of the README's commands that are not the tutorial's."""
     monkeypatch.chdir(tmp_path)
-    assert run(TUTORIAL, {}) == ["bash"] * 4 + ["python", "bash", "python", "bash"]
+    assert run(TUTORIAL, {}) == ["bash"] * 5 + ["python", "bash", "python", "bash"]
     assert [language for language, _ in blocks(README) if language in RUN] == ["python", "bash"]
     six = commands(README)
     assert [line.split()[1] for line in six] == [

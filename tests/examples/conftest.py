@@ -7,10 +7,14 @@ from rbdhw.robots import path
 MOST_BYTES = 80_000
 """Of a picture in the documentation."""
 
+QUICK = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
+"""How make compiles what Verilator writes, unless the example says how: few cycles are simulated."""
+
 
 @pytest.fixture
-def example(tmp_path):
+def example(tmp_path, monkeypatch):
     """Run an example with the toy, check its picture, and return its results."""
+    monkeypatch.setenv("MAKEFLAGS", QUICK)
 
     def example(module, *arguments):
         results = module.main(["--robot", str(path("toy")), "--output", str(tmp_path), *arguments])

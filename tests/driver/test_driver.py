@@ -13,10 +13,14 @@ import pytest
 
 import rbdhw
 from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.design import folder
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated
 from rbdhw.driver.library import Data, DriverError, Library
 from rbdhw.errors import InputError
+from rbdhw.options.arguments import asked_build
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
 
 TASKS = 100
 
@@ -67,12 +71,20 @@ def test_parameters(engines, arrays):
 def test_rollouts(engines, arrays, every):
     rng = np.random.default_rng(5)
     rows = {"std": [0.1, 0.1], "x_nominal": np.zeros(4), "K": rng.uniform(-0.1, 0.1, (8, 2, 4))}
+    weights = {"x_ref": np.zeros(4), "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-4, 1e-4]}
     tau, seed = rng.uniform(-1.0, 1.0, (8, 2)), np.arange(TASKS)
-    answers = [
-        accelerator.rollout(*arrays[:2], tau, 0.002, every=every, seed=seed, **rows)
-        for accelerator in engines
-    ]
-    assert_same(*answers)
+    for states in (True, False):
+        options = {"every": every * states, "seed": seed, "states": states, **rows, **weights}
+        answers = [accelerator.rollout(*arrays[:2], tau, 0.002, **options) for accelerator in engines]
+        assert answers[0].cost.all()
+        assert_same(*answers)
+
+
+def test_floating_point_and_two_pairs_of_streams(arrays, tmp_path):
+    options = {"functions": "id", "width": 18, "ii": 4, "max_error": 0.1, "number": "float32", "streams": 2}
+    folder.write(generate(path("toy"), *asked_build(**options)), tmp_path / "floats")
+    model, driver = (rbdhw.load(tmp_path / "floats", engine) for engine in ("model", "driver"))
+    assert_same(model.id(*arrays), driver.id(*arrays))
 
 
 def test_futures_of_all_functions(engines, arrays):

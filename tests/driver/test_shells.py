@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from rbdhw.design import folder
+from rbdhw.driver.library import Data
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
@@ -16,6 +18,8 @@ from tests.support.faulty_line import random_work
 
 FEW, MANY = 30, 1000
 """The tasks of the suite, and those of `verify`."""
+
+BATCH = 200
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +61,14 @@ def test_some_tasks(board, work):
 @pytest.mark.verify
 def test_tasks_rollouts_and_loads(board, work):
     compute(board, work, MANY, 100)
+
+
+def test_the_wire_is_full(board):
+    """The requests of a batch keep the wire busy, from the first one to the last answer."""
+    driver = board.open()
+    begun, busy = board.nanoseconds, board.wire_ns
+    driver.run("id", 0, BATCH, Data([*np.random.default_rng(0).uniform(-0.9, 0.9, (3, BATCH, 2))], [None]))
+    passed = board.nanoseconds - begun
+    share = max(after - before for after, before in zip(board.wire_ns, busy, strict=True)) / passed
+    driver.close()
+    assert 0.8 < share <= 1.0

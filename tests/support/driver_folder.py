@@ -9,7 +9,7 @@ OPTIONS = {
     "ii": 4,
     "max_error": 0.1,
     "horizon": 8,
-    "rollout": "samples,gains",
+    "rollout": "samples,cost,gains",
     "parameters": "payload",
     "parameters_by": "load",
     "parameter_sets": 2,

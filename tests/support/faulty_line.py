@@ -15,14 +15,14 @@ import numpy as np
 from rbdhw.design.folder import Design
 from rbdhw.driver import library as driver_library
 from rbdhw.driver import simulated
-from rbdhw.driver.library import Data, Driver, DriverError, Library, Options, Transport
+from rbdhw.driver.library import EXTENDED, Data, Driver, DriverError, Library, Options, Transport
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.data import Rollouts, Words
 from rbdhw.model.rollouts.evaluate import compute
-from rbdhw.model.rollouts.packets import row_words
+from rbdhw.model.rollouts.packets import asks_for_states, row_words
 from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
 from rbdhw.software.compiler import compile_library, load_library
 
@@ -115,7 +115,8 @@ class Work:
         asked = replace(rollouts, words=self._with(rollouts.words, number))
         answered = compute(self.design, asked, partial(respond, self.design, "step"))
         outputs = self.design.interface.words("step").outputs
-        return answered.status, np.stack([answered.states[word.name] for word in outputs], axis=-1)
+        states = [answered.states[word.name] for word in outputs]
+        return answered.status, np.stack([*states, answered.cost], axis=-1)
 
     def run(self, driver: Driver, seed: int) -> Counter[str]:
         """Do a random part of the work; count what was right, and errors. Nothing may be wrong."""
@@ -176,15 +177,17 @@ class Work:
             driver.load_rows(command, len(rows), Data(words=rows))
         zeros = np.zeros(rollouts.tasks, np.int64)
         words = self._with({**rollouts.words, "steps": zeros, "every": zeros}, loaded)
-        asked, names = _table(words, interface.inputs(ROLLOUT)), [w.name for w in interface.outputs(ROLLOUT)]
+        extended = asks_for_states(self.design, rollouts.states)
+        names = [word.name for word in interface.outputs(ROLLOUT, extended)]
+        asked = _table(words, interface.inputs(ROLLOUT))
         results = np.zeros((rollouts.tasks, len(rollouts.sent), len(names)), np.int64)
         status = np.zeros((rollouts.tasks, len(rollouts.sent)), np.uint8)
         data = Data(words=asked, results=results, status=status)
-        driver.rollout(0, rollouts.tasks, rollouts.steps, rollouts.every, data)
-        right, states = self.rolled[number][loaded]
-        outputs = interface.words("step").outputs
-        order = [names.index(word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in outputs]
-        return np.array_equal(right, status) and np.array_equal(states, results[..., order])
+        driver.rollout(extended * EXTENDED, rollouts.tasks, rollouts.steps, rollouts.every, data)
+        right, numbers = self.rolled[number][loaded]
+        states = [word.name.replace("step.", f"{ROLLOUT}.", 1) for word in interface.words("step").outputs]
+        order = [names.index(name) for name in (*states, f"{ROLLOUT}.cost")]
+        return np.array_equal(right, status) and np.array_equal(numbers, results[..., order])
 
 
 def random_work(design: Design) -> Work:
@@ -192,6 +195,7 @@ def random_work(design: Design) -> Work:
     rng = np.random.default_rng(1)
     arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
     arrays |= {"h": np.full(5, 0.002), "std": np.array([0.1, 0.1]), "seed": np.arange(5)}
+    arrays |= {"x_ref": np.zeros(4), "Q": np.ones(4), "R": np.full(2, 0.01)}
     forces = rng.uniform(-1.0, 1.0, (2, 8, 2))
     return Work(design, [prepare(design, {**arrays, "tau": tau}, 3) for tau in forces])
 

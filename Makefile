@@ -89,7 +89,7 @@ lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
 .PHONY: clean
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) build docs/api dist rbdhw.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find rbdhw benchmarks sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
+	find rbdhw benchmarks examples sim boards robots tests -name __pycache__ -prune -exec rm -rf {} +
 
 # An installation that was cut short cannot be told from a whole one by pip, so a changed lock
 # starts from an empty environment, and each stamp is written only after its last step.

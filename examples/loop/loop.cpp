@@ -61,6 +61,7 @@ void print_histogram(const char* title, const std::vector<Tick>& ticks, long Tic
         const auto count = std::count_if(ticks.begin(), ticks.end(), [=](const Tick& tick) {
             return below <= tick.*of && tick.*of < top;
         });
+        if (count == 0) continue;
         const int bar = static_cast<int>(50 * count / static_cast<long>(ticks.size()));
         std::printf("  < %6ld us %6ld %.*s\n", top / 1000, static_cast<long>(count), bar,
             "##################################################");

@@ -28,7 +28,7 @@ from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LI
 from rbdhw.target import TARGETS
 from tests.support.documents import CHANGELOG, PAGES, README, ROOT, blocks, name, prose, text
 
-FILE = re.compile(r"(?<![\w/.-])(?:rbdhw|tests|docs|robots|boards|sim)/[\w./-]*[\w-]")
+FILE = re.compile(r"(?<![\w/.-])(?:rbdhw|tests|docs|examples|robots|boards|sim)/[\w./-]*[\w-]")
 MODULE = re.compile(r"(?<![\w./-])rbdhw(?!\.h(?:pp)?\b)(?:\.\w+)+")
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -23,7 +23,7 @@ def copies():
 
 @pytest.fixture(scope="module")
 def mix():
-    options, _ = asked_build(functions="id,did", mix="id=10,did=1", fit="60%", **SMALL)
+    options, _ = asked_build(functions="id,dfd", mix="id=10,dfd=1", fit="60%", **SMALL)
     return explore(path("toy"), options)
 
 
@@ -77,12 +77,12 @@ def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
     for row in mix["rows"]:
         assert max(row["shares"].values()) <= row["allowed"]
         assert row["mixes_per_second"] <= min(
-            row["tasks_per_second"]["id"] / 10, row["tasks_per_second"]["did"]
+            row["tasks_per_second"]["id"] / 10, row["tasks_per_second"]["dfd"]
         )
 
 
 def test_the_command_prints_every_set(rbdhw, mix):
-    command = ("info", path("toy"), "--explore", "--functions", "id,did", "--mix", "id=10,did=1")
+    command = ("info", path("toy"), "--explore", "--functions", "id,dfd", "--mix", "id=10,dfd=1")
     command += ("--fit", "60%", "--width", 18, "--target", "ecp5-85")
     status, out, _ = rbdhw(*command)
     assert status == 0

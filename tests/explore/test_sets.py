@@ -102,8 +102,8 @@ def test_a_plot_has_a_line_for_each_function_and_one_for_mixes(mix, tmp_path):
     plot.draw_sets(figure, mix)
     _, _, latency, rate = figure.axes
     names = [line.get_label() for line in rate.get_lines()]
-    assert names == ["id", "did", "mixes", f"chosen: set {mix['chosen']['set']}"]
-    assert list(latency.get_lines()[1].get_ydata()) == [row["latency"]["did"] for row in mix["rows"]]
+    assert names == ["id", "dfd", "mixes", f"chosen: set {mix['chosen']['set']}"]
+    assert list(latency.get_lines()[1].get_ydata()) == [row["latency"]["dfd"] for row in mix["rows"]]
     picture, drawing = plot.plot(mix, tmp_path, plot.draw_sets)
     assert picture.stat().st_size > 10_000
     assert drawing.exists()

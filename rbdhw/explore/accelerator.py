@@ -102,7 +102,10 @@ class Planner:
         for _ in range(ATTEMPTS):
             requests = choose_cores(groups, mix, blocks)
             if requests in tried:
-                break
+                if best is not None:
+                    break
+                blocks *= WELL_FILLED  # slower cores, until the choice is another one
+                continue
             tried.add(requests)
             plan = self.plan_cores(replace(options, cores=requests, mix={}, pacing=None, ii=None))
             mix = replace(mix, beats=_beats(plan, options))

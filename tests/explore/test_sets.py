@@ -81,6 +81,13 @@ def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
         )
 
 
+def test_what_fits_a_share_of_the_device_fits_a_larger_one():
+    """The first choice for a fifth of the device is too large, and it is the same for a little less."""
+    options, _ = asked_build(functions="id,did", mix="id=10,did=1", fit="60%", **SMALL | {"width": 27})
+    found = explore(path("toy"), options)
+    assert all(refused["fit"] < found["rows"][0]["allowed"] for refused in found["refused"])
+
+
 def test_the_command_prints_every_set(rbdhw, mix):
     command = ("info", path("toy"), "--explore", "--functions", "id,dfd", "--mix", "id=10,dfd=1")
     command += ("--fit", "60%", "--width", 18, "--target", "ecp5-85")

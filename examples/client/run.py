@@ -36,7 +36,7 @@ def build_block(design, folder):
 
 
 def random_tasks(size, tasks):
-    """Return tasks of all functions by turns for so many joints, as the client takes them."""
+    """Return random tasks in the client's format, for ``size`` joints; the functions take turns."""
     rng = np.random.default_rng(0)
     return [
         {"function": name, "arrays": {array: rng.uniform(-0.5, 0.5, size).tolist() for array in INPUTS[name]}}

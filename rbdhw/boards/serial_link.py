@@ -141,7 +141,7 @@ def read_register(port: SerialPort, address: int, tag: int = 0) -> int:
     TimeoutError
         As :func:`exchange`.
     ValueError
-        If the answer is none to this access, as that of a board without registers.
+        If the answer does not belong to this access; a board without registers gives such an answer.
     """
     return _access(port, tag | CODE_BITS, address)
 

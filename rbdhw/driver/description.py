@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import ClassVar
 
 from rbdhw.arrays import WordName, kind_of
@@ -111,12 +111,6 @@ class _Function(Declaration):
         if PARAMETERS in shapes and loaded is not None:
             shapes[PARAMETERS] = (len(loaded.names),)
         return tuple(Array(name, shape) for name, shape in shapes.items())
-
-    @property
-    def is_extended(self) -> str:
-        """The expression of whether any optional array is given."""
-        optional = [array.name for array in chain(*self.sides) if array.optional]
-        return " || ".join(f"{name} != NULL" for name in optional) or "0"
 
     @property
     def _modes(self) -> tuple[bool, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar
 
 from rbdhw.protocol import FUNCTIONS
@@ -38,6 +39,12 @@ class Declaration(ABC):
     def ones(self) -> list[tuple[int, int]]:
         """The array and the offset of each element of the results that is always one."""
         return [(k, offset) for k, array in enumerate(self.outputs) for offset in array.ones]
+
+    @property
+    def is_extended(self) -> str:
+        """The expression of whether any optional array is given."""
+        optional = [array.name for array in chain(*self.sides) if array.optional]
+        return " || ".join(f"{name} != NULL" for name in optional) or "0"
 
     @property
     def title(self) -> str:

@@ -107,12 +107,6 @@ class _Function(Declaration):
         )
 
     @property
-    def is_extended(self) -> str:
-        """The expression of whether any optional array is given."""
-        optional = [array.name for array in chain(*self.sides) if array.optional]
-        return " || ".join(f"{name} != NULL" for name in optional) or "0"
-
-    @property
     def words(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The numbers of words of requests and of responses, without and with optional words."""
         counts = [

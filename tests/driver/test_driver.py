@@ -98,10 +98,11 @@ def test_futures_of_all_functions(engines, arrays):
 
 
 def test_a_future_that_nobody_takes_gives_its_place_back(engines, arrays):
-    driver = engines[1]
+    model, driver = engines
     one = [array[0] for array in arrays]
     for _ in range(300):
         driver.submit("id", *one)
+    assert_same(model.id(*one), driver.submit("id", *one).result())
 
 
 def test_too_many_futures(engines, arrays):

@@ -13,6 +13,7 @@ from rbdhw.front.printing import LINE_WIDTH, print_table, print_text
 from rbdhw.front.robot_description import describe
 from rbdhw.front.tables import print_accuracy, print_manifest, print_report, print_sharing
 from rbdhw.options.build import BuildOptions
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT
 
@@ -257,7 +258,9 @@ def test_a_description_escapes_names(lines, tmp_path, name):
 
 @pytest.mark.parametrize("robot", ["hyq", "tiago", "hand22"])
 def test_descriptions_of_robots(lines, robot):
-    lines(print_description, describe(path(robot), BuildOptions(("id",))))
+    description = describe(path(robot), BuildOptions(("id",)))
+    printed = "\n".join(lines(print_description, description))
+    assert all(joint in printed for joint in load_urdf(path(robot)).joints)
 
 
 @pytest.mark.parametrize("latency", [21, 999_999])

@@ -21,7 +21,7 @@ from tests.support.array_programs import array_of, mixed
 from tests.support.builds import bound_of
 from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
 from tests.support.mixed import mixed_program
-from tests.support.reset_bench import Bench
+from tests.support.reset_bench import ResetBench
 
 WIDTH = 32
 UNKNOWN = 15
@@ -102,7 +102,7 @@ def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
 @pytest.mark.parametrize("made", [fixed, float32, standing, pipeline, array])
 def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
     dut = made()
-    bench = Bench(dut)
+    bench = ResetBench(dut)
     codes = [*(function.code for function in dut.interface.functions), UNKNOWN]
     answers: dict[int, list[list[tuple[int, Beat]]]] = {code: [] for code in codes}
 

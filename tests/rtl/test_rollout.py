@@ -17,7 +17,7 @@ from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.rtl.rollout import Rollout, flights
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import FakeCore
-from tests.support.reset_bench import Bench
+from tests.support.reset_bench import ResetBench
 from tests.support.rollout_edge import HORIZON, STEP, WIDTH, rollouts
 
 
@@ -86,7 +86,7 @@ def simulated(dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> l
 def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts: tuple[str, ...]) -> None:
     core = FakeCore(ii=2, functions=(STEP,), latencies={"step": 9})
     dut = Accelerator(cores=[core], interface=rollouts(parts))
-    bench = Bench(dut)
+    bench = ResetBench(dut)
     answers: list[list[Any]] = []
 
     async def testbench(ctx: Any) -> None:

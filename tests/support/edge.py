@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import HEADER
+from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
 
 OUTSIDE, OVERFLOW, MALFORMED, NOT_FINITE = 1, 2, 4, 8
@@ -430,19 +431,4 @@ class _Sink:
 @lru_cache(16)
 def _simulation_of(dut: Any) -> Simulation:
     """The simulation of a device: the same for all benches of the same one."""
-    return Simulation(_Top(dut))
-
-
-class _Top(Elaboratable):
-    """The device with its reset in hand."""
-
-    def __init__(self, dut: Any) -> None:
-        self.dut = dut
-        self.reset = Signal()
-
-    def elaborate(self, _platform: object) -> Module:
-        m = Module()
-        m.domains.sync = sync = ClockDomain()
-        m.submodules.dut = self.dut
-        m.d.comb += sync.rst.eq(self.reset)
-        return m
+    return Simulation(ResetBench(dut))

@@ -14,7 +14,7 @@ import numpy as np
 from rbdhw.errors import InputError
 from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.spatial import Array, motion_cross, transform
-from rbdhw.golden.system import Link, System
+from rbdhw.golden.system import Link, System, system
 from rbdhw.golden.tasks import Tasks
 from rbdhw.robot.model import BASE, Frame, Robot
 
@@ -42,12 +42,8 @@ def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str,
 
     held = level @ X if in_world else np.eye(6)
     moved, pushed = by_position(robot, twists, tasks), by_velocity(robot, twists, tasks)
-    rotation = X[:, :3, :3].swapaxes(1, 2)
-    placement = np.zeros((len(X), 4, 4), X.dtype)
-    placement[:, :3, :3], placement[:, 3, 3] = rotation, 1.0
-    placement[:, :3, 3] = _origin(X)
     return {
-        "placement": placement,
+        "placement": _pose(X),
         "J": _linear_first(level @ jacobian @ model.G),
         "velocity": _linear_first(level @ v)[..., 0],
         "acceleration": _linear_first(level @ a)[..., 0],
@@ -74,6 +70,22 @@ def _motion(model: System, robot: Robot, frame: Frame, tasks: Tasks) -> tuple[Ar
     placement = frame.placement
     last = transform(np.array(placement.rotation).T, np.array(placement.translation)) @ end.X_link
     return last @ X, last @ jacobian, last @ v, last @ a
+
+
+def placements(robot: Robot, q: Array) -> Array:
+    """Return the placements (N, frames, 4, 4) of the robot's frames at configurations, real or complex."""
+    nothing = {"v": np.zeros((len(q), robot.nv)), "a": np.zeros((len(q), robot.nv))}
+    still = nothing | {"q": q, "base_v": np.zeros((len(q), 6)), "base_a": np.zeros((len(q), 6))}
+    model = system(robot)
+    return np.stack([_pose(_motion(model, robot, frame, still)[0]) for frame in robot.frames], axis=1)
+
+
+def _pose(X: Array) -> Array:
+    """Return the homogeneous matrix of the pose of the frame into which X transforms."""
+    pose = np.zeros((len(X), 4, 4), X.dtype)
+    pose[:, :3, :3], pose[:, 3, 3] = X[:, :3, :3].swapaxes(1, 2), 1.0
+    pose[:, :3, 3] = _origin(X)
+    return pose
 
 
 def _name(robot: Robot, link: Link) -> str | None:

@@ -1,0 +1,281 @@
+"""Optimal control in double precision: differential dynamic programming with Gauss-Newton costs.
+
+The knots 0 to N of a horizon have states ``x = [q, v]``; a force ``tau`` acts from each of the first N to the
+next, through a step by semi-implicit Euler. The tangent vector ``d(x, y)`` from a state to another is that
+of :func:`difference`. The cost is the sum over all knots of half of
+
+=================================  =========================================================================
+``Q d^2``                          for the elements of ``d = d(x_ref, x)``
+``W (C d - y)^2``                  for the rows of ``C``
+``limit_weight e^2``               for the excess ``e`` of each element over ``x_min`` to ``x_max``
+``R (tau - tau_ref)^2``            for each force; not at the last knot
+``position_weight (p - p_ref)^2``  for the coordinates of the position of each frame
+``orientation_weight |E|^2 / 2``   for the difference ``E`` of each frame's rotation matrix and its reference
+=================================  =========================================================================
+
+An iteration differentiates the steps and costs of a trajectory, sweeps back through the knots for the gains
+``K`` and the changes ``k`` of the forces, and then forward: ``tau + alpha k + K d(x, x_new)``, limited to
+``tau_min`` to ``tau_max``. It takes the first of the step lengths 1, 1/2, 1/4, ... that decreases the cost by
+a share of what the quadratic model expects. Where the Hessian by the forces is not positive, or no step
+length does, the Hessian's diagonal is raised.
+
+Source: Tassa, Mansard and Todorov, "Control-limited differential dynamic programming" (2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdhw.golden.complex_step import STEP, displaced, rotated
+from rbdhw.golden.dynamics import evaluate
+from rbdhw.golden.kinematics import placements
+from rbdhw.golden.spatial import Array
+from rbdhw.protocol import LEAST_REGULARISATION, MOST_REGULARISATION, SUFFICIENT_DECREASE, Solved
+from rbdhw.robot.model import JointKind, Robot
+
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The states (N + 1, nq + nv), forces (N, nv) and cost of a forward pass."""
+
+    states: Array
+    tau: Array
+    cost: float
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Gains (N, nv, 2 nv), changes of the forces (N, nv), and the decrease of the cost for them."""
+
+    gains: Array
+    changes: Array
+    decrease: float
+
+
+def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance: float) -> dict[str, Array]:
+    """Return the solution of one problem.
+
+    Parameters
+    ----------
+    problem
+        ``q`` (nq,) and ``v`` (nv,) of the first state, and ``h``; ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1,
+        2 nv), ``C`` (rows, 2 nv), ``y`` and ``W`` (N + 1, rows), ``limit_weight`` (2 nv,), ``x_min`` and
+        ``x_max`` (nq + nv,), ``tau_ref`` and ``R`` (N, nv), ``tau_min`` and ``tau_max`` (nv,),
+        ``placement_ref`` (N + 1, frames, 4, 4), ``position_weight`` (N + 1, frames, 3) and
+        ``orientation_weight`` (N + 1, frames); the forces ``tau`` (N, nv) of the first trajectory, with the
+        feedback of gains ``K`` (N, nv, 2 nv) around ``states`` (N + 1, nq + nv).
+    iterations
+        The most iterations.
+    alphas
+        The number of step lengths.
+    tolerance
+        A trajectory is optimal if no more than this share of its cost can be gained.
+
+    Returns
+    -------
+    dict
+        ``states``, ``tau``, ``K``, ``cost``, the ``decrease`` that the last sweep expects, ``iterations`` and
+        ``status``, one of :class:`rbdhw.protocol.Solved`.
+    """
+    guess = Trajectory(problem["states"], problem["tau"], np.inf)
+    best = _forward(robot, problem, guess, Policy(problem["K"], np.zeros_like(problem["tau"]), 0.0), 0.0)
+    policy, regularisation, taken = Policy(problem["K"], np.zeros_like(best.tau), np.inf), 0.0, 0
+    status = Solved.ITERATIONS if np.isfinite(best.cost) else Solved.NOT_FINITE
+    while status is Solved.ITERATIONS and taken < iterations:
+        taken += 1
+        swept, regularisation = _backward(robot, problem, best, regularisation)
+        if swept is None:
+            status = Solved.INDEFINITE
+            break
+        policy = swept
+        if policy.decrease <= tolerance * best.cost:
+            status = Solved.CONVERGED
+            break
+        better = _search(robot, problem, best, policy, alphas)
+        if better is None:
+            regularisation = _raised(regularisation)
+            status = Solved.STALLED if regularisation > MOST_REGULARISATION else status
+        else:
+            best, regularisation = better, _lowered(regularisation)
+    numbers = {"cost": best.cost, "decrease": policy.decrease, "iterations": taken, "status": status}
+    arrays = {"states": best.states, "tau": best.tau, "K": policy.gains}
+    return arrays | {name: np.array(number) for name, number in numbers.items()}
+
+
+def _raised(regularisation: float) -> float:
+    return max(10.0 * regularisation, LEAST_REGULARISATION)
+
+
+def _lowered(regularisation: float) -> float:
+    return regularisation / 10.0 if regularisation > LEAST_REGULARISATION else 0.0
+
+
+def _search(
+    robot: Robot, problem: Arrays, best: Trajectory, policy: Policy, alphas: int
+) -> Trajectory | None:
+    """Return the trajectory of the first step length that decreases the cost enough, if there is one."""
+    for alpha in 0.5 ** np.arange(alphas):
+        trial = _forward(robot, problem, best, policy, alpha)
+        expected = alpha * (2.0 - alpha) * policy.decrease
+        if best.cost - trial.cost >= SUFFICIENT_DECREASE * expected:
+            return trial
+    return None
+
+
+def _forward(robot: Robot, problem: Arrays, around: Trajectory, policy: Policy, alpha: float) -> Trajectory:
+    """Return the trajectory of a policy around another."""
+    x = np.hstack([problem["q"], problem["v"]])
+    states, forces, cost = [x], [], 0.0
+    for k, tau in enumerate(around.tau):
+        feedback = policy.gains[k] @ difference(robot, around.states[k], x)
+        applied = tau + alpha * policy.changes[k] + feedback
+        applied = np.clip(applied, problem["tau_min"], problem["tau_max"])
+        cost += _state_cost(robot, problem, k, x)
+        cost += 0.5 * np.sum(problem["R"][k] * (applied - problem["tau_ref"][k]) ** 2)
+        x = evaluate(robot, "step", _task(robot, problem, x, applied))["x_next"][0]
+        states.append(x)
+        forces.append(applied)
+    cost += _state_cost(robot, problem, len(forces), x)
+    return Trajectory(np.array(states), np.array(forces), float(cost))
+
+
+def _task(robot: Robot, problem: Arrays, x: Array, tau: Array) -> dict[str, Array]:
+    """Return tasks of states (..., nq + nv) and forces (..., nv) as the golden model takes them."""
+    x, tau = np.atleast_2d(x), np.atleast_2d(tau)
+    task = {"q": x[:, : robot.nq], "v": x[:, robot.nq :], "tau": tau}
+    return task | ({} if robot.time_step is not None else {"h": np.full(len(x), problem["h"])})
+
+
+# The sweep
+
+
+def _backward(
+    robot: Robot, problem: Arrays, best: Trajectory, regularisation: float
+) -> tuple[Policy | None, float]:
+    """Return the policy around a trajectory and the regularisation that it takes, at least the one given."""
+    steps = evaluate(robot, "dstep", _task(robot, problem, best.states[:-1], best.tau))
+    costs = [_expansion(robot, problem, k, x) for k, x in enumerate(best.states)]
+    while regularisation <= MOST_REGULARISATION:
+        policy = _sweep(problem, best, steps, costs, regularisation)
+        if policy is not None:
+            return policy, regularisation
+        regularisation = _raised(regularisation)
+    return None, regularisation
+
+
+def _sweep(
+    problem: Arrays,
+    best: Trajectory,
+    steps: Arrays,
+    costs: list[tuple[Array, Array]],
+    regularisation: float,
+) -> Policy | None:
+    """Return the policy by Riccati's recursion; None if the Hessian by the forces is not positive."""
+    V, slope = costs[-1][1], costs[-1][0]
+    gains, changes, decrease = [], [], 0.0
+    for k in reversed(range(len(best.tau))):
+        A, B = steps["A"][k], steps["B"][k]
+        weight = problem["R"][k]
+        by_force = weight * (best.tau[k] - problem["tau_ref"][k]) + B.T @ slope
+        hessian = np.diag(weight + regularisation) + B.T @ V @ B
+        mixed = B.T @ V @ A
+        try:
+            factor = np.linalg.cholesky(hessian)
+        except np.linalg.LinAlgError:
+            return None
+        gain, change = (-np.linalg.solve(hessian, right) for right in (mixed, by_force))
+        decrease += 0.5 * float(np.sum(np.linalg.solve(factor, by_force) ** 2))
+        slope = costs[k][0] + A.T @ slope + mixed.T @ change
+        V = costs[k][1] + A.T @ V @ A + mixed.T @ gain
+        gains.insert(0, gain)
+        changes.insert(0, change)
+    return Policy(np.array(gains), np.array(changes), decrease)
+
+
+# Costs of states
+
+
+def _residuals(robot: Robot, problem: Arrays, k: int, x: Array) -> tuple[Array, Array]:
+    """Return the residuals of a state at a knot, and their weights; half their squares are the cost."""
+    d = difference(robot, problem["x_ref"][k], x)
+    rows = [d, problem["C"] @ d - problem["y"][k]]
+    weights = [problem["Q"][k], problem["W"][k]]
+    elements = _simple_elements(robot)
+    excess = x - np.clip(x.real, problem["x_min"], problem["x_max"])
+    rows.append(np.where(excess.real != 0.0, excess, 0.0)[elements[:, 1]])
+    weights.append(problem["limit_weight"][elements[:, 0]])
+    if robot.frames:
+        error = placements(robot, x[np.newaxis, : robot.nq])[0] - problem["placement_ref"][k]
+        rows += [error[:, :3, 3].ravel(), error[:, :3, :3].ravel()]
+        turned = np.repeat(0.5 * problem["orientation_weight"][k], 9)
+        weights += [problem["position_weight"][k].ravel(), turned]
+    return np.concatenate(rows), np.concatenate(weights)
+
+
+def _state_cost(robot: Robot, problem: Arrays, k: int, x: Array) -> float:
+    residuals, weights = _residuals(robot, problem, k, x)
+    return float(0.5 * np.sum(weights * residuals**2))
+
+
+def _expansion(robot: Robot, problem: Arrays, k: int, x: Array) -> tuple[Array, Array]:
+    """Return the gradient (2 nv,) and the Gauss-Newton Hessian (2 nv, 2 nv) of the cost of a state."""
+    residuals, weights = _residuals(robot, problem, k, x)
+    columns = [_residuals(robot, problem, k, moved)[0].imag / STEP for moved in _displaced_states(robot, x)]
+    jacobian = np.stack(columns, axis=1)
+    weighted = weights[:, np.newaxis] * jacobian
+    return weighted.T @ residuals, jacobian.T @ weighted
+
+
+def _displaced_states(robot: Robot, x: Array) -> list[Array]:
+    """Return a state after an imaginary step along each direction of the tangent space."""
+    q, v = x[np.newaxis, : robot.nq], x[robot.nq :]
+    moved = [np.hstack([displaced(robot, q, k)[0], v]) for k in range(robot.nv)]
+    return moved + [np.hstack([q[0], v + STEP * 1j * unit]) for unit in np.eye(robot.nv)]
+
+
+def _simple_elements(robot: Robot) -> Array:
+    """Return pairs of an element of the tangent space and the element of the state that moves along it."""
+    pairs = [(robot.nv + i, robot.nq + i) for i in range(robot.nv)]
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+        kind = body.joint.kind
+        if body.joint.mimic is None and kind.quaternion is None and kind is not JointKind.PLANAR:
+            pairs += zip(range(robot.nv)[rates], range(robot.nq)[columns], strict=True)
+    return np.array(pairs)
+
+
+def difference(robot: Robot, one: Array, other: Array) -> Array:
+    """Return the tangent vector (2 nv,) from a state (nq + nv,) to another, with chords in place of angles.
+
+    Seen from the first pose of a joint, it is the displacement of the origin, and the vector of the direction
+    of the rotation between both and of the length ``2 sin(angle / 2)``.
+    """
+    d = np.zeros(2 * robot.nv, np.result_type(one, other))
+    d[robot.nv :] = other[robot.nq :] - one[robot.nq :]
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+        if body.joint.mimic is None:
+            d[: robot.nv][rates] = _joint_difference(body.joint.kind, one[columns], other[columns])
+    return d
+
+
+def _joint_difference(kind: JointKind, one: Array, other: Array) -> Array:
+    match kind:
+        case JointKind.FLOATING:
+            back = np.append(-one[3:6], one[6])[np.newaxis]
+            return np.hstack([rotated(back, other[:3] - one[:3])[0], _chord(one[3:], other[3:])])
+        case JointKind.SPHERICAL:
+            return _chord(one, other)
+        case JointKind.PLANAR:
+            cos, sin = np.cos(one[2]), np.sin(one[2])
+            x, y, angle = other - one
+            return np.array([cos * x + sin * y, cos * y - sin * x, angle])
+    return other - one
+
+
+def _chord(one: Array, other: Array) -> Array:
+    """Return twice the vector of the quaternion that turns one orientation into another."""
+    return np.asarray(2.0 * (one[3] * other[:3] - other[3] * one[:3] - np.cross(one[:3], other[:3])))

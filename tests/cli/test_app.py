@@ -94,6 +94,22 @@ def test_simulate(rbdhw, rail_folder):
     assert report["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 4, "mixed_functions": True}
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "warning"),
+    [
+        ('effort="15"/>', 'effort="15"/><mimic joint="knee"/>', "mimics unknown joint 'knee'"),
+        ('<mass value="2"/>', "", "no <mass>"),
+    ],
+)
+def test_an_odd_robot_is_taken_with_a_warning(rbdhw, tmp_path, old, new, warning):
+    urdf = tmp_path / "odd.urdf"
+    urdf.write_text(TOY.read_text().replace(old, new, 1))
+    status, out, err = rbdhw("info", urdf, "--functions", "id", "--json")
+    (remark,) = json.loads(out)["remarks"]
+    assert (status, err) == (0, f"rbdhw: {urdf}: {remark}\n")
+    assert warning in remark
+
+
 class TestUsage:
     """Help, version, completion, and invalid command lines."""
 

@@ -165,6 +165,7 @@ STEPS = np.zeros((4, 2))
     ("call", "reason"),
     [
         (lambda roll: roll(NOUGHT, NOUGHT, STEPS, 0.001, every=1.5), "every: 1.5; expected a whole number"),
+        (lambda roll: roll(NOUGHT, NOUGHT, STEPS, 0.001, every=9), "every: 9; expected 0 to 8 steps"),
         (lambda roll: roll(NOUGHT, NOUGHT, STEPS[:0], 0.001), "expected (K, 2) for K of 1 to 8 steps"),
         (lambda roll: roll(NOUGHT, NOUGHT, np.zeros((9, 2)), 0.001), "generate with a larger --horizon"),
         (lambda roll: roll(NOUGHT, NOUGHT, STEPS + 0j, 0.001), "array 'tau': holds complex128"),

@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
-from rbdhw.model.interface import Interface
-from rbdhw.rtl.completion import Completion, Credits, buffer_depth
-from tests.support.edge import ID
+from rbdhw.rtl.completion import Credits, buffer_depth
+from tests.support.simulation import Simulation
 
 
 @pytest.mark.parametrize(
@@ -33,26 +31,5 @@ def test_credits() -> None:
             ctx.set(dut.give, give)
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     assert seen == [1, 1, 0, 0, 1, 1, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"latency": -1}, "latency: is -1; expected at least 0"),
-        ({"depth": 0}, "depth: is 0; expected a power of two"),
-        ({"depth": 12}, "depth: is 12; expected a power of two"),
-    ],
-)
-def test_refusals(arguments: dict[str, int], text: str) -> None:
-    with pytest.raises(ValueError, match=f"^{text}$"):
-        Completion(interface=Interface((ID,), 32), function=ID, **{"latency": 3, "depth": 8, **arguments})
-
-
-def test_credits_refuse_no_depth() -> None:
-    with pytest.raises(ValueError, match=r"^depth: is 0; expected at least 1$"):
-        Credits(depth=0)

@@ -5,9 +5,8 @@ from functools import lru_cache
 import pytest
 
 from rbdhw.model.interface import Interface
-from rbdhw.rtl.lane import WAITING, Lane
+from rbdhw.rtl.lane import WAITING
 from rbdhw.rtl.shell import Accelerator, packet_latency
-from rbdhw.rtl.turns import Turns
 from tests.support.edge import (
     FUNCTIONS,
     LATENCIES,
@@ -122,18 +121,3 @@ def test_a_paused_output_loses_nothing() -> None:
     packets = bench.run([task.packet(128) for task in tasks], cycles=9000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, 128, SETS["some copies"])
     assert not [cycle for cycle, _ in bench.sent if 300 <= cycle < 400]
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match=r"^function dfd: is in no core; expected it in at least one$"):
-        accelerator(((("id",), 1), (("difd",), 1)), 32)
-    strange = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES)
-    with pytest.raises(ValueError, match=r"^core: has function dfd; expected some of id$"):
-        Accelerator(cores=[strange], interface=Interface(FUNCTIONS[:1], 32))
-    short = FakeCore(ii=1, functions=FUNCTIONS, latencies=LATENCIES, layout=FUNCTIONS[:2])
-    with pytest.raises(ValueError, match=r"^core: has 3 slots; its functions need 5$"):
-        Accelerator(cores=[short], interface=Interface(FUNCTIONS, 32))
-    with pytest.raises(ValueError, match=r"^places: is -1; expected at least 0$"):
-        Lane(bits=3, functions=1, places=-1)
-    with pytest.raises(ValueError, match=r"^copies: is 1; expected at least 2$"):
-        Turns(copies=1, bits=32)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, words
+from tests.support.simulation import Simulation
 
 
 @st.composite
@@ -40,10 +40,7 @@ def flags(functions: tuple[FunctionWords, ...], tasks: list[tuple[int, int]], ex
             found.append(ctx.get(dut.outside))
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     return found[CHECKED:]
 
 

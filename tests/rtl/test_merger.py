@@ -1,17 +1,16 @@
 """Merging streams of packets in rounds; :mod:`test_saturation` tests the whole accelerator."""
 
 import random
-import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.merger import PREFERENCE, Merger, precedence, quotas
 from tests.support.edge import DFD, DIFD, ID, collect, words
+from tests.support.simulation import Simulation
 
 LONG = FunctionWords("did", words(12), words(*[18] * 20))
 FUNCTIONS = (LONG, ID, DFD, DIFD)
@@ -30,18 +29,6 @@ def test_functions_with_priority_come_before_and_have_a_larger_quota() -> None:
     assert PREFERENCE == 4
     assert precedence(interface) == (0, 3, 1, 2, 4)
     assert quotas(interface) == (4, 12, 6, 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("priority", "text"),
-    [
-        (("id", "fd"), "priority: function 'fd' is not built; expected some of did, id, dfd, difd"),
-        (("id", "id"), "priority: a function appears twice; expected each function once"),
-    ],
-)
-def test_priority_of_other_functions_is_refused(priority: tuple[str, ...], text: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Interface(FUNCTIONS, 32, priority=priority)
 
 
 @dataclass
@@ -88,10 +75,7 @@ class Traffic:
                     if beat[k] == self.lengths[k]:
                         number[k], beat[k] = number[k] + 1, 0
 
-        simulator = Simulator(dut)
-        simulator.add_clock(1e-8)
-        simulator.add_testbench(bench)
-        simulator.run()
+        Simulation(dut).run(bench)
 
     def order(self) -> list[int]:
         """Return the input of each packet that left."""
@@ -181,10 +165,3 @@ def test_the_merger_waits_inside_a_packet() -> None:
         ctx.set(dut.i[0].p, {"data": 99, "last": 1})
 
     assert collect(dut, drive, 9) == [(1, False), (6, True), (99, True)]
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match=r"^quotas: none; expected one for each of one or more inputs$"):
-        Merger(quotas=(), bits=32)
-    with pytest.raises(ValueError, match=r"^quotas: one is 0; expected at least 1$"):
-        Merger(quotas=(2, 0), bits=32)

@@ -7,12 +7,12 @@ import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
-from amaranth.sim import Simulator
 
 from rbdhw.rtl.multiplier import Multiplier, addend_delay
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
+from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
 PRIMITIVES = list({own.primitive.name: own.primitive for own in TARGETS.values()}.values())
@@ -49,10 +49,7 @@ def test_the_portable_multiplier_equals_integers(widths, addend, registers):
                 assert ctx.get(unit.o) == a * b + c
             await ctx.tick()
 
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(unit).run(testbench)
 
 
 class Comparison(wiring.Component):
@@ -145,9 +142,3 @@ def test_a_product_takes_as_many_blocks_as_the_target_says(name, widths):
 def test_the_addend_comes_where_it_is_added(name, widths, delays):
     primitive = None if name is None else target(name).primitive
     assert [addend_delay(registers, widths, primitive) for registers in range(4)] == delays
-
-
-@pytest.mark.parametrize("registers", [0, 4])
-def test_other_numbers_of_registers_are_refused(registers):
-    with pytest.raises(ValueError, match=f"^a multiplier has 1 to 3 registers, not {registers}$"):
-        Multiplier((18, 18), 8, registers)

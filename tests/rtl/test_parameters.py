@@ -103,11 +103,3 @@ def test_each_task_has_the_set_of_its_header(
     came = bench.run(packets, cycles=6000, expected=len(packets))
     assert by_function(came) == by_function(expected)
     assert min(sets.loads) > 2
-
-
-def test_refuses_a_number_of_sets() -> None:
-    functions = (*FUNCTIONS, LOAD)
-    with pytest.raises(ValueError, match=r"^parameter sets: is 9; expected 1 to 8$"):
-        Interface(functions, 64, parameters={"x[1]": 0}, parameter_sets=9)
-    with pytest.raises(ValueError, match=r"^parameter sets: is 2; expected 1 to 1$"):
-        Interface((ID, DFD), 64, parameter_sets=2)

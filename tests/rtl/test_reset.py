@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.pipeline.component import PipelineComponent
@@ -22,6 +21,7 @@ from tests.support.builds import bound_of
 from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
 from tests.support.mixed import mixed_program
 from tests.support.reset_bench import ResetBench
+from tests.support.simulation import Simulation
 
 WIDTH = 32
 UNKNOWN = 15
@@ -136,10 +136,7 @@ def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> N
                 asked = [beat for tag in range(TASKS) for beat in packet(dut, code, tag, own)]
                 answers[code].append(await drive(ctx, asked, 100, None))
 
-    simulator = Simulator(bench)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(bench).run(testbench)
     for code in codes:
         first, *others = answers[code]
         assert sum(last for _, (_, last) in first) == TASKS

@@ -6,19 +6,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
-from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.model.interface import FunctionWords
 from rbdhw.model.program_interface import program_interface
 from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
-from rbdhw.rtl.rollout import Rollout, flights
+from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import FakeCore
 from tests.support.reset_bench import ResetBench
 from tests.support.rollout_edge import HORIZON, STEP, WIDTH, rollouts
+from tests.support.simulation import Simulation
 
 
 def packet(function: str, tag: int, parts: tuple[str, ...] = (), **numbers: int) -> list[tuple[int, bool]]:
@@ -75,10 +75,7 @@ def simulated(dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> l
     async def testbench(ctx: Any) -> None:
         taken.extend(await drive(ctx, dut, beats, cycles))
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(dut).run(testbench)
     return taken
 
 
@@ -98,10 +95,7 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts:
             unloaded = packet(ROLLOUT, 77, parts, steps=1)
             answers.append(await drive(ctx, dut, unloaded + job(random.Random(1), parts), 320))
 
-    simulator = Simulator(bench)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(bench).run(testbench)
     first, *others = answers
     malformed = 77 | CODES[ROLLOUT] << 16 | 4 << 24
     assert malformed in [data for _, data, _ in first]
@@ -181,13 +175,3 @@ def test_a_rollout_alone_passes_by_the_queue(ii: int, latency: int, period: int)
 def test_enough_rollouts_fill_a_core() -> None:
     assert flights(22, 1) == 27
     assert flights(22, 8) == 6
-
-
-def test_what_cannot_be_built_is_refused() -> None:
-    with pytest.raises(ValueError, match="interface: has no rollouts; expected their shape"):
-        Rollout(interface=Interface((STEP,), WIDTH), slots=(9, 9, 7), latency=9, ii=1)
-    with pytest.raises(ValueError, match="latency: is 2; expected at least 3"):
-        Rollout(interface=rollouts(), slots=(9, 9, 7), latency=2, ii=1)
-    cores = [FakeCore(ii=2, functions=(STEP,), latencies={"step": 9}) for _ in range(2)]
-    with pytest.raises(ValueError, match="rollouts: step is in several cores; expected it in one"):
-        Accelerator(cores=cores, interface=rollouts())

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
 from rbdhw.rtl.rollout_gains import FeedbackSum
+from tests.support.simulation import Simulation
 
 TASKS = 50
 
@@ -80,10 +80,7 @@ def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
                 ctx.set(dut.values, _packed([int(values[own.name][k]) for own in STATE], widths))
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(dut).run(testbench)
     np.testing.assert_array_equal(found, feedback.added(values, row, gains))
 
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from amaranth.sim import Simulator
 
 from rbdhw.fixed.normal import SAMPLE, normal_integers
 from rbdhw.rtl.rollout_samples import NormalSource
+from tests.support.simulation import Simulation
 
 
 def test_samples_equal_the_models() -> None:
@@ -29,9 +29,6 @@ def test_samples_equal_the_models() -> None:
                 ctx.set(dut.step, int(steps[k]))
             await ctx.tick()
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(dut).run(testbench)
     expected = [normal_integers(seeds[k : k + 1], steps[k : k + 1], coordinates)[0, 0] for k in range(draws)]
     np.testing.assert_array_equal(found, expected)

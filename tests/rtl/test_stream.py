@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.stream import Assembler, Serialiser
 from tests.support.edge import DFD, DIFD, FUNCTIONS, ID, collect, words
+from tests.support.simulation import Simulation
 
 
 @pytest.mark.parametrize(("bits", "width", "expected"), [(0, 32, 1), (1, 32, 2), (96, 128, 1), (97, 128, 2)])
@@ -57,10 +57,7 @@ def test_the_assembler_offers_a_task_the_cycle_after_its_last_beat() -> None:
             task = ctx.get(dut.o.p)
             seen.append((ctx.get(dut.o.valid), task.tag, task.select, task.malformed, task.words))
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     assert seen == [(1, 100 + k, 0b0010, 0, k) for k in range(4)]
 
 
@@ -82,10 +79,7 @@ def test_the_assembler_gathers_the_next_packet_while_a_task_waits() -> None:
             await ctx.tick()
         assert (ctx.get(dut.o.valid), ctx.get(dut.o.p).tag) == (1, 3)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     assert ready == [1, 1, 1, 1, 1, 0, 0, 1]
 
 
@@ -103,10 +97,7 @@ def test_the_assembler_tells_that_a_number_was_none_with_its_task_alone(where: i
             if ctx.get(dut.o.valid):
                 seen.append(ctx.get(dut.o.p).not_finite)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(dut).run(bench)
     assert seen == [0, 1, 0]
 
 
@@ -148,8 +139,3 @@ def test_the_serialiser_sends_no_words_of_an_empty_response() -> None:
         ctx.set(dut.i.p, {"header": {**HEADER, "status": 4}, "empty": 1, "words": 0xABCDEF0123})
 
     assert collect(dut, drive, 2) == [(0x04261234, True)]
-
-
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match=r"^data width: is 16; expected one of 32, 64, 128, 256, 512, 1024$"):
-        Interface(FUNCTIONS, 16)

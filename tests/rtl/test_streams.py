@@ -26,7 +26,6 @@ from tests.support.edge import (
     unloaded_latencies,
 )
 from tests.support.marks import long
-from tests.support.rollout_edge import rollouts
 from tests.support.several_cores import SETS, Cores, any_tasks, core_of, expected
 from tests.support.simulation import Simulation
 
@@ -161,16 +160,6 @@ def test_verilog_has_ports_for_each_pair() -> None:
     names = re.findall(r"[sm]_axis\w*", header[: header.index(");")])
     signals = ("tdata", "tvalid", "tready", "tlast")
     assert sorted(names) == sorted(f"{way}_axis_{k}_{own}" for way in "sm" for k in (0, 1) for own in signals)
-
-
-def test_refuses_a_number_of_streams_and_rollouts() -> None:
-    for streams in (0, 9):
-        with pytest.raises(ValueError, match=rf"^streams: is {streams}; expected 1 to 8$"):
-            Interface(FUNCTIONS, 64, streams=streams)
-    with pytest.raises(ValueError, match=r"^streams: is 2; expected 1 with rollouts$"):
-        replace(rollouts(), streams=2)
-    with pytest.raises(ValueError, match=r"^edges: is 1; expected at least 2$"):
-        Arbiter(edges=1, bits=8, functions=1)
 
 
 def test_an_arbiter_serves_every_edge_in_its_turn() -> None:

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
 from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
+from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
 
@@ -24,10 +24,7 @@ def assert_equal_to_model(spec, phases, registers=0):
                 assert (ctx.get(unit.sin), ctx.get(unit.cos)) == (sines[task], cosines[task]), angles[task]
             await ctx.tick()
 
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(unit).run(testbench)
 
 
 @pytest.mark.parametrize("spec", [trigonometry_spec(8), TrigonometrySpec(9, 12, 3, 2)], ids=str)

@@ -46,20 +46,6 @@ def test_links_of_both_kinds(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name], values)
 
 
-@pytest.mark.verify
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize(
-    ("links", "kinds", "window", "width", "number"),
-    [(16, "mixed", 1, 32, "fixed"), (16, "turning", 3, 27, "float32"), (64, "mixed", 4, 32, "fixed")],
-)
-def test_long_chains(tmp_path: Path, links: int, kinds: str, window: int, width: int, number: str) -> None:
-    """Bodies of random shapes, in Verilator."""
-    options = replace(options_of(links, window, width), number=number)
-    write(build_design(chain(links, kinds), options, MODERATE), tmp_path / "design")
-    report = simulate(tmp_path / "design", 200, seed=3, bulk=True)
-    assert (report.tasks, report.mismatches) == (200, 0)
-
-
 @pytest.mark.usefixtures("only_heading")
 def test_intervals() -> None:
     """By default a link has one cycle; a share of the device asks for more."""

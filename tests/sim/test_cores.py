@@ -10,7 +10,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
 from rbdhw.model.responses import respond
-from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
+from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robots import path
@@ -138,36 +138,6 @@ def test_a_budget_sets_the_width_of_each_core() -> None:
         error = manifest.error[function]
         assert error.limit is not None
         assert error.max < error.limit / 3
-
-
-def random_cores(seed: int, fewest: int) -> tuple[CoreRequest, ...]:
-    """Return two to four cores of random functions, kinds, copies, and intervals from ``fewest`` on."""
-    rng = np.random.default_rng(seed)
-    count = int(rng.integers(2, 5))
-    homes = [*range(count), *rng.integers(0, count, len(DEFAULT_FUNCTIONS) - count)]
-    order = rng.permutation(DEFAULT_FUNCTIONS)
-    cores = []
-    for home in range(count):
-        functions = {str(name) for name, own in zip(order, homes, strict=True) if own == home}
-        kind, least = ("array", 20 + 3 * fewest) if rng.random() < 0.3 else ("pipeline", fewest)
-        ordered = tuple(name for name in DEFAULT_FUNCTIONS if name in functions)
-        cores.append(CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3))))
-    return tuple(cores)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(6000)
-@pytest.mark.parametrize(
-    ("robot", "base", "fewest"), [("iiwa14", "fixed", 2), ("hyq", "floating", 2), ("hand22", "fixed", 16)]
-)
-def test_random_cores_of_robots_are_bit_exact(tmp_path: Path, robot: str, base: str, fewest: int) -> None:
-    seed = sum(map(ord, robot))
-    options = replace(
-        OPTIONS, data_width=512, samples=256, cores=random_cores(seed, fewest), mounting=Mounting(base)
-    )
-    write(generate(path(robot), options), tmp_path / "design")
-    report = simulate(tmp_path / "design", 7000, seed=seed, bulk=True)
-    assert (report.tasks, report.mismatches) == (7000, 0)
 
 
 def test_cores_that_do_not_fit_are_refused() -> None:

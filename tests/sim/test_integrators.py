@@ -7,20 +7,16 @@ import pytest
 
 import rbdhw
 from rbdhw import golden
-from rbdhw.design.folder import Design, read, write
-from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.model.packets import OUTSIDE, OVERFLOW, encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
-from rbdhw.pipeline import build_design, generate
-from rbdhw.robot.model import BASE, JointKind
+from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.headings import headings
-from tests.support.mechanisms import mechanism
 
 STEPS = ("step", "dstep", "rk4", "drk4")
 
@@ -33,26 +29,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with headings():
         write(generate(path("toy"), options), folder)
     return folder
-
-
-def assert_exact(design: Design, folder: Path, tasks: int) -> None:
-    """Check that no bit differs, and that few tasks are flagged."""
-    write(design, folder / "design")
-    report = simulate(folder / "design", tasks, seed=7, bulk=True)
-    assert (report.tasks, report.mismatches) == (tasks, 0)
-    assert report.flagged <= 0.01 * tasks
-    for function, own in report.functions.items():
-        assert own.error_median is not None
-        assert own.error_median < 5e-3, function
-
-
-@pytest.mark.verify
-def test_mixed_with_other_functions(tmp_path: Path) -> None:
-    options = BuildOptions(functions=("id", *STEPS), ii=4, width=24, samples=512)
-    write(generate(path("toy"), options), tmp_path)
-    report = simulate(tmp_path, 300, seed=7, bulk=True)
-    assert (report.tasks, report.mismatches) == (300, 0)
-    assert all(own.error_median < 1e-3 for own in report.functions.values() if own.error_median is not None)
 
 
 @pytest.mark.parametrize("function", STEPS)
@@ -112,30 +88,3 @@ def test_a_fixed_step(tmp_path: Path) -> None:
     np.testing.assert_allclose(acc.step(q, v, tau).x_next, expected["x_next"][0], atol=1e-5)
     with pytest.raises(InputError, match=r"this build has a time step of 0\.004 s"):
         acc.step(q, v, tau, 0.004)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(3600)
-def test_rotations_of_three_axes(tmp_path: Path) -> None:
-    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
-    overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
-    options = BuildOptions(functions=("id", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
-    assert_exact(build_design(robot, options, overrides), tmp_path, 1000)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(7200)
-def test_iiwa14(tmp_path: Path) -> None:
-    options = BuildOptions(functions=("id", "fd", "step", "dstep", "rk4"), ii=8, width=24, samples=1024)
-    design = generate(path("iiwa14"), options)
-    assert_exact(design, tmp_path, 2000)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize(("functions", "ii"), [(("step", "dstep"), 32), (("dstep",), 3), (("rk4",), 4)])
-def test_a_floating_quadruped(tmp_path: Path, functions: tuple[str, ...], ii: int) -> None:
-    """An II of 3 is the least of `dstep` that takes at most 60% of an xcvu9p; at 4, limbs share."""
-    mounting = Mounting("floating")
-    options = BuildOptions(functions=functions, ii=ii, width=24, samples=4096, mounting=mounting)
-    assert_exact(generate(path("hyq"), options), tmp_path, 300)

@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import rbdhw
 from rbdhw import golden
@@ -14,7 +13,6 @@ from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robots import path
-from rbdhw.sim.simulate import simulate
 from tests.support.headings import headings
 
 BUDGET = 1e-3
@@ -30,28 +28,6 @@ def built() -> Design:
     """Return the accelerator without Verilog."""
     with headings():
         return generate(path("toy"), OPTIONS)
-
-
-def assert_exact(design: Design, folder: Path, tasks: int) -> None:
-    """Check that no bit differs in tasks of all functions, with and without optional results."""
-    write(design, folder / "design")
-    report = simulate(folder / "design", tasks, seed=3, bulk=True)
-    assert (report.tasks, report.mismatches) == (tasks, 0)
-    assert report.flagged <= 0.01 * tasks
-
-
-@pytest.mark.verify
-def test_mixed_with_other_functions(tmp_path: Path) -> None:
-    assert_exact(generate(path("toy"), OPTIONS), tmp_path, 300)
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_of_the_iiwa(tmp_path: Path, base: str) -> None:
-    mounting = Mounting(base, frames=("iiwa_link_7",))
-    options = BuildOptions(("id", "kin"), ii=4, max_error=BUDGET, mounting=mounting)
-    assert_exact(generate(path("iiwa14"), options), tmp_path, 1000)
 
 
 def test_each_result_keeps_to_the_budget(tmp_path: Path) -> None:

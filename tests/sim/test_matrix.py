@@ -1,168 +1,295 @@
-"""Robots, initiation intervals, widths and external forces in Verilator, bit for bit."""
+"""Builds of robots in Verilator, bit for bit: a few for `make test`, and all kinds for `make verify`.
 
-from dataclasses import replace
+The arguments of a build are those of ``BuildOptions`` and of ``Mounting``.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.forward_dynamics import snake
-from rbdhw.design.folder import write
+from rbdhw.design.folder import Design
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import accelerator_of
-from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import emit_design, generate
+from rbdhw.frontend.read import load_mounted
+from rbdhw.options.build import LOOP, BuildOptions, CoreRequest, Mounting
+from rbdhw.pipeline import build_design, emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
-from rbdhw.robot.urdf import load_urdf
+from rbdhw.robot.model import BASE, JointKind, Robot
+from rbdhw.robot.reroot import reroot
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
-from rbdhw.sim.report import Report
-from rbdhw.sim.simulate import simulate
-from tests.support.strategies import random_direction, random_inertia, random_rotation
+from rbdhw.target import target
+from tests.support.chains import MODERATE, options_of, tree
+from tests.support.limbs import limbed
+from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
+from tests.support.verilated import assert_exact
+from tests.support.verilog import count
 
-KINDS = (JointKind.REVOLUTE, JointKind.CONTINUOUS, JointKind.PRISMATIC)
-PLACES = (BASE, 0, 1, 1, BASE, 4)
-"""Parents of the bodies of a random tree: two trees on the base, one of them with branches."""
+K = JointKind
+ALL = DEFAULT_FUNCTIONS
+GRIPPER = Path(__file__).parent.parent / "robots" / "gripper.urdf"
+LIMITED = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
+TURNING = mechanism([K.SPHERICAL, K.REVOLUTE, K.PLANAR], (BASE, 0, 0), seed=4)
+STEPS = ("step", "dstep", "rk4")
+SECOND = ("sid", "sfd", "hid", "hfd")
+MOUNTING = {field.name for field in fields(Mounting)}
+Row = tuple[str | Path | Robot, tuple[str, ...], int, dict[str, object]]
 
 
-def matrix():
-    """Return the robots, each with every width and both choices of forces at II 1, and one at a larger II."""
+def designed(robot: str | Path | Robot, functions: tuple[str, ...], options: dict[str, object]) -> Design:
+    """Return the design of a bundled robot, of a file or of a robot that was made here."""
+    mounting = Mounting(**{name: value for name, value in options.items() if name in MOUNTING})
+    others = {name: value for name, value in options.items() if name not in MOUNTING}
+    build = BuildOptions(functions, mounting=mounting, **{"width": 18, "samples": 1024} | others)
+    if isinstance(robot, Robot):
+        return build_design(robot, build, LIMITED)
+    return generate(path(robot) if isinstance(robot, str) else robot, build)
+
+
+def small(kind: JointKind) -> Robot:
+    """Return a robot with this joint between two revolute ones, or first of three if it floats."""
+    kinds = [kind, K.REVOLUTE, K.REVOLUTE] if kind is K.FLOATING else [K.REVOLUTE, kind, K.REVOLUTE]
+    return mechanism(kinds, [BASE, 0, 1], seed=8)
+
+
+def driven() -> Robot:
+    """Return a robot with a mimic and driven joints of two freedoms on a base that moves as told."""
+    robot = with_mimic(
+        mechanism([K.CYLINDRICAL, K.HELICAL, K.REVOLUTE], [BASE, 0, 0], seed=6), 2, 1, -0.5, 0.2
+    )
+    return with_random_drives(replace(robot, base_given=True, gravity_given=True), seed=9)
+
+
+def short() -> Iterator[Row]:
+    yield "toy", ("id",), 60, {"ii": 4, "width": 27}
+    yield "toy", ("id",), 400, {"ii": 2, "width": None, "target": "ecp5-85", "clock_mhz": 90.0}
+    limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 512}
+    yield limbed(3, 1, seed=7, trunk=True), ("id", "did"), 200, limbs
+
+
+def one_function() -> Iterator[Row]:
+    """Yield every width and both choices of forces at II 1, one of them at larger II."""
+    yield "iiwa14", ("id",), 60, {"ii": 4, "width": 27}
     for robot in ("toy", "iiwa14", "hyq", "atlas"):
         widths, tasks = ((16, 27), 40) if robot == "atlas" else ((18, 28), 100)
         for width, fext in product(widths, ("none", "all")):
-            yield pytest.param(robot, 1, width, fext, tasks, marks=pytest.mark.verify)
+            yield robot, ("id",), tasks, {"ii": 1, "width": width, "fext": fext}
         for ii in (3, 4, 8):
-            yield pytest.param(robot, ii, widths[0], "all", tasks, marks=pytest.mark.verify)
+            yield robot, ("id",), tasks, {"ii": ii, "width": widths[0], "fext": "all"}
 
 
-def assert_exact(report: Report, tasks: int) -> None:
-    """Check that no bit differs, every task is answered within its domain, and results are torques."""
-    assert report.ok
-    assert (report.tasks, report.mismatches, report.flagged) == (tasks, 0, 0)
-    median = report.functions["id"].error_median
-    assert median is not None
-    assert median < 5e-3
+def all_functions() -> Iterator[Row]:
+    yield "toy", ALL, 150, {"ii": 1, "number": "float32", "data_width": 32}
+    yield "toy", ALL, 150, {"ii": 5, "width": 27}
+    for ii in (1, 4, 10):
+        yield "iiwa14", ALL, 2000, {"ii": ii}
+    yield "iiwa14", ALL, 500, {"ii": 4, "width": 27, "number": "float32", "data_width": 256}
+    yield "hyq", ALL, 1000, {"ii": 2, "data_width": 256}
+    yield "atlas", ALL, 60, {"ii": 32}
+    for algorithms in (
+        {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
+        {"inverse": "single_pivots", "products": "solves", "forward": "propagated", "gradient": "corrected"},
+    ):
+        yield "toy", ALL, 200, {"ii": 2, "fext": "all", "algorithms": algorithms}
 
 
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize(
-    ("robot", "ii", "width", "fext", "tasks"),
-    [
-        ("toy", 4, 27, "none", 60),
-        pytest.param("iiwa14", 4, 27, "none", 60, marks=pytest.mark.verify),
-        *matrix(),
-    ],
+def joints_and_bases() -> Iterator[Row]:
+    for kind in K:
+        yield small(kind), ALL, 300, {"ii": 2, "fext": "all"}
+    yield driven(), ALL, 300, {"ii": 4}
+    yield mechanism([K.PLANAR, K.SPHERICAL], [BASE, 0], seed=7), ("id", "fd", "did"), 200, {"ii": 3}
+    yield "hyq", ALL, 400, {"ii": 4, "base": "floating"}
+    yield "spot_arm", ALL, 200, {"ii": 8, "base": "floating"}
+    yield "tiago", ALL, 400, {"ii": 4}
+    yield GRIPPER, ALL, 500, {"ii": 1}
+    atlas = reroot(load_mounted(path("atlas"), Mounting("floating")), "mtorso")
+    yield atlas, ("id", "fd", "did"), 100, {"ii": 16, "samples": 4096}
+
+
+def clocks() -> Iterator[Row]:
+    """Yield clocks that require registers in products, which are the targets' own blocks."""
+    yield "toy", ALL, 2000, {"ii": 3, "target": "ecp5-85", "clock_mhz": 90.0}
+    yield "toy", ALL, 2000, {"ii": 1, "target": "xcvu9p", "clock_mhz": 300.0}
+    yield "toy", ALL, 2000, {"ii": 5, "target": "xc7a200t", "clock_mhz": 180.0, "width": None}
+    yield "iiwa14", ("id",), 2000, {"ii": 4, "target": "ecp5-85", "clock_mhz": 90.0}
+    yield "iiwa14", ("id",), 2000, {"ii": 2, "target": "xcvu9p", "clock_mhz": 300.0}
+    yield "iiwa14", ("id",), 2000, {"ii": 1, "target": "xc7a200t", "clock_mhz": 180.0}
+
+
+def arrays() -> Iterator[Row]:
+    array = {"core": "array"}
+    yield "toy", ("id", "m"), 400, array | {"ii": 16, "target": "ecp5-85"}
+    yield "toy", ALL, 400, array | {"ii": 16, "target": "ecp5-85"}
+    yield "iiwa14", ("id",), 200, array | {"ii": 24}
+    yield "iiwa14", ("id", "fd"), 200, array | {"ii": 24}
+    yield "toy", ALL, 2000, array | {"ii": 9, "target": "xc7a200t", "number": "float32"}
+    yield "iiwa14", ALL, 2000, array | {"ii": 32, "target": "ecp5-85"}
+    yield "iiwa14", ALL, 1000, array | {"ii": 61, "target": "ecp5-85"}
+    yield "iiwa14", ALL, 1000, array | {"ii": 24, "clock_mhz": 250.0}
+    yield "hyq", ALL, 1000, array | {"ii": 48, "target": "ecp5-85", "number": "float32"}
+    yield "hyq", ("id", "fd"), 1000, array | {"ii": 32, "base": "floating"}
+    yield "tiago", ("id", "did"), 1000, array | {"ii": 32}
+
+
+def limbs() -> Iterator[Row]:
+    shared = {"share_limbs": "on", "samples": 512}
+    yield limbed(2, 2, seed=4), ("fd", "did"), 200, shared | {"ii": 2}
+    yield limbed(4, 1, seed=12), ("id", "dfd"), 200, shared | {"ii": 8, "width": 27}
+    for (number, ii), trunk in product(
+        ((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2), (4, 6)), (False, True)
+    ):
+        robot = limbed(number, 2, seed=number + ii, trunk=trunk)
+        yield robot, ALL, 200, shared | {"ii": ii, "width": 27, "fext": "all"}
+
+
+def steps() -> Iterator[Row]:
+    yield "toy", ("id", *STEPS, "drk4"), 300, {"ii": 4, "width": 24, "samples": 512}
+    yield TURNING, ("id", *STEPS), 1000, {"ii": 8, "width": 24}
+    yield "iiwa14", ("id", "fd", *STEPS), 2000, {"ii": 8, "width": 24}
+    # An II of 3 is the least of `dstep` that takes at most 60% of an xcvu9p; at 4, limbs share.
+    floating = {"width": 24, "samples": 4096, "base": "floating"}
+    for functions, ii in ((("step", "dstep"), 32), (("dstep",), 3), (("rk4",), 4)):
+        yield "hyq", functions, 300, floating | {"ii": ii}
+    loop = {"width": 24, "data_width": 1024, "share_stages": LOOP}
+    for function, ii in (("rk4", 4), ("rk4", 8), ("drk4", 4)):
+        yield "iiwa14", (function,), 300, loop | {"ii": ii}
+    yield "hyq", ("rk4",), 300, loop | {"ii": 4, "base": "floating"}
+    for function, ii in (("rk4", 4), ("drk4", 12)):
+        yield TURNING, (function,), 1000, loop | {"ii": ii}
+
+
+def frames_and_second_derivatives() -> Iterator[Row]:
+    frames = {"frames": ("tip", "forearm"), "frame_axes": "world", "max_error": 1e-3, "width": None}
+    yield "toy", ("id", "dfd", "kin"), 300, frames | {"ii": 4}
+    hand = {"frames": ("iiwa_link_7",)}
+    for base in ("fixed", "floating"):
+        yield "iiwa14", ("id", "kin"), 1000, hand | {"ii": 4, "max_error": 1e-3, "width": None, "base": base}
+    yield "toy", ("id", "sid"), 300, {"ii": 8, "width": 22, "data_width": 128}
+    yield "toy", ("fd", "hfd"), 300, {"ii": 16, "core": "array", "number": "float32", "data_width": 128}
+    yield "toy", (*ALL, *SECOND), 5000, {"ii": 16, "width": None, "samples": 4096}
+    yield "toy", (*ALL, *SECOND), 5000, {"ii": 16, "core": "array", "samples": 4096}
+    yield TURNING, ("id", "hid", "hfd", "sid"), 1000, {"ii": 8, "width": 24}
+    # At this width no search: the two functions of each share most of their operations.
+    yield "iiwa14", (*ALL, "hid", "hfd"), 5000, {"ii": 16, "width": 27}
+    yield "iiwa14", (*ALL, "sid", "kin"), 5000, hand | {"ii": 16, "width": 27}
+    yield "hyq", ("fd", "hfd"), 10_000, {"ii": 8, "width": None, "base": "floating"}
+
+
+def named(row: Row) -> str:
+    robot, functions, _, options = row
+    name = robot.name if isinstance(robot, Robot) else Path(robot).stem
+    return "-".join([name, ",".join(functions), *(f"{key}={value}" for key, value in options.items())])
+
+
+LONG = (
+    *(one_function, all_functions, joints_and_bases, clocks, arrays, limbs, steps),
+    frames_and_second_derivatives,
 )
-def test_bundled_robot(tmp_path, robot, ii, width, fext, tasks):
-    options = BuildOptions(ii=ii, width=width, fext=fext)
-    write(generate(path(robot), options), tmp_path / "design")
-    assert_exact(simulate(tmp_path / "design", tasks, seed=11), tasks)
+ROWS = [
+    *(pytest.param(*row, id=named(row)) for row in short()),
+    *(
+        pytest.param(*row, id=named(row), marks=[pytest.mark.verify, pytest.mark.timeout(7200)])
+        for rows in LONG
+        for row in rows()
+    ),
+]
 
 
-def every_function():
-    """Return builds of all seven functions: robot, interval, width, number format, bits of TDATA, tasks."""
-    long = [("toy", 1, 18, "float32", 32, 150), ("toy", 5, 27, "fixed", 512, 150)]
-    long += [("iiwa14", ii, 18, "fixed", 512, 2000) for ii in (1, 4, 10)]
-    long += [("iiwa14", 4, 27, "float32", 256, 500), ("hyq", 2, 18, "fixed", 256, 1000)]
-    for case in [*long, ("atlas", 32, 18, "fixed", 512, 60)]:
-        yield pytest.param(*case, marks=pytest.mark.verify)
-
-
-@pytest.mark.timeout(5400)
-@pytest.mark.parametrize(("robot", "ii", "width", "number", "data_width", "tasks"), list(every_function()))
-def test_all_functions_mixed(tmp_path, robot, ii, width, number, data_width, tasks):
-    options = BuildOptions(DEFAULT_FUNCTIONS, ii=ii, width=width, number=number, data_width=data_width)
-    write(generate(path(robot), options), tmp_path / "design")
-    report = simulate(tmp_path / "design", tasks, seed=13, bulk=robot != "toy")
-    assert report.mismatches == 0
-    assert report.tasks == tasks
-    assert report.flagged <= max(1, 0.01 * tasks)
-    assert list(report.functions) == list(DEFAULT_FUNCTIONS)
-    for function, figures in report.functions.items():
-        assert figures.tasks > 0
-        assert figures.error_median is not None
-        assert figures.error_median < 5e-3, function
-
-
-OTHERS = {
-    "inverse": "single_pivots",
-    "products": "solves",
-    "forward": "propagated",
-    "gradient": "corrected",
-}
-"""Algorithms of forward dynamics and its derivatives."""
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("functions", "algorithms"),
-    [
-        pytest.param(
-            DEFAULT_FUNCTIONS,
-            {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
-            marks=pytest.mark.verify,
-        ),
-        pytest.param(DEFAULT_FUNCTIONS, OTHERS, marks=pytest.mark.verify),
-    ],
-)
-def test_algorithms_that_were_not_the_cheapest(tmp_path, functions, algorithms):
-    options = BuildOptions(functions, ii=2, width=18, fext="all", samples=1024, algorithms=algorithms)
-    write(generate(path("toy"), options), tmp_path / "design")
-    report = simulate(tmp_path / "design", 200, seed=17, bulk=True)
-    assert (report.tasks, report.mismatches) == (200, 0)
-    for function, figures in report.functions.items():
-        assert figures.error_median is not None
-        assert figures.error_median < 1e-3, function
+@pytest.mark.parametrize(("robot", "functions", "tasks", "options"), ROWS)
+def test_build(tmp_path, robot, functions, tasks, options):
+    design = designed(robot, functions, options)
+    manifest = design.manifest
+    if "clock_mhz" in options:
+        blocks = count(design.verilog, rf"\b{target(manifest['target']).primitive.name} #")
+        assert blocks == manifest["dsp_blocks"]
+    if manifest["core"] == "array":
+        slots = manifest["multiplier_slots"]
+        assert slots["offered"] == manifest["multipliers"] * manifest["ii"]
+        least = math.ceil(slots["used"] / manifest["ii"])
+        assert 0 < least <= manifest["multipliers"] <= math.ceil(1.1 * least)
+    if "share_limbs" in options:
+        assert design.description.parts[0].limbs.shared
+    if "share_stages" in options:
+        assert manifest["core"] == "loop"
+    assert_exact(design, tmp_path, tasks, bulk=tasks > 60)
 
 
 @pytest.mark.verify
 @pytest.mark.timeout(6000)
 @pytest.mark.parametrize(
-    ("robot", "way"),
-    [
-        (load_urdf(path("toy")), "reduced"),
-        (snake(3), "reduced"),
-        (snake(5), "eliminated"),
-        (snake(16), "reduced"),
-        (snake(64), "propagated"),
-        (snake(64), "reduced"),
-    ],
+    ("links", "way"),
+    [(3, "reduced"), (5, "eliminated"), (16, "reduced"), (64, "propagated"), (64, "reduced")],
 )
-def test_forward_dynamics_without_the_inverse(tmp_path, robot, way):
-    ii = 4 if len(robot.bodies) < 10 else 32
+def test_forward_dynamics_without_the_inverse(tmp_path, links, way):
+    ii = 4 if links < 10 else 32
     options = BuildOptions(("fd",), ii=ii, width=27, samples=512, algorithms={"forward": way})
-    write(emit_design(accelerator_of(make_plan(robot, options)), options), tmp_path / "design")
-    report = simulate(tmp_path / "design", 60, seed=19, bulk=True)
-    assert (report.tasks, report.mismatches) == (60, 0)
-    median = report.functions["fd"].error_median
-    assert median is not None
-    assert median < 1e-2
+    assert_exact(build_design(snake(links), options), tmp_path, 60, limit=1e-2)
 
 
-def tree(seed: int) -> Robot:
-    """Return a branching robot of one-DoF joints, with skew axes and placements."""
-    rng = np.random.default_rng(seed)
-    bodies = []
-    for i, parent in enumerate(PLACES):
-        x, y, z = rng.uniform(-0.5, 0.5, 3).tolist()
-        kind = KINDS[rng.integers(len(KINDS))]
-        reach = np.inf if kind is JointKind.CONTINUOUS else 0.8
-        place = Placement(random_rotation(rng), (x, y, z))
-        joint = Joint(f"joint_{i}", kind, random_direction(rng), place, (Limits(-reach, reach, 3.0, 100.0),))
-        bodies.append(Body(f"link_{i}", parent, joint, random_inertia(rng)))
-    return Robot(f"tree_{seed}", "base", tuple(bodies))
+CHAINS = {
+    "array, 16": (range(-1, 15), "array", 64, 27, "fixed"),
+    "array, 32": (range(-1, 31), "array", 256, 27, "fixed"),
+    "array, 64": (range(-1, 63), "array", 512, 27, "fixed"),
+    "array, arms of 4 on 32": ((*range(-1, 31), 9, 32, 33, 34, 19, 36, 37, 38), "array", 256, 27, "fixed"),
+    "chain, 16": (range(-1, 15), "chain", 16, 32, "fixed"),
+    "chain, 16, singles": (range(-1, 15), "chain", 48, 27, "float32"),
+    "chain, 64": (range(-1, 63), "chain", 256, 32, "fixed"),
+}
+"""Parents, core, interval, width and number format."""
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("case", CHAINS)
+def test_long_chains(tmp_path, case):
+    """Bodies of random shapes on joints that turn and slide; values wait for many intervals."""
+    parents, core, ii, width, number = CHAINS[case]
+    options = replace(options_of(len(parents), width=width), ii=ii, core=core, number=number)
+    if core == "array":
+        options = replace(options, algorithms={"forward": "propagated"})
+    design = build_design(tree(parents, "mixed"), options, MODERATE)
+    assert_exact(design, tmp_path, 100, flagged=1.0, limit=math.inf)
 
 
 @pytest.mark.verify
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(3))
-def test_random_tree(tmp_path, seed):
+def test_portable_verilog_of_a_random_tree(tmp_path, seed):
+    robot = mechanism([K.REVOLUTE, K.CONTINUOUS, K.PRISMATIC] * 2, (BASE, 0, 1, 1, BASE, 4), seed)
     options = BuildOptions(ii=2, width=18, fext="all", samples=1024)
-    source = tree(seed)
-    plan = make_plan(source, options)
+    plan = make_plan(robot, options, LIMITED)
     portable = Accelerator(cores=[plan.core.component(None)], interface=plan.interface)
     design = replace(emit_design(accelerator_of(plan), options), verilog=to_verilog(portable), companions={})
-    write(design, tmp_path / "design")
-    assert_exact(simulate(tmp_path / "design", 100, seed), 100)
+    assert_exact(design, tmp_path, 100, seed)
+
+
+def random_cores(rng, fewest):
+    """Return two to four cores of random functions, kinds, copies, and intervals from ``fewest`` on."""
+    number = int(rng.integers(2, 5))
+    homes = [*range(number), *rng.integers(0, number, len(ALL) - number)]
+    order = rng.permutation(ALL)
+    for home in range(number):
+        functions = {str(name) for name, own in zip(order, homes, strict=True) if own == home}
+        kind, least = ("array", 20 + 3 * fewest) if rng.random() < 0.3 else ("pipeline", fewest)
+        ordered = tuple(name for name in ALL if name in functions)
+        yield CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3)))
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(6000)
+@pytest.mark.parametrize(
+    ("robot", "base", "fewest"), [("iiwa14", "fixed", 2), ("hyq", "floating", 2), ("hand22", "fixed", 16)]
+)
+def test_random_cores(tmp_path, robot, base, fewest):
+    seed = sum(map(ord, robot))
+    cores = tuple(random_cores(np.random.default_rng(seed), fewest))
+    options = {"width": 18, "samples": 256, "cores": cores, "base": base}
+    assert_exact(designed(robot, ALL, options), tmp_path, 7000, seed, flagged=1.0, limit=math.inf)

@@ -195,26 +195,6 @@ def test_the_estimate_has_the_queues_and_rows(folder: Path) -> None:
     assert rams[2] > rams[1]
 
 
-def test_unusable_rollouts_are_refused(folder: Path, tmp_path: Path) -> None:
-    acc = rbdhw.load(folder, "numpy")
-    q, tau = np.zeros(2), np.zeros((2, 2))
-    for forces, remedy in (
-        (np.zeros((0, 2)), "$"),
-        (np.zeros((HORIZON + 1, 2)), "; generate with a larger --horizon$"),
-        (np.zeros(2), "$"),
-    ):
-        with pytest.raises(InputError, match=rf"array 'tau': shape .*K of 1 to 6 steps{remedy}"):
-            acc.rollout(q, q, forces, 0.01)
-    with pytest.raises(InputError, match="every: 7; expected 0 to 6 steps"):
-        acc.rollout(q, q, tau, 0.01, every=7)
-    with pytest.raises(InputError, match="array 'h': missing"):
-        acc.rollout(q, q, tau)
-    np.savez(tmp_path / "x.npz", q=q[None], v=q[None], tau=tau)
-    with pytest.raises(InputError, match="array 'h': missing; expected q, v, tau, h for rollout"):
-        run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
-    assert not (tmp_path / "y.npz").exists()
-
-
 def test_processors_have_no_rollouts() -> None:
     options = BuildOptions(functions=("step",), horizon=HORIZON, target="c")
     with pytest.raises(InputError, match="functions: rollouts return to a core of an accelerator"):

@@ -5,7 +5,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from amaranth.sim import Simulator
 
 from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.pipeline.component import PipelineComponent
@@ -14,6 +13,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
 from rbdhw.schedule.model import Bound
+from tests.support.simulation import Simulation
 
 
 class Request(NamedTuple):
@@ -118,10 +118,7 @@ def responses(
             await ctx.tick()
             cycle += 1
 
-    simulator = Simulator(core)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    Simulation(core).run(testbench)
     return [answers[task] for task in range(tasks)]
 
 

@@ -4,18 +4,11 @@ import random
 
 import pytest
 from amaranth.hdl import Module, signed
-from amaranth.sim import Simulator
 
 from rbdhw.cores.array.control import Sequencer
 from rbdhw.cores.array.memories import Contents
 from rbdhw.cores.array.operand_memory import OperandMemory
-
-
-def clocked(m, bench):
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+from tests.support.simulation import Simulation
 
 
 @pytest.mark.parametrize("ii", [8, 13, 32])
@@ -36,7 +29,7 @@ def test_a_register_holds_what_a_slot_needs(ii):
                 assert slot not in values or context.get(register) == values[slot]
             await context.tick()
 
-    clocked(m, bench)
+    Simulation(m).run(bench)
 
 
 def test_a_memory_of_constants_alone_is_a_table():
@@ -56,4 +49,4 @@ def test_a_memory_of_constants_alone_is_a_table():
                 assert context.get(memory.o) == expected
             await context.tick()
 
-    clocked(m, bench)
+    Simulation(m).run(bench)

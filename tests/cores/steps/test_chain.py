@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.sim import SimulatorContext
 
 from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.cores.steps.chain_component import ChainComponent
@@ -15,6 +15,7 @@ from tests.support.chains import TREES, chain, options_of, program_of, tree
 from tests.support.marks import long
 from tests.support.mechanisms import with_random_drives
 from tests.support.rtl_cores import Request, expected
+from tests.support.simulation import Simulation
 
 TASKS = 8
 
@@ -80,10 +81,7 @@ def serial_responses(
             await ctx.tick()
             cycle += 1
 
-    simulator = Simulator(core)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    Simulation(core).run(bench)
     return answers
 
 

@@ -9,6 +9,7 @@ import pytest
 from rbdhw.design.folder import write
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
+from rbdhw.protocol import ROLLOUT_PARTS
 from rbdhw.robots import path
 from tests.support.rollouts import HORIZON
 
@@ -27,3 +28,9 @@ def rollout_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
         return folder
 
     return made
+
+
+@pytest.fixture(scope="session")
+def parts_folder(rollout_folder: Callable[..., Path]) -> Path:
+    """Return the toy's inverse dynamics and rollouts with all parts."""
+    return rollout_folder(*ROLLOUT_PARTS)

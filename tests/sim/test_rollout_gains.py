@@ -1,6 +1,5 @@
-"""Rollouts with feedback: every bit in mixed streams, the forces beside Pinocchio's difference, and files."""
+"""Feedback of rollouts: its rows, and the forces beside the golden ones and Pinocchio's difference."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,7 @@ import pytest
 import rbdhw
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
-from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.estimate.fabric import FABRICS
-from rbdhw.front.run import run
 from rbdhw.golden.integrators import integrate
 from rbdhw.golden.tasks import with_unit_quaternions
 from rbdhw.model.packets import MALFORMED, OUTSIDE
@@ -22,23 +18,15 @@ from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.gains import tangent_of
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design, generate
-from rbdhw.protocol import LOAD_GAINS, ROLLOUT
+from rbdhw.protocol import LOAD_GAINS
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.rtl.preparation import preparation_cells, preparation_products
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
-from tests.support.bit_exact import draw_words
 from tests.support.headings import headings
 from tests.support.mechanisms import mechanism
 from tests.support.oracle import pinocchio_model, to_pinocchio_q
-from tests.support.rollouts import HORIZON, Stream, calm, first_states
-
-
-@pytest.fixture(scope="module")
-def folder(rollout_folder: Callable[..., Path]) -> Path:
-    """Return an accelerator of the toy whose rollouts have feedback."""
-    return rollout_folder("gains")
+from tests.support.rollouts import HORIZON, Stream, calm, feedback
 
 
 def turning_design() -> Design:
@@ -65,36 +53,9 @@ def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def feedback(design: Design, seed: int, size: float = 0.05) -> dict[str, np.ndarray]:
-    """Return nominal states and gains of each step, random."""
-    rng, robot = np.random.default_rng(seed), design.robot
-    drawn = sample(robot, design.domain, HORIZON, rng, design.fext)
-    largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
-    gains = size * largest * rng.normal(size=(HORIZON, robot.nv, 2 * robot.nv))
-    q = with_unit_quaternions(robot, drawn["q"])
-    return {"x_nominal": np.hstack([q, drawn["v"]]), "K": gains}
-
-
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
-def test_feedback_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: float) -> None:
-    """Also with states beyond their words, gains that exceed the forces' bounds, and too few rows."""
-    design, rng = read(folder), np.random.default_rng(1)
-    stream = Stream(design)
-    for turn in range(2):
-        given = first_states(design, 1, seed=turn) | feedback(design, turn, 0.1 + 0.3 * turn)
-        own = prepare(design, given, 0)
-        stream.rows(own.rows)
-        for tag in range(100 * turn, 100 * turn + 60, 3):
-            tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
-            state = {name: words[name] for name in own.words}
-            stream.rollouts(state, own.rows, int(rng.integers(0, HORIZON + 2)), tag % 4, tags)
-            stream.tasks("id", tags, seed=tag)
-    stream.check(folder, Disturbance(bubbles, back_pressure, seed=5, surplus=stream.surplus))
-
-
-def test_gains_are_limited_and_counted(folder: Path) -> None:
+def test_gains_are_limited_and_counted(parts_folder):
     """A rollout needs the gains of every force; loads that leave gaps or have no force are refused."""
-    design = read(folder)
+    design = read(parts_folder)
     own = prepare(design, calm(design, 3, seed=3) | feedback(design, 3), 0)
     names = [word.name for word in design.interface.inputs(LOAD_GAINS) if word.name.startswith("gain")]
     step = {name: int(row[0]) for name, row in own.rows.items()}
@@ -103,7 +64,7 @@ def test_gains_are_limited_and_counted(folder: Path) -> None:
     rows = {name: row[:1] for name, row in own.rows.items()}
     none = {name: row[:0] for name, row in own.rows.items()}
     stream = Stream(design)
-    stream.row(0, step, 1, 0)
+    stream.rows(rows, but=LOAD_GAINS)
     stream.row(0, first, 2, 0, LOAD_GAINS)
     stream.rollouts(dict(own.words), none, 1, 0, np.arange(3))  # the second force has no gains
     stream.row(1, lowest, 3, MALFORMED, LOAD_GAINS)
@@ -111,17 +72,17 @@ def test_gains_are_limited_and_counted(folder: Path) -> None:
     stream.row(0, lowest, 5, OUTSIDE, LOAD_GAINS)
     limited = {f"gain[1,{k}]": np.array([1 - (1 << 17)]) for k in range(len(names))}
     stream.rollouts(dict(own.words), rows | limited, 1, 0, np.arange(10, 13))
-    stream.check(folder, Disturbance())
+    stream.check(parts_folder, Disturbance())
 
 
-def test_feedback_is_that_of_the_golden_model(folder: Path) -> None:
-    acc, golden, design = rbdhw.load(folder), rbdhw.load(folder, "golden"), read(folder)
+def test_feedback_is_that_of_the_golden_model(parts_folder):
+    acc, golden, design = rbdhw.load(parts_folder), rbdhw.load(parts_folder, "golden"), read(parts_folder)
     arrays = calm(design, 20, seed=6)
     nominal = np.hstack([arrays["q"], arrays["v"]])[:HORIZON] * 0.5
     given = feedback(design, 6, 0.05) | {"x_nominal": nominal}
     found, expected = acc.rollout(**arrays, **given, every=1), golden.rollout(**arrays, **given, every=1)
     without = golden.rollout(**arrays, every=1)
-    assert found._fields == ("states", "first_flagged", "status")
+    assert found._fields == ("states", "cost", "first_flagged", "status")
     assert not found.status.any()
     error = np.abs(found.states - expected.states).max()
     assert error < 1e-3 < 0.1 * np.abs(expected.states - without.states).max()
@@ -145,33 +106,6 @@ def test_gains_act_on_pinocchios_difference() -> None:
     theirs = pin.difference(model, start, end)
     smooth = [k for k, own in enumerate(np.repeat(kinds, [6, 3, 3, 1])) if own is not JointKind.PLANAR]
     np.testing.assert_allclose(found[smooth], theirs[smooth], atol=1e-10)
-
-
-def test_feedback_from_a_file(folder: Path, tmp_path: Path) -> None:
-    design = read(folder)
-    arrays = calm(design, 5, seed=8) | feedback(design, 8)
-    np.savez(tmp_path / "x.npz", **arrays)
-    assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy").ignored == ()
-    with np.load(tmp_path / "y.npz") as found:
-        states = found["states"]
-    np.testing.assert_array_equal(states, rbdhw.load(folder).rollout(**arrays).states)
-
-
-def assert_simulates(folder: Path) -> None:
-    report = simulate(folder, 40, seed=3, bulk=True)
-    assert report.rollouts is not None
-    assert (report.mismatches, report.ok) == (0, True)
-    assert report.rollouts.flagged < 30
-
-
-def test_simulate_covers_feedback(folder: Path) -> None:
-    assert_simulates(folder)
-
-
-@pytest.mark.verify
-def test_feedback_of_a_state_with_a_quaternion(tmp_path: Path) -> None:
-    write(turning_design(), tmp_path / "robot")
-    assert_simulates(tmp_path / "robot")
 
 
 def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
@@ -214,37 +148,6 @@ def test_forces_of_a_robot_with_quaternions(turning: Path) -> None:
         np.testing.assert_array_equal(forces, np.zeros((4, 2, 3)))
 
 
-def test_unusable_feedback_is_refused(folder: Path) -> None:
-    acc = rbdhw.load(folder, "numpy")
-    q, tau, nominal = np.zeros(2), np.zeros((2, 2)), np.zeros(4)
-    for given, text in (
-        ({"K": np.ones((2, 4))}, "array 'x_nominal': missing; expected the state without feedback"),
-        (
-            {"x_nominal": nominal, "K": np.ones((2, 2))},
-            r"array 'K': shape \(2, 2\); expected \(2, 2, 4\), or \(2, 4\) for all steps",
-        ),
-        ({"x_nominal": nominal, "K": np.full((2, 4), np.nan)}, "array 'K', row 0, column 0: nan; expected"),
-        ({"x_nominal": nominal + 1e6}, "array 'x_nominal', row 0, column .: 1e.06; expected"),
-        (
-            {"x_nominal": nominal, "K": np.full((2, 4), 1e9)},
-            "array 'K', step 0, force 0, element 0 of the state: a magnitude of 1e.09; expected at most",
-        ),
-        ({"Q": np.ones(4)}, "array 'Q': this build computes no costs; generate with --rollout cost"),
-    ):
-        with pytest.raises(InputError, match=text):
-            acc.rollout(q, q, tau, 0.01, **given)
-
-
-@pytest.mark.usefixtures("only_heading")
-def test_builds_without_gains_refuse_feedback() -> None:
-    design = generate(path("toy"), BuildOptions(functions=("rollout",), width=24, samples=64))
-    arrays = calm(design, 1, seed=1) | feedback(design, 1)
-    with pytest.raises(
-        InputError, match="array 'x_nominal': this build takes no gains; generate with --roll"
-    ):
-        prepare(design, arrays, 0)
-
-
 @pytest.mark.usefixtures("only_heading")
 def test_a_clock_that_a_product_without_registers_cannot_follow_is_refused() -> None:
     """The pipeline has registers in its products at this clock; what lies between two steps has none."""
@@ -254,10 +157,8 @@ def test_a_clock_that_a_product_without_registers_cannot_follow_is_refused() -> 
         generate(path("toy"), replace(options, rollout=("gains",)))
 
 
-def test_the_estimate_has_the_gains(folder: Path) -> None:
-    """A product for each force and each of the four words of the state."""
-    interface = read(folder).interface
-    assert interface.rollout is not None
-    assert len(preparation_products(interface)) == 2 * 4
-    for fabric in FABRICS.values():
-        assert preparation_cells(interface, interface.rollout, fabric).luts > 500
+@pytest.mark.verify
+def test_a_state_with_a_quaternion_in_verilator(tmp_path):
+    write(turning_design(), tmp_path / "robot")
+    report = simulate(tmp_path / "robot", 40, seed=3, bulk=True)
+    assert (report.mismatches, report.ok) == (0, True)

@@ -7,6 +7,7 @@ import numpy as np
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
+from rbdhw.golden.tasks import with_unit_quaternions
 from rbdhw.model.packets import MALFORMED, answers, merge, requests, responses
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.data import Answered, Rollouts
@@ -69,9 +70,9 @@ class Stream:
         answer = responses(self.design, command, tags, np.array([status]), {})
         self.add(command, requests(self.design, command, tags, words), answer)
 
-    def rows(self, rows: dict[str, Integers]) -> None:
-        """Add the packets that load all rows of all kinds."""
-        for command in self.design.interface.row_commands:
+    def rows(self, rows: dict[str, Integers], but: str | None = None) -> None:
+        """Add the packets that load all rows of all kinds, but those of one command."""
+        for command in (own for own in self.design.interface.row_commands if own != but):
             words = row_words(self.design, rows, command)
             for k, number in enumerate(words["row"]):
                 self.row(number, {name: int(row[k]) for name, row in words.items()}, k, 0, command)
@@ -120,3 +121,23 @@ def calm(design: Design, tasks: int, seed: int) -> dict[str, np.ndarray]:
     """Return first states and forces that keep a robot in its domain."""
     arrays = first_states(design, tasks, seed)
     return arrays | {"q": 0.5 * arrays["q"], "v": 0.2 * arrays["v"], "tau": 0.2 * arrays["tau"]}
+
+
+def weights(seed: int) -> dict[str, np.ndarray]:
+    """Return random references and weights of each step."""
+    rng = np.random.default_rng(seed)
+    return {
+        "x_ref": rng.uniform(-0.2, 0.2, (HORIZON, 4)),
+        "Q": rng.uniform(0.0, 2.0, (HORIZON, 4)),
+        "R": rng.uniform(0.0, 1e-3, (HORIZON, 2)),
+    }
+
+
+def feedback(design: Design, seed: int, size: float = 0.05) -> dict[str, np.ndarray]:
+    """Return nominal states and gains of each step, random."""
+    rng, robot = np.random.default_rng(seed), design.robot
+    drawn = sample(robot, design.domain, HORIZON, rng, design.fext)
+    largest = np.asarray(design.domain.bounds["tau"])[:, 1:]
+    gains = size * largest * rng.normal(size=(HORIZON, robot.nv, 2 * robot.nv))
+    q = with_unit_quaternions(robot, drawn["q"])
+    return {"x_nominal": np.hstack([q, drawn["v"]]), "K": gains}

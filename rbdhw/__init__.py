@@ -86,7 +86,7 @@ def load(
         :class:`rbdhw.front.accelerator.Accelerator`.
     transport
         Of the engine ``board``: ``serial:/dev/ttyUSB0``, ``udp:192.168.1.50:21072``, ``xdma:/dev/xdma0`` or
-        ``uio:/dev/uio0,/dev/uio1,udmabuf0``.
+        ``uio:/dev/uio0,/dev/uio1,/dev/udmabuf0``.
     timeout, attempts
         The seconds after which the engine ``board`` sends a request again, 0.2 by default, and the most times
         that it sends one, 4 by default.

@@ -32,6 +32,10 @@ class DesignFiles:
     """Bits of TDATA."""
     pairs: int
     """The pairs of streams."""
+    request_bits: int
+    """The bits of the longest request."""
+    packet_bytes: dict[str, int]
+    """The bytes of a task's longer packet, of each function."""
     dsp_blocks: int
     """The DSP blocks of its multipliers."""
     sharing: MultiplierSharing
@@ -60,6 +64,13 @@ class DesignFiles:
         if self.stream_clock_mhz is not None:
             where, reason = f"{self.manifest}, stream_clock_mhz", f"{self.stream_clock_mhz:g} MHz"
             raise InputError(where, reason, f"one clock for {by}", "generate without --stream-clock")
+
+    def check_requests(self, most_bytes: int, by: str) -> None:
+        """Raise InputError unless the longest request has at most as many bytes as ``by`` holds."""
+        if self.request_bits > 8 * most_bytes:
+            reason = f"a request of {-(-self.request_bits // 8):,} bytes"
+            where, expected = f"{self.manifest}, stream.slots", f"{most_bytes:,} or less for {by}"
+            raise InputError(where, reason, expected, "generate with a smaller --width or fewer --fext")
 
     def check_fit(self, counts: Resources, device: Target) -> None:
         """Raise InputError, with the options of a design that fits, unless the design fits a device.
@@ -90,6 +101,11 @@ def read_design(directory: Path) -> DesignFiles:
         stream_clock_mhz=manifest.stream_clock_mhz,
         data_width=manifest.stream.tdata_width,
         pairs=manifest.stream.pairs,
+        request_bits=sum(width for _, width in manifest.stream.header.values()) + sum(manifest.stream.slots),
+        packet_bytes={
+            name: max(packets.bytes_in, packets.bytes_out)
+            for name, packets in manifest.interval.link.functions.items()
+        },
         dsp_blocks=manifest.dsp_blocks,
         sharing=MultiplierSharing(manifest.ii, products, manifest.multipliers),
     )

@@ -17,6 +17,9 @@ from rbdhw.boards.serial_link import BEAT_BYTES, CRC_BYTES, END, ESCAPE, ESCAPED
 
 BEAT_BITS = 8 * BEAT_BYTES
 
+DEPTH = 1024
+"""Beats of requests that can wait for the accelerator; also the longest request."""
+
 BEAT = data.StructLayout({"data": BEAT_BITS, "last": 1})
 """A beat of an AXI4-Stream: TDATA and TLAST."""
 
@@ -42,7 +45,7 @@ class Deframer(Component):
         High for one cycle when a frame is dropped.
     """
 
-    def __init__(self, *, depth: int = 1024) -> None:
+    def __init__(self, *, depth: int = DEPTH) -> None:
         if depth < 2 or depth & (depth - 1):
             raise ValueError(f"depth: is {depth}; expected a power of two, 2 or more")
         self.depth = depth

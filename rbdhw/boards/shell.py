@@ -8,7 +8,7 @@ from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Instance, Modul
 from amaranth.lib import io, stream
 from amaranth.lib.wiring import Component, In, Out, connect, flipped
 
-from rbdhw.boards.framing import BEAT, BEAT_BITS, Deframer, Framer
+from rbdhw.boards.framing import BEAT, BEAT_BITS, DEPTH, Deframer, Framer
 from rbdhw.boards.register_bridge import RegisterBridge
 from rbdhw.boards.uart import UartReceiver, UartTransmitter
 from rbdhw.rtl.registers import AXI4_LITE
@@ -72,7 +72,7 @@ class UartShell(Component):
         High for one cycle when a frame is dropped.
     """
 
-    def __init__(self, accelerator: Component, *, divisor: int, depth: int = 1024) -> None:
+    def __init__(self, accelerator: Component, *, divisor: int, depth: int = DEPTH) -> None:
         self.accelerator = accelerator
         self.receiver = UartReceiver(divisor=divisor)
         self.deframer = Deframer(depth=depth)

@@ -8,12 +8,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from rbdhw.board import Link
 from rbdhw.board import board as find_board
 from rbdhw.boards.build import Implementation
 from rbdhw.boards.design import DesignFiles, read_design
+from rbdhw.boards.framing import DEPTH
 from rbdhw.boards.nextpnr import DEVICES, LARGEST_SEED, SEED, TRIES, seeds_from
 from rbdhw.boards.place import place
 from rbdhw.boards.project import build_project
+from rbdhw.boards.serial_link import BEAT_BYTES
 from rbdhw.boards.tools import ToolError, tool_version
 from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
 from rbdhw.errors import InputError
@@ -60,10 +63,11 @@ def synthesize(
     -------
     dict
         ``{board, target, tool, luts, flip_flops, dsp_blocks, block_rams, clock_mhz_target,
-        clock_mhz_achieved, bitstream, versions, tries, seed}``, for JSON; unknown or missing entries are
-        None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of the kept
-        one. The resources of a placed design include those around the accelerator: the serial shell on a
-        board, otherwise :class:`~rbdhw.boards.place.FoldedAccelerator`.
+        clock_mhz_achieved, bitstream, versions, tries, seed, link}``, for JSON; unknown or missing entries
+        are None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of the
+        kept one. The resources of a placed design include those around the accelerator: the serial shell on a
+        board, otherwise :class:`~rbdhw.boards.place.FoldedAccelerator`. ``link`` has ``{title, source,
+        tasks_per_second}`` of a board's link, with the rate of each function.
 
     Raises
     ------
@@ -187,6 +191,7 @@ def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:
         )
         return design, built
     design.check_clocks(f"board {board}")
+    design.check_requests(DEPTH * BEAT_BYTES, f"board {board}")
     check_installed("amaranth_boards")
     built = import_module(f"rbdhw.boards.{described.module}").build_bitstream(
         design.verilog,
@@ -217,4 +222,11 @@ def _report(board: str | None, design: DesignFiles, built: Implementation) -> di
             {"seed": one.seed, "clock_mhz_achieved": round(one.achieved_mhz, 2)} for one in built.tries
         ],
         "seed": built.seed,
+        "link": board and _link(find_board(board).link, design),
     }
+
+
+def _link(link: Link, design: DesignFiles) -> dict[str, Any]:
+    """Return the tasks of each function in a second that the wires of a board's link carry."""
+    rates = {name: math.floor(link.packets_per_second(size)) for name, size in design.packet_bytes.items()}
+    return {"title": link.title, "source": "computed", "tasks_per_second": rates}

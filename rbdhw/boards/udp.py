@@ -14,7 +14,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import Component, In, Out, connect
 
-from rbdhw.boards.framing import Deframer, Framer
+from rbdhw.boards.framing import DEPTH, Deframer, Framer
 from rbdhw.boards.serial_link import END
 from rbdhw.boards.udp_core import MODULE
 
@@ -87,7 +87,7 @@ class UdpShell(Component):
         High for one cycle when a frame is dropped.
     """
 
-    def __init__(self, accelerator: Component, *, depth: int = 1024) -> None:
+    def __init__(self, accelerator: Component, *, depth: int = DEPTH) -> None:
         self.accelerator = accelerator
         self.deframer = Deframer(depth=depth)
         self.framer = Framer()

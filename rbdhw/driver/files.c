@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rbdhw_transport.h"
@@ -33,4 +34,11 @@ int rbdhw_write_file(int file, const unsigned char *bytes, size_t size, size_t *
     const ssize_t written = write(file, bytes, size);
     *count = written > 0 ? (size_t)written : 0;
     return code_of(written);
+}
+
+uint64_t rbdhw_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

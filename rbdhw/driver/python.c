@@ -33,11 +33,12 @@ void *rbdhw_new_xdma(struct rbdhw_transport *made, const char *path, uint32_t ch
     return xdma;
 }
 
-void *rbdhw_new_uio(struct rbdhw_transport *made, const char *dma, const char *registers, const char *buffer)
+void *rbdhw_new_uio(struct rbdhw_transport *made, const char *dma, const char *registers, const char *buffer,
+    const char *attributes)
 {
     struct rbdhw_uio *uio = malloc(sizeof *uio);
     if (uio)
-        rbdhw_uio(uio, made, &rbdhw_design, dma, registers, buffer);
+        rbdhw_uio(uio, made, &rbdhw_design, dma, registers, buffer, attributes);
     return uio;
 }
 

@@ -9,7 +9,8 @@
  *     rbdhw_close(driver);
  *
  * Every function that returns `int` returns a code of rbdhw_transport.h. Memory is allocated by rbdhw_open only.
- * There are no threads and no global variables: one thread at a time may use a driver.
+ * There are no threads and no global variables: one thread at a time may use a driver. Of an accelerator with several
+ * pairs of streams it uses one, that of its transport.
  *
  * Requests are repeated if no good answer comes in time. That is safe, because an answer depends on nothing but
  * the request and what was loaded, and the driver loads again what may have been lost.

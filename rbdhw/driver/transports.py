@@ -15,7 +15,8 @@ _EXPECTED = {
     "serial": "serial:/dev/ttyUSB0, or with bits in a second serial:/dev/ttyUSB0,921600",
     "udp": "udp:192.168.1.50:21072, of a host and a port",
     "xdma": "xdma:/dev/xdma0, or with a channel xdma:/dev/xdma0,1",
-    "uio": "uio:/dev/uio0,/dev/uio1,udmabuf0, of the DMA, the registers and the buffer",
+    "uio": "uio:/dev/uio0,/dev/uio1,/dev/udmabuf0, of the DMA, the registers and the buffer; or with "
+    "the folder of the buffer's attributes after them",
 }
 
 
@@ -56,7 +57,7 @@ def parse(text: str | None, library: Library) -> Device:
         raise InputError("transport", reason, "; ".join(_EXPECTED.values()), "name the device of the board")
     parts = [*rest.rpartition(":")[::2]] if kind == "udp" else rest.split(",")
     numbers = parts[1:] if kind != "uio" else []
-    lengths = {"udp": (2,), "uio": (3,)}.get(kind, (1, 2))
+    lengths = {"udp": (2,), "uio": (3, 4)}.get(kind, (1, 2))
     if len(parts) not in lengths or not all(number.isdecimal() for number in numbers) or "" in parts:
         raise InputError("transport", f"'{text}'", _EXPECTED[kind])
     made = Transport()
@@ -64,5 +65,6 @@ def parse(text: str | None, library: Library) -> Device:
     names = tuple(name.encode() for name in (parts if is_named else parts[:1]))
     default = BAUD if kind == "serial" else 0
     arguments = [] if is_named else [ctypes.c_uint32(int(numbers[0]) if numbers else default)]
-    memory = library.new(kind, ctypes.byref(made), *names, *arguments)
+    left_out = [None] * (lengths[-1] - len(parts)) if is_named else []
+    memory = library.new(kind, ctypes.byref(made), *names, *left_out, *arguments)
     return Device(library, memory, made, names)

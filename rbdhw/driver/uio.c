@@ -3,33 +3,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "rbdhw_links.h"
 
 /* The registers of AXI DMA (AMD PG021), in words: those of one direction, and what they hold. */
 enum { TO_DEVICE = 0, FROM_DEVICE = 0x30 / 4 };
 enum { CONTROL = 0, STATUS = 1, ADDRESS = 0x18 / 4, ADDRESS_HIGH = 0x1C / 4, LENGTH = 0x28 / 4 };
-enum { RUN = 1, RESET = 4, IDLE = 2, ERRORS = 0x770 };
+enum { RUN = 1, RESET = 4, IDLE = 2, ERRORS = 0x770, COMPLETE = 0x1000 };
 
-enum { MAPPED = 4096, MOST_PATH = 256, RESET_READS = 1000 };
+enum { MAPPED = 4096, MOST_PATH = 256 };
 
+static const char *const ATTRIBUTES = "/sys/class/u-dma-buf/";
+
+static const uint64_t RESET_NANOSECONDS = 1000000000;
 static const long POLL_NANOSECONDS = 2000;
 
-static int open_path(const char *format, const char *name, int flags)
+static int open_device(const char *path)
 {
-    char path[MOST_PATH];
-    const int size = snprintf(path, sizeof path, format, name);
-    return size >= 0 && size < (int)sizeof path ? open(path, flags | O_CLOEXEC) : -1;
+    return open(path, O_RDWR | O_SYNC | O_CLOEXEC);
 }
 
 /* Reads a number of the buffer from sysfs; 0 if there is none. */
-static uint64_t number_of_buffer(const struct rbdhw_uio *uio, const char *format)
+static uint64_t number_of_buffer(const struct rbdhw_uio *uio, const char *attribute)
 {
-    char text[32] = "";
-    const int file = open_path(format, uio->buffer, O_RDONLY);
+    char path[MOST_PATH], text[32] = "";
+    const char *const slash = strrchr(uio->buffer, '/'), *const name = slash ? slash + 1 : uio->buffer;
+    const char *const folder = uio->attributes ? uio->attributes : ATTRIBUTES;
+    const int length = snprintf(path, sizeof path, "%s%s/%s", folder, uio->attributes ? "" : name, attribute);
+    const int file = length < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
     if (file >= 0)
         close(file);
@@ -54,11 +60,15 @@ static void close_uio(void *self)
     for (int k = 0; k < 3; k++)
         if (uio->files[k] >= 0)
             close(uio->files[k]);
+    uio->control = uio->registers = NULL;
+    uio->memory = NULL;
 }
 
-/* Writes to a register only after all that was written to the buffer is there. */
+/* Begins a transfer. The status is that of this one: what it says of the last one is cleared. The length, which
+ * begins it, is written after all that was written to the buffer is there. */
 static void start_transfer(struct rbdhw_uio *uio, uint32_t direction, uint64_t address, size_t bytes)
 {
+    uio->control[direction + STATUS] = COMPLETE;
     uio->control[direction + ADDRESS] = (uint32_t)address;
     uio->control[direction + ADDRESS_HIGH] = (uint32_t)(address >> 32);
     __sync_synchronize();
@@ -73,10 +83,12 @@ static void expect_answer(struct rbdhw_uio *uio)
 /* Resets the DMA, lets both directions run, and waits for the first answer. */
 static int begin(struct rbdhw_uio *uio)
 {
+    const uint64_t until = rbdhw_now() + RESET_NANOSECONDS;
     uio->control[TO_DEVICE + CONTROL] = RESET; /* of both directions */
-    for (int k = 0; uio->control[TO_DEVICE + CONTROL] & RESET; k++)
-        if (k == RESET_READS)
+    while (uio->control[TO_DEVICE + CONTROL] & RESET)
+        if (rbdhw_now() > until)
             return RBDHW_TIMEOUT;
+    uio->is_sending = 0;
     uio->control[TO_DEVICE + CONTROL] = RUN;
     uio->control[FROM_DEVICE + CONTROL] = RUN;
     expect_answer(uio);
@@ -86,13 +98,15 @@ static int begin(struct rbdhw_uio *uio)
 static int open_uio(void *self)
 {
     struct rbdhw_uio *uio = self;
-    uio->size = (size_t)number_of_buffer(uio, "/sys/class/u-dma-buf/%s/size");
-    uio->physical = number_of_buffer(uio, "/sys/class/u-dma-buf/%s/phys_addr");
-    uio->files[0] = open_path("%s", uio->dma, O_RDWR | O_SYNC);
-    uio->files[1] = uio->files[0] < 0 ? -1 : open_path("%s", uio->registers_of, O_RDWR | O_SYNC);
-    uio->files[2] = uio->files[1] < 0 ? -1 : open_path("/dev/%s", uio->buffer, O_RDWR | O_SYNC);
-    int code = errno == EBUSY ? RBDHW_IN_USE : RBDHW_ABSENT;
-    if (uio->files[2] >= 0 && uio->size / 2 >= uio->answer_bytes) {
+    uio->size = (size_t)number_of_buffer(uio, "size");
+    uio->physical = number_of_buffer(uio, "phys_addr");
+    uio->files[0] = open_device(uio->dma);
+    uio->files[1] = uio->files[0] < 0 ? -1 : open_device(uio->registers_of);
+    uio->files[2] = uio->files[1] < 0 ? -1 : open_device(uio->buffer);
+    int code = uio->files[2] < 0 && errno == EBUSY ? RBDHW_IN_USE : RBDHW_ABSENT;
+    if (uio->files[2] >= 0 && flock(uio->files[0], LOCK_EX | LOCK_NB)) {
+        code = RBDHW_IN_USE;
+    } else if (uio->files[2] >= 0 && uio->size / 2 >= uio->answer_bytes && uio->size / 2 >= uio->request_bytes) {
         uio->control = map(uio->files[0], MAPPED);
         uio->registers = map(uio->files[1], MAPPED);
         uio->memory = map(uio->files[2], uio->size);
@@ -120,7 +134,7 @@ static int send_packet(void *self, const unsigned char *packet, size_t bytes)
 {
     struct rbdhw_uio *uio = self;
     const uint32_t status = uio->control[TO_DEVICE + STATUS];
-    if (status & ERRORS || bytes > uio->size / 2)
+    if (status & ERRORS)
         return RBDHW_LOST;
     if (uio->is_sending && !(status & IDLE))
         return RBDHW_BUSY;
@@ -130,21 +144,14 @@ static int send_packet(void *self, const unsigned char *packet, size_t bytes)
     return RBDHW_OK;
 }
 
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int receive_packet(void *self, unsigned char *packet, size_t room, size_t *bytes, uint64_t wait)
 {
     struct rbdhw_uio *uio = self;
     const struct timespec pause = {0, POLL_NANOSECONDS};
-    const uint64_t begun = nanoseconds();
+    const uint64_t begun = rbdhw_now();
     uint32_t status = uio->control[FROM_DEVICE + STATUS];
     while (!(status & (IDLE | ERRORS))) {
-        if (nanoseconds() - begun >= wait)
+        if (rbdhw_now() - begun >= wait)
             return RBDHW_TIMEOUT;
         nanosleep(&pause, NULL);
         status = uio->control[FROM_DEVICE + STATUS];
@@ -160,13 +167,14 @@ static int receive_packet(void *self, unsigned char *packet, size_t room, size_t
 }
 
 void rbdhw_uio(struct rbdhw_uio *uio, struct rbdhw_transport *made, const struct rbdhw_design *design,
-    const char *dma, const char *registers, const char *buffer)
+    const char *dma, const char *registers, const char *buffer, const char *attributes)
 {
     memset(uio, 0, sizeof *uio);
     uio->dma = dma;
     uio->registers_of = registers;
     uio->buffer = buffer;
-    uio->answer_bytes = rbdhw_longest_answer(design);
+    uio->attributes = attributes;
+    rbdhw_longest(design, &uio->request_bytes, &uio->answer_bytes);
     uio->files[0] = uio->files[1] = uio->files[2] = -1;
     const struct rbdhw_transport transport = {
         open_uio, close_uio, read_register, write_register, send_packet, receive_packet, uio, 0, 0};

@@ -264,8 +264,15 @@ def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
     """Print a short table of a synthesis."""
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     tries = ", ".join(f"seed {one['seed']}: {one['clock_mhz_achieved']:g} MHz" for one in report["tries"])
+    link = report["link"] and _link_text(report["link"])
     rows = [
         [name.replace("_", " "), "-" if value in (None, "") else str(value)]
-        for name, value in (report | {"versions": versions, "tries": tries}).items()
+        for name, value in (report | {"versions": versions, "tries": tries, "link": link}).items()
     ]
     print_table(str(directory), ["", ""], rows)
+
+
+def _link_text(link: dict[str, Any]) -> str:
+    """Return the tasks a second that a link carries."""
+    rates = ", ".join(f"{name} {rate:,}" for name, rate in link["tasks_per_second"].items())
+    return f"{link['title']}: {rates} tasks/s ({link['source']})"

@@ -207,39 +207,86 @@ private:
 
 #endif
 
+#ifdef RBDHW_TRANSPORT_H
+
+// A way to an accelerator. It has to stay as long as a driver that uses it.
+class Transport {
+public:
+    Transport(const Transport&) = delete;
+    Transport& operator=(const Transport&) = delete;
+    operator const rbdhw_transport&() const { return transport; }
+
+protected:
+    Transport() = default;
+    rbdhw_transport transport{};
+};
+
+#endif
+
 #ifdef RBDHW_LINKS_H
 
-// A serial port as a transport. It has to stay as long as a driver that uses it.
-class Serial {
+class Serial : public Transport {
 public:
     Serial(const struct rbdhw_design& design, std::string device, std::uint32_t baud = 921600) : path(std::move(device)) {
         rbdhw_serial(&serial, &transport, &design, path.c_str(), baud);
     }
-    Serial(const Serial&) = delete;
-    Serial& operator=(const Serial&) = delete;
-    operator const rbdhw_transport&() const { return transport; }
 
 private:
     std::string path;
     rbdhw_serial_port serial;
-    rbdhw_transport transport;
+};
+
+class Udp : public Transport {
+public:
+    Udp(const struct rbdhw_design& design, std::string address, std::string service = "21072")
+        : host(std::move(address)), port(std::move(service)) {
+        rbdhw_udp(&udp, &transport, &design, host.c_str(), port.c_str());
+    }
+
+private:
+    std::string host, port;
+    struct rbdhw_udp udp;
+};
+
+class Xdma : public Transport {
+public:
+    Xdma(const struct rbdhw_design& design, std::string device = "/dev/xdma0", std::uint32_t channel = 0)
+        : path(std::move(device)) {
+        rbdhw_xdma(&xdma, &transport, &design, path.c_str(), channel);
+    }
+
+private:
+    std::string path;
+    struct rbdhw_xdma xdma;
+};
+
+class Uio : public Transport {
+public:
+    // Without `folder` the attributes of the buffer are at their place in sysfs.
+    Uio(const struct rbdhw_design& design, std::string controller, std::string block, std::string memory,
+        std::string folder = "")
+        : dma(std::move(controller)), registers(std::move(block)), buffer(std::move(memory)), attributes(std::move(folder)) {
+        rbdhw_uio(&uio, &transport, &design, dma.c_str(), registers.c_str(), buffer.c_str(),
+            attributes.empty() ? nullptr : attributes.c_str());
+    }
+
+private:
+    std::string dma, registers, buffer, attributes;
+    struct rbdhw_uio uio;
 };
 
 #endif
 
 #ifdef RBDHW_SIMULATED_H
 
-// The Verilog in Verilator as a transport. It has to stay as long as a driver that uses it and its options.
-class Simulated {
+// The Verilog in Verilator. A driver takes its options, too.
+class Simulated : public Transport {
 public:
     Simulated() : block(rbdhw_simulated_new(10.0, 20'000)) {
         check(block == nullptr ? int{RBDHW_NO_MEMORY} : int{RBDHW_OK}, "the simulated accelerator");
         rbdhw_simulated_transport(block, &transport);
     }
     ~Simulated() { rbdhw_simulated_delete(block); }
-    Simulated(const Simulated&) = delete;
-    Simulated& operator=(const Simulated&) = delete;
-    operator const rbdhw_transport&() const { return transport; }
 
     // Options of a driver with the time of the simulation.
     rbdhw_options options() const {
@@ -252,7 +299,6 @@ public:
 
 private:
     void* block;
-    rbdhw_transport transport;
 };
 
 #endif

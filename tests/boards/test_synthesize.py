@@ -31,6 +31,7 @@ KEYS = (
     "versions",
     "tries",
     "seed",
+    "link",
 )
 
 COUNTS = ("luts", "flip_flops", "dsp_blocks", "block_rams")
@@ -229,12 +230,17 @@ def test_the_files_of_a_board_are_those_of_the_best_seed(
 
 def test_board_vcu118_without_vivado_gives_a_plan(design: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVADO", "vivado-that-is-not-there")
-    write_manifest(design, target="xcvu9p", clock_mhz=125.0)
+    packets = {"bytes_in": 20, "bytes_out": 12, "beats_in": 5, "beats_out": 3}
+    link = {"bandwidth": None, "ii": 1, "function": "id", "functions": {"id": packets}}
+    write_manifest(design, target="xcvu9p", clock_mhz=125.0, interval={"link": link})
     report = synthesize(design, board="vcu118-uart")
     assert found(report, "board", "target", "tool") == ("vcu118-uart", "xcvu9p", "vivado (not run)")
     assert found(report, *COUNTS) == (None, None, None, None)
     assert found(report, "clock_mhz_target", "clock_mhz_achieved", "bitstream") == (125.0, None, None)
     assert found(report, "versions", "seed") == ({}, None)
+    # 921,600 bit/s, ten bits a byte, and four bytes beside each of the longer packet.
+    rates = {"title": "UART, 921,600 bit/s", "source": "computed", "tasks_per_second": {"id": 3840}}
+    assert report["link"] == rates
     assert (design / "build-vcu118-uart/vivado.zip").exists()
 
 
@@ -321,6 +327,7 @@ TOO_SLOW = "20 MHz is too slow for a serial line of 921600 bits a second"
         ({"pairs": 2}, {}, "manifest.json, stream.pairs", "2 pairs of streams"),
         ({"stream_clock_mhz": 100.0}, {"board": BOARD}, "manifest.json, stream_clock_mhz", "100 MHz"),
         ({"tdata": 64}, {"board": BOARD}, "manifest.json, stream.tdata_width", "64 bits"),
+        ({"slots": [24] * 1366}, {"board": BOARD}, "manifest.json, stream.slots", "a request of 4,098 bytes"),
         (
             {"clock_mhz": 20.0},
             {"board": BOARD},

@@ -1,5 +1,6 @@
 """A small accelerator with all that the driver sends: tasks, rollouts, loads of rows and of parameters."""
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -7,9 +8,12 @@ import pytest
 
 from rbdhw.design import folder
 from rbdhw.design.folder import read
+from rbdhw.driver import library
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from rbdhw.software.compiler import compile_library
+from tests.support import far_ends
 from tests.support.driver_folder import FOLDER, OPTIONS
 from tests.support.faulty_line import random_work
 
@@ -28,3 +32,14 @@ def loaded_folder(tmp_path_factory):
 def work(loaded_folder):
     """Return tasks, loads and rollouts of the design, with the answers of the model."""
     return random_work(read(loaded_folder))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    """Transfer at files what the kernel would at devices, and return the counts of that."""
+    source = Path(far_ends.__file__).with_name("fake_aio.c")
+    texts = {source.name: source.read_text()}
+    made = ctypes.CDLL(compile_library(texts, [source.name], library.FLAGS), mode=ctypes.RTLD_GLOBAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "FLAGS", (*library.FLAGS, "-Wl,--wrap=syscall"))
+        yield made

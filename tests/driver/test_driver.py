@@ -198,7 +198,7 @@ def board(folder, transport):
         ),
         ("serial:/dev/null", "serial:/dev/null: no such device, or it cannot be opened"),
         ("xdma:/dev/none", "xdma:/dev/none: no such device"),
-        ("uio:/dev/none,/dev/none,udmabuf0", "no such device"),
+        ("uio:/dev/none,/dev/none,/dev/none", "no such device"),
     ],
 )
 def test_boards_that_cannot_be_had(loaded_folder, transport, message):

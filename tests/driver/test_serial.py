@@ -14,12 +14,13 @@ import rbdhw
 from rbdhw.design.digests import seal
 from rbdhw.driver.library import DriverError
 from rbdhw.errors import InputError
+from tests.support.answering import SimulatedBlock
 from tests.support.far_ends import SerialBoard
 
 
 @pytest.fixture
 def far_end(loaded_folder):
-    made = SerialBoard(loaded_folder)
+    made = SerialBoard(SimulatedBlock(loaded_folder))
     yield made
     made.close()
 

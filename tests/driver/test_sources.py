@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,12 @@ import rbdhw
 from rbdhw.cli.app import main
 from rbdhw.driver import simulated
 from rbdhw.robots import path
+from tests.support import far_ends
+from tests.support.answering import SimulatedBlock
+from tests.support.far_ends import SerialBoard, UdpBoard, UioBoard, XdmaBoard
 
 HERE = Path(__file__).parent
+SUPPORT = Path(far_ends.__file__).parent
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
@@ -117,6 +122,39 @@ def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
     assert lines[:3] == [first_line, "1 2 2", "3"]
     assert lines[3:8] == REFUSED
     assert lines[8:] == ([first_line.split()[-1]] if eigen else [])
+
+
+@pytest.fixture(scope="module")
+def links(built):
+    """Return a folder with a program that uses any transport, with files in place of the devices of XDMA."""
+    run(
+        built,
+        "cc",
+        "-std=c11",
+        "-D_DEFAULT_SOURCE",
+        "-c",
+        str(SUPPORT / "fake_aio.c"),
+        "-o",
+        "fake_aio.object",
+    )
+    program = (str(HERE / "links.cpp"), "-I.", *objects(built), "fake_aio.object", "-Wl,--wrap=syscall")
+    run(built, "c++", "-std=c++17", *WARNINGS, *program, "-o", "links", "-lm")
+    return built
+
+
+@pytest.mark.parametrize("kind", ["serial", "udp", "xdma", "uio"])
+def test_transports_in_cpp(links, loaded_folder, first_line, tmp_path, kind):
+    block = SimulatedBlock(loaded_folder)
+    far_end = {
+        "serial": lambda: SerialBoard(block),
+        "udp": lambda: UdpBoard(block),
+        "xdma": lambda: XdmaBoard(tmp_path, block),
+        "uio": lambda: UioBoard(tmp_path, block),
+    }[kind]()
+    try:
+        assert run(links, "./links", kind, *re.split("[,:]", far_end.transport)[1:]) == [first_line]
+    finally:
+        far_end.close()
 
 
 def test_the_command_lists_the_files(loaded_folder, tmp_path, capsys):

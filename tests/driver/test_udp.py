@@ -13,14 +13,18 @@ from rbdhw.design.folder import read
 from rbdhw.driver import transports
 from rbdhw.driver.library import Library
 from rbdhw.errors import InputError
+from tests.support.answering import SimulatedBlock
+from tests.support.driver_folder import change_source
 from tests.support.far_ends import UdpBoard
 
 ROUNDS = 5
 
 
-@pytest.fixture
-def far_end(loaded_folder):
-    made = UdpBoard(loaded_folder)
+@pytest.fixture(params=[1472, 40])
+def far_end(request, loaded_folder, monkeypatch):
+    """Return a board, which like the driver has datagrams of so many bytes at most."""
+    change_source(monkeypatch, "frames.h", "RBDHW_DATAGRAM = 1472", f"RBDHW_DATAGRAM = {request.param}")
+    made = UdpBoard(SimulatedBlock(loaded_folder), longest=request.param)
     yield made
     made.close()
 
@@ -31,6 +35,7 @@ def test_tasks(loaded_folder, far_end):
     for expected, answer in zip(rbdhw.load(loaded_folder).did(q, v, a), board.did(q, v, a), strict=True):
         np.testing.assert_array_equal(expected, answer)
     assert board.statistics["retries"] == 0
+    assert far_end.seen == min(far_end.longest, 70)
 
 
 def test_datagrams_that_are_lost_doubled_and_reordered(loaded_folder, far_end, work):

@@ -1,6 +1,7 @@
 """Manifests of a small design folder for boards."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ from rbdhw.design.digests import seal
 from tests.support.manifests import MANIFEST
 
 
-def write_manifest(folder: Path, *, tdata: int = 32, pairs: int = 1, **changes: Any) -> None:
+def write_manifest(
+    folder: Path, *, tdata: int = 32, pairs: int = 1, slots: Sequence[int] = (), **changes: Any
+) -> None:
     """Write a manifest with changes; those of an entry leave its other keys."""
-    changes["stream"] = {"tdata_width": tdata, "pairs": pairs}
+    changes["stream"] = {"tdata_width": tdata, "pairs": pairs, "slots": list(slots)}
     changed = {
         key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
     }

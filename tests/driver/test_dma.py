@@ -1,0 +1,87 @@
+"""Boards behind XDMA and AXI DMA: files in place of the devices, and the Verilog behind them."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import gc
+
+import numpy as np
+import pytest
+
+import rbdhw
+from rbdhw.driver.library import DriverError
+from rbdhw.errors import InputError
+from tests.support.answering import SimulatedBlock
+from tests.support.far_ends import UioBoard, XdmaBoard
+
+
+@pytest.fixture(params=[XdmaBoard, UioBoard])
+def far_end(request, kernel, loaded_folder, tmp_path):
+    made = request.param(tmp_path, SimulatedBlock(loaded_folder))
+    yield made
+    gc.collect()  # closes the driver, for which the devices have to be there
+    made.close()
+    assert ctypes.c_int.in_dll(kernel, "fake_aio_abandoned").value == 0
+
+
+def load(folder, far_end, **options):
+    return rbdhw.load(folder, "board", transport=far_end.transport, **options)
+
+
+def test_tasks_and_rollouts(loaded_folder, far_end):
+    q, v, a = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 60, 2))
+    accelerators = rbdhw.load(loaded_folder), load(loaded_folder, far_end, timeout=20.0)
+    tau, rows = np.zeros((8, 2)), {"std": [0.1, 0.1], "seed": np.arange(60), "every": 3}
+    for answers in zip(
+        *((each.did(q, v, a), each.rollout(q, v, tau, 0.002, **rows)) for each in accelerators), strict=True
+    ):
+        for expected, answer in zip(*answers, strict=True):
+            for one, other in zip(expected, answer, strict=True):
+                np.testing.assert_array_equal(one, other)
+    assert accelerators[1].statistics["retries"] == 0
+
+
+def test_a_device_that_falls_silent(loaded_folder, far_end):
+    board = load(loaded_folder, far_end, timeout=0.2, attempts=2)
+    far_end.is_silent = True
+    with pytest.raises(DriverError, match="no answer in time"):
+        board.id(*np.zeros((3, 2)))
+    far_end.is_silent = False
+    assert board.id(*np.zeros((3, 2))).status == 0
+
+
+def test_a_device_that_fails_in_a_call(loaded_folder, far_end):
+    board = load(loaded_folder, far_end, timeout=20.0)
+    far_end.is_silent = True
+    pending = board.submit("id", *np.zeros((3, 2)))
+    far_end.die()
+    with pytest.raises(DriverError, match="the device failed in use"):
+        pending.result()
+
+
+@pytest.mark.parametrize("far_end", [UioBoard], indirect=True)
+def test_a_device_that_another_program_has(loaded_folder, far_end):
+    with far_end.paths[0].open("r+b") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another program has the device"):
+            load(loaded_folder, far_end)
+
+
+@pytest.mark.parametrize("far_end", [UioBoard], indirect=True)
+def test_a_buffer_that_is_too_small(loaded_folder, far_end, tmp_path):
+    (tmp_path / "size").write_text("64\n")
+    with pytest.raises(InputError, match="no such device, or it cannot be opened"):
+        load(loaded_folder, far_end)
+
+
+def test_another_design(loaded_folder, far_end):
+    far_end.registers[0x20] ^= 1
+    with pytest.raises(InputError, match="the accelerator has another design; expected a board with"):
+        load(loaded_folder, far_end)
+
+
+def test_no_accelerator(loaded_folder, far_end):
+    far_end.registers[0] = 0
+    with pytest.raises(InputError, match=r"what answers is no accelerator of rbdhw"):
+        load(loaded_folder, far_end)

@@ -102,7 +102,7 @@ def assert_exact(own: ChainCore, skip: int) -> None:
     ("kinds", "links", "window", "skip"),
     [
         ("turning", 2, 2, 1),
-        ("sliding", 3, 1, 0),
+        long("sliding", 3, 1, 0),
         long("turning", 5, 1, 0),
         long("mixed", 3, 2, 1),
         long("mixed", 5, 3, 2),

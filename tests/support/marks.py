@@ -1,6 +1,6 @@
 """Cases of a parametrised test that take long."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,6 +11,11 @@ def long(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.verify)
 
 
-def some(cases: Iterable[Sequence[Any]], step: int) -> list[Any]:
-    """Return cases of which `make test` runs the first of every ``step``, and `make verify` all."""
-    return [tuple(case) if k % step == 0 else long(*case) for k, case in enumerate(cases)]
+def some(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return cases: of every ``step`` that `make test` would run it runs the first, and `make verify` all."""
+    chosen, quick = [], 0
+    for case in cases:
+        values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+        chosen.append(long(*values) if marks or quick % step else pytest.param(*values))
+        quick += not marks
+    return chosen

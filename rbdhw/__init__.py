@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["generate", "info", "load", "report", "simulate"]
 
 
-def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> results.Generated:
+def generate(
+    urdf: str | PathLike[str], folder: str | PathLike[str], *, check_timing: str | None = None, **options: Any
+) -> results.Generated:
     """Write an accelerator for the robot of a URDF file to a folder; with ``target="c"``, C.
 
     Parameters
@@ -21,6 +23,9 @@ def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: 
         The robot description.
     folder
         The folder. An unchanged design that is there is replaced.
+    check_timing
+        With ``"warn"`` or ``"refuse"``, map the design with Yosys; what follows if static timing does not
+        confirm its clock.
     options
         The options of ``rbdhw generate`` by their names, with underscores: ``functions="id,fd"``, ``ii=4``,
         ``max_error=1e-4``. A value is a text as on the command line, or an object of Python that says the
@@ -34,12 +39,12 @@ def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: 
     Raises
     ------
     rbdhw.errors.InputError
-        The robot or an option is not supported, or the folder holds something else.
+        The robot or an option is not supported, the folder holds something else, or the clock is refused.
     """
     from rbdhw.front.calls import generate_folder
     from rbdhw.options.arguments import asked_build
 
-    return generate_folder(Path(urdf), Path(folder), *asked_build(**options))
+    return generate_folder(Path(urdf), Path(folder), *asked_build(**options), check_timing)
 
 
 def info(urdf: str | PathLike[str], **options: Any) -> results.Description:

@@ -29,7 +29,7 @@ from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import describe_robot, generate_folder, simulate_folder
+from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, simulate_folder
 from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
@@ -226,6 +226,13 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
 def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    check_timing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(CHECKS),
+            help="Map the design with Yosys, and warn or refuse where its timing does not confirm the clock.",
+        ),
+    ] = None,
     *,
     build: BuildArguments,
     as_json: Json = False,
@@ -236,7 +243,7 @@ def generate(
     Other files in the folder remain.
     """
     check_output(output)
-    _print_result(generate_folder(urdf, output, *build.parse()), as_json)
+    _print_result(generate_folder(urdf, output, *build.parse(), check_timing), as_json)
 
 
 @app.command()
@@ -347,6 +354,9 @@ def synthesize(
     clock: Annotated[
         float | None, typer.Option(help="The clock to reach, in MHz; the design's own by default.")
     ] = None,
+    speed_grade: Annotated[
+        str | None, typer.Option(help="The speed grade of the timing check; the device's by default.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first placement; 1 by default.")] = None,
     tries: Annotated[
         int | None,
@@ -365,6 +375,7 @@ def synthesize(
                 target=target,
                 board=board,
                 clock_mhz=clock,
+                speed_grade=speed_grade,
                 seed=seed,
                 tries=tries,
                 count=count,

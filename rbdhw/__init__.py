@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rbdhw.front import accelerator, results
 
-__all__ = ["generate", "info", "load", "report", "simulate"]
+__all__ = ["generate", "info", "load", "power", "report", "simulate"]
 
 
 def generate(
@@ -107,6 +107,43 @@ def load(
     from rbdhw.front.accelerator import Accelerator
 
     return Accelerator(folder, engine, transport=transport, timeout=timeout, attempts=attempts)
+
+
+def power(
+    folder: str | PathLike[str],
+    function: str | None = None,
+    tasks: int = 200,
+    seed: int = 0,
+    *,
+    saif: str | PathLike[str] | None = None,
+) -> results.Powered:
+    """Count how often signals change while tasks of one function follow each other; estimate the power.
+
+    Parameters
+    ----------
+    folder
+        A folder with an accelerator.
+    function
+        One of its functions; by default the first.
+    tasks, seed
+        The number of random tasks, and their seed.
+    saif
+        A file for the toggles of all signals, which a vendor's power report reads.
+
+    Returns
+    -------
+    Powered
+        The data of ``rbdhw power --json``: toggles of a bit in a cycle by region, and for UltraScale+ the
+        power (W), the energy of a task (nJ), and its product with the latency (nJ us).
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The folder is not complete, has no such function, or a package is missing.
+    """
+    from rbdhw.front.calls import power_of_folder
+
+    return power_of_folder(Path(folder), function, tasks, seed, None if saif is None else Path(saif))
 
 
 def report(folder: str | PathLike[str], output: str | PathLike[str] | None = None) -> Path:

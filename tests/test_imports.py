@@ -64,6 +64,7 @@ MAY_IMPORT = {
         "estimate.fabric"
     ),
     "estimate": "target",
+    "estimate.energy": "target fixed.program",
     "model": (
         "errors runtime arrays protocol robot golden domain fixed.format fixed.program "
         f"{ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
@@ -84,7 +85,7 @@ MAY_IMPORT = {
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (
         "errors progress runtime protocol golden domain fixed.format fixed.figures model "
-        "design verilator engines"
+        "design verilator engines estimate.energy target"
     ),
     "quantize": (
         "errors remarks progress runtime options.build target arrays protocol scalar robot "

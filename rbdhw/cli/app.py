@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | run | report | synthesize | package``.
+"""The command line: ``rbdhw info | generate | simulate | power | run | report | synthesize | package``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -29,7 +29,7 @@ from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, simulate_folder
+from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, power_of_folder, simulate_folder
 from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
@@ -260,6 +260,24 @@ def simulate(
     warn(f"{directory}: {line}" for line in (*result.failures, *result.warnings))
     if not result.ok:
         raise typer.Exit(FOUND_WRONG)
+
+
+@app.command()
+def power(
+    directory: Directory,
+    function: Annotated[
+        str | None, typer.Option(help="One of the design's functions; the first by default.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the tasks.")] = 0,
+    saif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the toggles of all signals, for a vendor's power report."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count how often signals change while tasks of one function follow each other; estimate the power."""
+    _print_result(power_of_folder(directory, function, tasks, seed, saif), as_json)
 
 
 @app.command()

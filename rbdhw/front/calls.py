@@ -12,7 +12,7 @@ from rbdhw.design.manifest import read_manifest
 from rbdhw.design.replacement import check_output
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError, told_apart, unknown
-from rbdhw.front.results import Description, Generated, Simulated
+from rbdhw.front.results import Description, Generated, Powered, Simulated
 from rbdhw.front.robot_description import describe
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, show_progress
@@ -74,6 +74,15 @@ def describe_robot(urdf: Path, options: BuildOptions, overrides: Overrides) -> D
     """Describe a robot before a build."""
     with show_progress() as progress:
         return Description(describe(urdf, options, overrides, progress))
+
+
+def power_of_folder(folder: Path, function: str | None, tasks: int, seed: int, saif: Path | None) -> Powered:
+    """Simulate tasks of one function; return how often signals change, and the power that it suggests."""
+    from rbdhw.sim.power import measure_power
+
+    with show_progress() as progress:
+        report = measure_power(folder, function, tasks, seed, saif=saif, progress=progress)
+    return Powered(report.json())
 
 
 def simulate_folder(folder: Path, tasks: int, seed: int, *, bulk: bool) -> Simulated:

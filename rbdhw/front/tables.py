@@ -263,6 +263,25 @@ def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
         print_text(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
 
 
+def print_power(report: dict[str, Any]) -> None:
+    """Print how often the signals of each region change, the most active first, and the estimate."""
+    regions = sorted(report["regions"].items(), key=lambda pair: -pair[1]["bits"] * pair[1]["toggles"])
+    rows = [[name, f"{entry['bits']:,}", f"{entry['toggles']:.3f}"] for name, entry in regions]
+    print_table(
+        f"{report['function']}: {report['tasks']} tasks in {report['cycles']:,} cycles; a signal of the core "
+        f"changes {report['toggles']:.3f} times a cycle",
+        ["region", "bits", "toggles\na cycle"],
+        rows,
+    )
+    if report["energy"] is None:
+        print_text("power: no estimate for this device; a vendor's tool reads the toggles of --saif", INDENT)
+        return
+    watts, nanojoules, product = (report["energy"][name] for name in ("watts", "nanojoules", "delay_product"))
+    print_text(
+        f"power, a coarse estimate: {watts:.2g} W, {nanojoules:.3g} nJ a task, {product:.3g} nJ us", INDENT
+    )
+
+
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
     """Print a short table of a synthesis, and the slowest paths of its netlist."""
     timing = report["timing"]

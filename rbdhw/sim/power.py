@@ -28,11 +28,11 @@ from rbdhw.target import target as find_target
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance, Exchange
 
-REFERENCE_TOGGLES = 0.2
+REFERENCE_TOGGLES = 0.34
 """Toggles of a bit in a cycle that stand for those of the published accelerators, which are not known.
 
 They are those of the derivatives of forward dynamics with a given inverse of an iiwa, at an interval of 4 and
-on random tasks (``python -m benchmarks tables --only power``).
+on random tasks.
 """
 
 

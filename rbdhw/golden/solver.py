@@ -177,7 +177,9 @@ def _sweep(
 ) -> Policy | None:
     """Return the policy by Riccati's recursion; None if the Hessian by the forces is not positive."""
     V, slope = costs[-1][1], costs[-1][0]
-    gains, changes, decrease = [], [], 0.0
+    gains: list[Array] = []
+    changes: list[Array] = []
+    decrease = 0.0
     for k in reversed(range(len(best.tau))):
         A, B = steps["A"][k], steps["B"][k]
         weight = problem["R"][k]

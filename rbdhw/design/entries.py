@@ -102,7 +102,7 @@ class FunctionEntry(Operations):
     energy: EnergyEntry | None = Field(
         default=None,
         description="A coarse estimate while tasks of this function alone follow each other at that rate, "
-        "fitted to two published accelerators. Null for devices without one.",
+        "fitted to two published accelerators. Only devices with one have it.",
     )
 
 

@@ -60,6 +60,17 @@ def test_a_device_that_fails_in_a_call(loaded_folder, far_end):
         pending.result()
 
 
+@pytest.mark.parametrize("far_end", [XdmaBoard], indirect=True)
+def test_a_device_that_takes_nothing(loaded_folder, far_end, kernel):
+    holds, tasks = ctypes.c_int.in_dll(kernel, "fake_aio_holds"), np.zeros((3, 40, 2))
+    board = load(loaded_folder, far_end, timeout=0.3, attempts=2)
+    holds.value = 1
+    with pytest.raises(DriverError, match="no answer in time"):
+        board.id(*tasks)
+    holds.value = 0
+    assert not board.id(*tasks).status.any()
+
+
 @pytest.mark.parametrize("far_end", [UioBoard], indirect=True)
 def test_a_device_that_another_program_has(loaded_folder, far_end):
     with far_end.paths[0].open("r+b") as other:

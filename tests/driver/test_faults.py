@@ -109,7 +109,8 @@ def test_with_sanitizers(loaded_folder):
         "ASAN_OPTIONS": "detect_leaks=0",
         FOLDER: str(loaded_folder),
     }
-    tests = [f"{__file__}::test_faults", str(ROOT / "tests/driver/test_driver.py")]
+    files = ("test_faults.py::test_faults", "test_driver.py", "test_dma.py::test_tasks_and_rollouts")
+    tests = [str(ROOT / "tests/driver" / file) for file in files]
     done = subprocess.run(
         [sys.executable, "-c", SANITIZED, *tests], env=environment, cwd=ROOT, capture_output=True, text=True
     )

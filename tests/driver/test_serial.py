@@ -52,6 +52,16 @@ def test_a_board_that_falls_silent(loaded_folder, far_end):
     assert board.id(*np.zeros((3, 2))).status == 0
 
 
+def test_a_port_that_goes_away_in_a_call(loaded_folder):
+    far_end = SerialBoard(SimulatedBlock(loaded_folder))
+    board = load(loaded_folder, far_end, timeout=20.0)
+    far_end.is_silent = True
+    pending = board.submit("id", *np.zeros((3, 2)))
+    far_end.close()
+    with pytest.raises(DriverError, match="the device failed in use"):
+        pending.result()
+
+
 def test_a_port_that_another_program_has(loaded_folder, far_end):
     other = os.open(far_end.path, os.O_RDWR | os.O_NOCTTY)
     fcntl.flock(other, fcntl.LOCK_EX)

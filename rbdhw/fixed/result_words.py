@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from rbdhw.arrays import Element, WordName
+from rbdhw.arrays import Element, WordName, is_optional
 from rbdhw.graph.graph import Edge, Graph
-from rbdhw.protocol import FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ def result_words(graph: Graph) -> tuple[ResultWord, ...]:
     groups: dict[Hashable, list[tuple[str, Edge]]] = {}
     for name, edge in graph.outputs:
         word = WordName.parse(name)
-        on_request = word.array in FUNCTIONS[str(word.function)].optional_outputs
-        groups.setdefault((word.function, on_request, edge.node, edge.shift), []).append((name, edge))
+        groups.setdefault((word.function, is_optional(name), edge.node, edge.shift), []).append((name, edge))
     return tuple(_join(outputs) for outputs in groups.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from rbdhw.protocol import ROLLOUT, staged
+from rbdhw.protocol import ROLLOUT, SOLVE, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -28,6 +28,12 @@ DEFAULT_HORIZON = 64
 
 HORIZONS = range(2, 4097)
 """The possible numbers of steps for which an accelerator keeps forces."""
+
+DEFAULT_KNOTS, DEFAULT_ALPHAS = 64, 4
+"""The steps of a horizon for which software solves, and the step lengths of its line search."""
+
+KNOTS, ALPHAS = range(1, 1025), range(1, 33)
+"""The possible numbers of both."""
 
 DEFAULT_MAX_ERROR = 1e-3
 """The error budget if neither a budget nor a width is given."""
@@ -155,6 +161,10 @@ class BuildOptions:
     """The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts."""
     rollout: tuple[str, ...] = ()
     """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
+    knots: int | None = None
+    """The steps of the horizon of ``solve``; None if software has none."""
+    alphas: int = DEFAULT_ALPHAS
+    """The step lengths of its line search."""
     parameters_by: str = BY_TASK
     """One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time."""
     parameter_sets: int = 1
@@ -167,7 +177,11 @@ class BuildOptions:
     """The seed of all random draws."""
 
     def __post_init__(self) -> None:
-        """Build ``step`` for ``rollout``, with the horizon by default."""
+        """Build ``step`` for ``rollout`` and ``solve``, with the horizon by default."""
+        if SOLVE in self.functions:
+            functions = [name for name in self.functions if name != SOLVE]
+            object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, "step", "dstep"))))
+            object.__setattr__(self, "knots", DEFAULT_KNOTS if self.knots is None else self.knots)
         if ROLLOUT not in (*self.functions, *(name for request in self.cores for name in request.functions)):
             return
         cores = tuple(replace(request, functions=_with_steps(request.functions)) for request in self.cores)

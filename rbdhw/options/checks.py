@@ -9,7 +9,11 @@ from rbdhw.errors import InputError
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.mounting import NO_LINKS, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
+
+SOLVED_BASES = ("fixed", "floating")
+"""The motions of the root with which software solves."""
 
 
 def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
@@ -25,6 +29,7 @@ def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
     _check_sharing(options)
     _check_cores(options)
     _check_rollouts(options)
+    _check_solver(options)
     for option in OPTIONS:
         option.check_effects(options, named)
 
@@ -114,6 +119,23 @@ def _check_rollouts(options: BuildOptions) -> None:
         raise InputError("cores", reason, remedy="give step a core without copies")
     if options.mix:
         raise InputError("mix", "does not choose cores for rollouts", remedy="use --cores")
+
+
+def _check_solver(options: BuildOptions) -> None:
+    if options.knots is None or "dstep" not in options.functions:
+        return
+    if options.target != "c":
+        reason = f"--target {options.target} has no solver"
+        raise InputError("functions", reason, "solve on a processor", "use --target c")
+    mounting = options.mounting
+    for name, varies, expected in (
+        ("base", mounting.base not in SOLVED_BASES, " or ".join(SOLVED_BASES)),
+        ("gravity", mounting.gravity == PER_TASK, "x,y,z in m/s^2"),
+        ("fext", options.fext != NO_LINKS, NO_LINKS),
+        ("parameters", mounting.parameters != NO_LINKS, NO_LINKS),
+    ):
+        if varies:
+            raise InputError(name, "solve has the same robot in all steps", expected)
 
 
 def _check_sharing(options: BuildOptions) -> None:

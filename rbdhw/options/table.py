@@ -13,12 +13,16 @@ from rbdhw.board import BOARDS
 from rbdhw.errors import InputError, told_apart
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import (
+    ALPHAS,
     BY_TASK,
     CHEAPER_CORE,
     CORES,
     DATA_WIDTHS,
+    DEFAULT_ALPHAS,
     DEFAULT_HORIZON,
+    DEFAULT_KNOTS,
     HORIZONS,
+    KNOTS,
     LOOP,
     NUMBERS,
     PARAMETER_SETS,
@@ -57,6 +61,7 @@ from rbdhw.protocol import (
     PARAMETERS,
     ROLLOUT,
     ROLLOUT_PARTS,
+    SOLVE,
     Function,
     functions_with,
 )
@@ -147,9 +152,15 @@ _ROLLOUTS = Effect(
 )
 
 _FRAMES = Effect(
-    lambda options: "kin" in options.functions,
+    lambda options: "kin" in options.functions or options.knots is not None,
     "only kin has results of frames",
     remedy="use --functions kin",
+)
+
+_SOLVER = Effect(
+    lambda options: options.knots is not None and "dstep" in options.functions,
+    "the build has no solver",
+    remedy="use --functions solve",
 )
 
 
@@ -163,7 +174,7 @@ OPTIONS: tuple[Option, ...] = (
         "functions",
         ROBOT,
         str | None,
-        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT))}. By default those of "
+        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT, SOLVE))}. By default those of "
         f"--cores, or {ALL_FUNCTIONS}.",
     ),
     Option(
@@ -279,6 +290,27 @@ OPTIONS: tuple[Option, ...] = (
         parse=lambda text: parse_names("rollout", text),
         check=distinct_names(tuple(ROLLOUT_PARTS), "part"),
         effects=(_ROLLOUTS,),
+    ),
+    Option(
+        "knots",
+        ROBOT,
+        int | None,
+        f"The steps of the horizon of solve, {KNOTS[0]} to {KNOTS[-1]}; {DEFAULT_KNOTS} by default.",
+        attribute="knots",
+        metavar="N",
+        check=between(KNOTS, "steps"),
+        effects=(_SOLVER,),
+    ),
+    Option(
+        "alphas",
+        ROBOT,
+        int,
+        f"The step lengths 1, 1/2, 1/4, ... of its line search, {ALPHAS[0]} to {ALPHAS[-1]}.",
+        DEFAULT_ALPHAS,
+        attribute="alphas",
+        metavar="N",
+        check=between(ALPHAS, "step lengths"),
+        effects=(_SOLVER,),
     ),
     Option(
         "damping",

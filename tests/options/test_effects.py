@@ -11,6 +11,8 @@ from rbdhw.robot.drives import Drives
 
 ELBOW = (("elbow", (1.0,)),)
 
+SOLVE = {"functions": ("solve",), "target": "c"}
+
 IDLE = [
     ({"functions": ("m",), "fext": "all"}, "fext: no function of the build takes external forces"),
     ({"functions": ("m", "minv"), "mounting": Mounting(gravity="task")}, "gravity: no function"),
@@ -20,6 +22,14 @@ IDLE = [
     ({"horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
     ({"functions": ("step",), "rollout": ("cost",)}, "rollout: the build has no rollouts; use --functions"),
     ({"functions": ("rollout",), "target": "c"}, "functions: rollouts return to a core of an accelerator"),
+    ({"knots": 5}, "knots: the build has no solver; use --functions solve"),
+    ({"alphas": 5}, "alphas: the build has no solver; use --functions solve"),
+    ({"functions": ("solve",)}, "functions: --target xcvu9p has no solver; expected solve on a processor"),
+    ({"functions": ("solve",), "target": "cuda"}, "functions: --target cuda has no solver"),
+    (SOLVE | {"mounting": Mounting("given")}, "base: solve has the same robot in all steps; expected fixed"),
+    (SOLVE | {"mounting": Mounting(gravity="task")}, "gravity: solve has the same robot in all steps"),
+    (SOLVE | {"mounting": Mounting(parameters="payload")}, "parameters: solve has the same robot in all"),
+    (SOLVE | {"fext": "all"}, "fext: solve has the same robot in all steps; expected none"),
     ({"functions": ("m",), "mounting": Mounting(drives=Drives(from_file=True))}, "damping: no function"),
     ({"functions": ("sid",), "mounting": Mounting(drives=Drives(damping=ELBOW))}, "damping: no function"),
     ({"functions": ("hid",), "mounting": Mounting(drives=Drives(armature=ELBOW))}, "armature: no function"),
@@ -52,6 +62,7 @@ def test_an_option_that_changes_nothing_is_refused(options, text):
         {"functions": ("sfd",), "mounting": Mounting(drives=Drives(True, ELBOW, ELBOW))},
         {"functions": ("m",), "mounting": Mounting(drives=Drives(armature=ELBOW), parameters="payload")},
         {"functions": ("rollout",), "horizon": 5, "rollout": ("cost",), "priority": ("step",)},
+        SOLVE | {"knots": 5, "alphas": 2, "mounting": Mounting("floating", frames=("tip",))},
         {"mounting": Mounting(parameters="payload"), "parameters_by": "load", "parameter_sets": 2},
         {"share_stages": "off", "share_limbs": "off"},
         {

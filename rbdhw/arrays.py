@@ -104,6 +104,39 @@ def kind_of(array: str, function: str | None = None) -> ArrayKind:
     return OWN_ARRAYS.get((function or "", array)) or ARRAYS[array]
 
 
+SOLVE_INPUTS: dict[str, tuple[str | int, ...]] = {
+    "q": ("nq",),
+    "v": ("nv",),
+    "h": (),
+    "x_ref": ("knots", "nx"),
+    "Q": ("knots", "ndx"),
+    "C": ("rows", "ndx"),
+    "y": ("knots", "rows"),
+    "W": ("knots", "rows"),
+    "x_min": ("nx",),
+    "x_max": ("nx",),
+    "limit_weight": ("ndx",),
+    "tau_ref": ("steps", "nv"),
+    "R": ("steps", "nv"),
+    "tau_min": ("nv",),
+    "tau_max": ("nv",),
+    "placement_ref": ("knots", "frames", 4, 4),
+    "position_weight": ("knots", "frames", 3),
+    "orientation_weight": ("knots", "frames"),
+    "states": ("knots", "nx"),
+    "tau": ("steps", "nv"),
+    "K": ("steps", "nv", "ndx"),
+}
+"""The arrays of a problem of optimal control, and their axes. There is one knot more than steps."""
+
+SOLVE_OUTPUTS: dict[str, tuple[str | int, ...]] = {
+    "states": ("knots", "nx"),
+    "tau": ("steps", "nv"),
+    "K": ("steps", "nv", "ndx"),
+    **dict.fromkeys(("cost", "decrease", "iterations", "status"), ()),
+}
+"""The arrays of its solution."""
+
 MULTIPLIERS = ("lambda_tau", "lambda_a")
 """The arrays of multipliers with which second derivatives are contracted."""
 

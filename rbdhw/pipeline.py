@@ -21,6 +21,7 @@ from rbdhw.cores.checks import check_build
 from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
 from rbdhw.design.replacement import AXI_VERILOG
+from rbdhw.design.software_manifest import SolverEntry
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.emit.companions import companions
@@ -35,6 +36,7 @@ from rbdhw.explore.search import prepare_build
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
+from rbdhw.frontend.solver_steps import trace_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
@@ -107,8 +109,12 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)
+    solver = None
+    if options.knots is not None:
+        progress("tracing solve")
+        solver = trace_solver(model), SolverEntry(knots=options.knots, alphas=options.alphas)
     progress(f"writing {options.target.upper()}")
-    return emit_software(model, sources, options.target, trials)
+    return emit_software(model, sources, options.target, trials, solver)
 
 
 def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> Design:

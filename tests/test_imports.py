@@ -64,7 +64,6 @@ MAY_IMPORT = {
         "estimate.fabric"
     ),
     "estimate": "target",
-    "estimate.energy": "target fixed.program",
     "model": (
         "errors runtime arrays protocol robot golden domain fixed.format fixed.program "
         f"{ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
@@ -85,19 +84,17 @@ MAY_IMPORT = {
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (
         "errors progress runtime protocol golden domain fixed.format fixed.figures model "
-        "design verilator engines estimate.energy target"
+        "design verilator engines"
     ),
     "quantize": (
         "errors remarks progress runtime options.build target arrays protocol scalar robot "
         "golden graph passes frontend fixed domain model"
     ),
     "boards": (
-        "errors verilog_names progress runtime options.build target board packages registers.map rtl timing "
+        "errors verilog_names progress runtime options.build target board packages registers.map rtl "
         "estimate.fit estimate.resources design.digests design.manifest design.replacement"
     ),
     "packages": "errors runtime design registers.map",
-    # It shares nothing with the scheduler, whose clock it checks.
-    "timing": "errors",
     "explore": (
         "errors remarks progress runtime options target arrays protocol robot graph passes "
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "
@@ -109,7 +106,8 @@ MAY_IMPORT = {
     "emit": (
         "errors verilog_names options.build target arrays protocol scalar robot golden graph "
         "passes frontend.algorithms frontend.build_graph fixed domain model "
-        "rtl.simulation_models registers.map estimate cores design quantize explore software"
+        "rtl.simulation_models registers.map estimate cores design quantize explore software "
+        "frontend.solver_steps"
     ),
     "engines": (
         "errors runtime options.build protocol robot golden fixed.format model design software verilator "

@@ -38,15 +38,29 @@ COMPANIONS = (
 """Files for other tools that a design can contain; the commands do not use them."""
 
 
-def software_files(target: str, functions: Iterable[str]) -> tuple[str, ...]:
+SOLVER_FILES = (
+    "solver.h",
+    "solver.c",
+    "solver_sweep.h",
+    "solver_pass.h",
+    "solver_loop.h",
+    "kernels_sweep.h",
+    "kernels_pass.h",
+)
+"""The sources of a solver."""
+
+
+def software_files(target: str, functions: Iterable[str], *, solver: bool = False) -> tuple[str, ...]:
     """Return the names of the sources in a folder of software for ``c`` or ``cuda``."""
     if target == "cuda":
         return "dynamics.cu", "dynamics.cuh", "kernels.h", "measure.cu"
     sources = [name for f in functions for name in (f"dynamics_{f}.c", f"kernels_{f}.h")]
-    return "dynamics.h", "batch.h", "rbdhw.hpp", *sources
+    return "dynamics.h", "batch.h", "rbdhw.hpp", *sources, *(SOLVER_FILES if solver else ())
 
 
-_NAMES = frozenset((*FILES, *COMPANIONS, *software_files("c", FUNCTIONS), *software_files("cuda", FUNCTIONS)))
+_NAMES = frozenset(
+    (*FILES, *COMPANIONS, *software_files("c", FUNCTIONS, solver=True), *software_files("cuda", FUNCTIONS))
+)
 """The names that a file of a design can have."""
 
 

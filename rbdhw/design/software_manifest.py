@@ -26,12 +26,20 @@ class SoftwareFunction(Operations):
     outputs: list[ArrayEntry]
 
 
+class SolverEntry(Closed):
+    """The solver of `solve`."""
+
+    knots: int = Field(description="The steps of its horizon.")
+    alphas: int = Field(description="The step lengths of its line search.")
+
+
 class SoftwareManifest(Closed):
     """The description of software for processors by `generate`."""
 
     target: Literal["c", "cuda"]
     robot: RobotEntry
     functions: dict[str, SoftwareFunction]
+    solver: SolverEntry | None = Field(default=None, description="None without `solve`.")
     fext: list[int] = Field(description="The bodies that take an external force.")
     algorithms: dict[str, AlgorithmEntry | list[str]] = Field(
         description="The choice at each step, and under `rewrites` the rewrites of the robot that apply."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from rbdhw.design.software_manifest import ArrayEntry, SoftwareFunction, SoftwareManifest
+from rbdhw.design.software_manifest import ArrayEntry, SoftwareFunction, SoftwareManifest, SolverEntry
 from rbdhw.emit.manifest import (
     algorithm_entries,
     coordinates_entry,
@@ -14,14 +14,20 @@ from rbdhw.emit.manifest import (
     root_entries,
 )
 from rbdhw.frontend.build_graph import Model
+from rbdhw.frontend.solver_steps import SolverGraphs
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
 from rbdhw.software.folder import Software
+from rbdhw.software.solver import solver_files
 
 
 def emit_software(
-    model: Model, sources: Sequence[Source], target: str, roots: Sequence[RootTrial] = ()
+    model: Model,
+    sources: Sequence[Source],
+    target: str,
+    roots: Sequence[RootTrial] = (),
+    solver: tuple[SolverGraphs, SolverEntry] | None = None,
 ) -> Software:
     """Return the software of the functions of a prepared robot for a target; ``roots`` were compared."""
     robot = model.source
@@ -30,6 +36,7 @@ def emit_software(
         target="cuda" if target == "cuda" else "c",
         robot=robot_entry(robot),
         functions={source.function: _function_entry(model, source) for source in sources},
+        solver=solver[1] if solver else None,
         fext=list(model.fext),
         algorithms={**algorithm_entries(model.choice), "rewrites": list(model.rewrites)},
         coordinates=coordinates_entry(robot, inputs),
@@ -38,7 +45,12 @@ def emit_software(
         roots=root_entries(roots),
     )
     write = cuda_files if target == "cuda" else dynamics_files
-    return Software(robot, write(robot, sources, model.fext), manifest.data())
+    texts = write(robot, sources, model.fext)
+    if solver:
+        graphs, entry = solver
+        step = next(source.graph for source in sources if source.function == "step")
+        texts |= solver_files(robot, step, graphs, entry.knots, entry.alphas)
+    return Software(robot, texts, manifest.data())
 
 
 def _function_entry(model: Model, source: Source) -> SoftwareFunction:

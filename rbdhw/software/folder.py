@@ -12,7 +12,7 @@ from typing import Any
 from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, told_with_version
 from rbdhw.design.entry import parse_entry, told_within
 from rbdhw.design.replacement import software_files, write_files
-from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest
+from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest, SolverEntry
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
 from rbdhw.robot.model import Robot
@@ -48,6 +48,11 @@ class Software:
         """The bodies that take an external force."""
         return tuple(self.description.fext)
 
+    @property
+    def solver(self) -> SolverEntry | None:
+        """What it has of ``solve``, if anything."""
+        return self.description.solver
+
     def arrays(self, function: str) -> Sides:
         entry = self.description.functions[function]
         return _arrays(entry.inputs), _arrays(entry.outputs)
@@ -79,6 +84,7 @@ def read(directory: Path) -> Software:
         with told_within(directory / MANIFEST):
             description = parse_entry(SoftwareManifest, manifest)
         robot = robot_from_json(json_object(directory / ROBOT))
-        names = software_files(description.target, description.functions)
+        solver = description.solver is not None
+        names = software_files(description.target, description.functions, solver=solver)
         sources = {name: content(directory / name).decode("utf-8") for name in names}
     return Software(robot, sources, manifest)

@@ -1,0 +1,96 @@
+"""The compiled solver, called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.arrays import SOLVE_OUTPUTS
+from rbdhw.robot.model import Robot
+from rbdhw.software.compiler import compile_library, load_library
+from rbdhw.software.float_library import FLAGS, REALS
+from rbdhw.software.solver import SOURCE, inputs_of, sizes_of
+
+OPTIMISED = ("-O3",)
+"""Loops of the sweep are unrolled, so that rows stay in registers."""
+
+ALIGNMENT = 64
+
+
+class SolverLibrary:
+    """The solver of :func:`rbdhw.software.solver.solver_files`, compiled when it is first called.
+
+    Parameters
+    ----------
+    sources
+        The texts of the folder's sources by name.
+    knots
+        The number of steps.
+    number
+        One of :data:`rbdhw.software.float_library.REALS`.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        robot: Robot,
+        knots: int,
+        number: str = "float64",
+        flags: Sequence[str] = (),
+    ) -> None:
+        real, self.dtype = REALS[number]
+        self._sources, self._robot, self._knots = dict(sources), robot, knots
+        self._flags = [*FLAGS, *OPTIMISED, f"-DRBDHW_REAL={real}", *flags]
+        self._memory = np.zeros(0, np.uint8)
+
+    def solve(
+        self, problems: Mapping[str, NDArray[Any]], iterations: int, tolerance: float
+    ) -> dict[str, NDArray[Any]]:
+        """Return the solutions of problems, whose arrays have an axis of problems before all others."""
+        arrays = {name: np.ascontiguousarray(array, self.dtype) for name, array in problems.items()}
+        count, rows = len(arrays["q"]), arrays["C"].shape[1] if "C" in arrays else 0
+        sizes = sizes_of(self._robot, self._knots, rows)
+        results = {
+            name: np.empty(
+                (count, *(sizes[axis] for axis in axes)),
+                np.int32 if name in ("iterations", "status") else self.dtype,
+            )
+            for name, axes in SOLVE_OUTPUTS.items()
+        }
+        problem, solution = (
+            (ctypes.c_void_p * len(names))(
+                *(side[name].ctypes.data if name in side else None for name in names)
+            )
+            for side, names in ((arrays, inputs_of(self._robot)), (results, tuple(results)))
+        )
+        real = ctypes.c_float if self.dtype == np.float32 else ctypes.c_double
+        self._library.rbdhw_solve(
+            ctypes.c_void_p(self._workspace(rows)),
+            ctypes.c_size_t(count),
+            ctypes.c_size_t(rows),
+            ctypes.c_int(iterations),
+            real(tolerance),
+            problem,
+            solution,
+        )
+        return results
+
+    def _workspace(self, rows: int) -> int:
+        """Return the aligned address of enough memory."""
+        size = self._library.rbdhw_solver_bytes(ctypes.c_size_t(rows))
+        if len(self._memory) < size + ALIGNMENT:
+            self._memory = np.empty(size + ALIGNMENT, np.uint8)
+        address: int = self._memory.ctypes.data
+        return -(-address // ALIGNMENT) * ALIGNMENT
+
+    @cached_property
+    def _library(self) -> ctypes.CDLL:
+        path = compile_library(self._sources, [SOURCE], self._flags, what="solve in C, once")
+        library = load_library(path)
+        library.rbdhw_solver_bytes.restype = ctypes.c_size_t
+        return library

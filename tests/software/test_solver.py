@@ -1,0 +1,213 @@
+"""The solver in C, compared with the golden one: fixed and floating robots, any batch, any compiler."""
+
+import shlex
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rbdhw.frontend.build_graph import prepare
+from rbdhw.frontend.solver_steps import trace_solver
+from rbdhw.golden.solver import solve
+from rbdhw.protocol import Solved
+from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.model import JointKind
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.software.floating import dynamics_files, trace_sources
+from rbdhw.software.solver import inputs_of, solver_files
+from rbdhw.software.solver_library import SolverLibrary
+from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
+from tests.support.marks import long
+from tests.support.mechanisms import mechanism, with_mimic
+from tests.support.optimal_control import random_problem, toy
+
+KNOTS, ALPHAS = 5, 3
+
+
+def following():
+    """Return a robot that slides, turns, and has a joint that follows another."""
+    kinds = [JointKind.PRISMATIC, JointKind.REVOLUTE, JointKind.REVOLUTE, JointKind.CONTINUOUS]
+    return with_mimic(mechanism(kinds, [-1, 0, 1, 1], 5), 2, 1, -0.5, 0.2)
+
+
+def floating():
+    kinds = [JointKind.FLOATING, JointKind.REVOLUTE]
+    return choose_frames(mechanism(kinds, [-1, 0], 4), ("b1",), "local")
+
+
+def sliding():
+    return mechanism([JointKind.PLANAR, JointKind.SPHERICAL], [-1, 0], 3)
+
+
+def hyq():
+    return choose_frames(load_urdf(path("hyq")).with_floating_base(), ("lf_lowerleg",), "local")
+
+
+ROBOTS = {"arm": toy, "follower": following, "floating": floating, "planar": sliding, "HyQ": hyq}
+
+
+@cache
+def files(name, alphas=ALPHAS):
+    robot = ROBOTS[name]()
+    model = prepare(robot, ("step", "dstep"))
+    sources = trace_sources(model, ("step", "dstep"))
+    texts = dynamics_files(robot, sources, ())
+    return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, alphas)
+
+
+def library(name, number="float64", flags=(), alphas=ALPHAS):
+    robot, texts = files(name, alphas)
+    return SolverLibrary(texts, robot, KNOTS, number, ["-O1", *flags])
+
+
+@cache
+def problems(name, count, rows=2):
+    robot = files(name)[0]
+    drawn = [random_problem(robot, KNOTS, seed, rows) for seed in range(count)]
+    return {key: np.stack([problem[key] for problem in drawn]) for key in drawn[0]}
+
+
+@cache
+def expected(name, count, iterations=4, rows=2):
+    """Return the solutions of the golden solver."""
+    robot, drawn = files(name)[0], problems(name, count, rows)
+    rows_of = [{key: array[k] for key, array in drawn.items()} for k in range(count)]
+    solutions = [solve(robot, problem, iterations, ALPHAS, 1e-12) for problem in rows_of]
+    return {key: np.stack([solution[key] for solution in solutions]) for key in solutions[0]}
+
+
+def known(name, drawn):
+    return {key: drawn[key] for key in inputs_of(files(name)[0])}
+
+
+def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost")):
+    for name in names:
+        largest = np.abs(wanted[name]).max()
+        assert np.abs(results[name] - wanted[name]).max() <= tolerance * largest, name
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("name", ["arm", "follower", "floating", "planar", long("HyQ")])
+def test_equals_the_golden_solver(name, count):
+    results = library(name).solve(known(name, problems(name, count)), 4, 1e-12)
+    wanted = expected(name, count)
+    assert_close(results, wanted, 1e-9)
+    assert results["status"].tolist() == wanted["status"].tolist()
+    assert results["iterations"].tolist() == wanted["iterations"].tolist()
+
+
+@pytest.mark.parametrize("name", ["arm", "floating"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_single_precision(name, count):
+    """One iteration, after which the same branches were taken."""
+    results = library(name, "float32").solve(known(name, problems(name, count)), 1, 0.0)
+    assert results["tau"].dtype == np.float32
+    assert_close(results, expected(name, count, 1), 3e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 10, 17])
+def test_batches_of_any_size(count):
+    """Problems of a group are those of the same problems alone."""
+    built, drawn = library("arm"), problems("arm", 17)
+    part = {key: array[:count] for key, array in drawn.items()}
+    results = built.solve(part, 4, 1e-12)
+    for k in (0, count - 1):
+        alone = built.solve({key: array[k : k + 1] for key, array in part.items()}, 4, 1e-12)
+        assert_close({key: array[k : k + 1] for key, array in results.items()}, alone, 1e-9)
+
+
+@pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=32"]])
+@pytest.mark.parametrize("name", ["arm", "floating"])
+def test_vectors_of_any_width(name, flags):
+    results = library(name, flags=flags).solve(known(name, problems(name, 3)), 4, 1e-12)
+    assert_close(results, expected(name, 3), 1e-9)
+
+
+def test_one_step_length_without_rows():
+    robot = files("arm", 1)[0]
+    drawn = problems("arm", 2, 0)
+    results = library("arm", alphas=1).solve(drawn, 3, 1e-12)
+    for k in range(2):
+        wanted = solve(robot, {key: array[k] for key, array in drawn.items()}, 3, 1, 1e-12)
+        np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-9, atol=1e-9)
+
+
+def test_an_array_that_is_missing_is_zero_or_no_limit():
+    drawn = problems("arm", 2)
+    zero = dict.fromkeys(("tau_ref", "K", "y", "placement_ref"))
+    without = {key: np.zeros_like(drawn[key]) for key in zero}
+    infinite = {key: np.full_like(drawn[key], sign * np.inf) for key, sign in SIGNS.items()}
+    built = library("arm")
+    kept = {key: array for key, array in drawn.items() if key not in (*zero, *infinite)}
+    one, other = built.solve(drawn | without | infinite, 3, 0.0), built.solve(kept, 3, 0.0)
+    assert np.array_equal(one["tau"], other["tau"])
+
+
+SIGNS = {"x_min": -1.0, "x_max": 1.0, "tau_min": -1.0, "tau_max": 1.0}
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_every_status(count):
+    """In one group: a problem that is solved, one without a Hessian, one that leaves all numbers."""
+    drawn = {key: np.repeat(array[:1], 4, axis=0) for key, array in problems("arm", 1).items()}
+    drawn["R"][1] = -1e9
+    drawn["v"][2] = 1e200
+    wanted = [Solved.CONVERGED, Solved.INDEFINITE, Solved.NOT_FINITE, Solved.CONVERGED]
+    built, status = library("arm"), []
+    for start in range(0, 4, count):
+        part = {key: array[start : start + count] for key, array in drawn.items()}
+        status += built.solve(part, 50, 1e-9)["status"].tolist()
+    assert status == wanted
+
+
+def test_a_warm_trajectory_has_feedback():
+    robot = files("arm")[0]
+    drawn = problems("arm", 2)
+    built = library("arm")
+    solved = built.solve(drawn, 4, 1e-12)
+    warm = drawn | {name: solved[name] for name in ("states", "tau", "K")}
+    warm["q"] = drawn["q"] + 0.01
+    results = built.solve(warm, 0, 0.0)
+    for k in range(2):
+        wanted = solve(robot, {key: array[k] for key, array in warm.items()}, 0, ALPHAS, 0.0)
+        np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-10)
+
+
+def test_a_constant_time_step_is_built_in():
+    robot = replace(toy(), time_step=0.02)
+    model = prepare(robot, ("step", "dstep"))
+    sources = trace_sources(model, ("step", "dstep"))
+    texts = dynamics_files(robot, sources, ())
+    texts |= solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, ALPHAS)
+    drawn = {key: array for key, array in problems("arm", 2).items() if key != "h"}
+    results = SolverLibrary(texts, robot, KNOTS, flags=["-O1"]).solve(drawn, 4, 1e-12)
+    assert_close(results, expected("arm", 2), 1e-9)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("options", [("-DRBDHW_REAL=float",), ("-DRBDHW_VECTOR_BYTES=0",)])
+def test_no_compiler_warns(compiler, options, tmp_path):
+    for name, text in files("floating")[1].items():
+        (tmp_path / name).write_text(text)
+    for source in tmp_path.glob("dynamics*.c"):
+        source.unlink()
+    assert_no_warning(tmp_path, compiler, "-std=c11", *options)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["arm", "floating"])
+@pytest.mark.parametrize("vectors", [0, 64])
+def test_nothing_is_undefined(name, vectors):
+    """The sanitizer ends the process at the first operation that C leaves undefined."""
+    flags = ["-fsanitize=undefined", "-fno-sanitize-recover=all", f"-DRBDHW_VECTOR_BYTES={vectors}"]
+    results = library(name, flags=flags).solve(known(name, problems(name, 3)), 4, 1e-12)
+    assert_close(results, expected(name, 3), 1e-9)
+
+
+@pytest.mark.verify
+def test_clang_solves_the_same(monkeypatch):
+    monkeypatch.setenv("CC", shlex.join(CLANG))
+    results = library("floating").solve(known("floating", problems("floating", 3)), 4, 1e-12)
+    assert_close(results, expected("floating", 3), 1e-9)

@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | power | run | report | synthesize | package``.
+"""The command line: ``rbdhw info | generate | simulate | run | report | synthesize | package``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -29,7 +29,7 @@ from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, power_of_folder, simulate_folder
+from rbdhw.front.calls import describe_robot, generate_folder, simulate_folder
 from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
@@ -54,8 +54,7 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A design folder,
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-ENGINES = engines_of(ACCELERATOR)
-DEFAULT_ENGINE, *_ = ENGINES
+ENGINES = engines_of(ACCELERATOR) | engines_of("c")
 
 if TYPE_CHECKING:
     Engine = str
@@ -226,13 +225,6 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
 def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
-    check_timing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(CHECKS),
-            help="Map the design with Yosys, and warn or refuse where its timing does not confirm the clock.",
-        ),
-    ] = None,
     *,
     build: BuildArguments,
     as_json: Json = False,
@@ -243,7 +235,7 @@ def generate(
     Other files in the folder remain.
     """
     check_output(output)
-    _print_result(generate_folder(urdf, output, *build.parse(), check_timing), as_json)
+    _print_result(generate_folder(urdf, output, *build.parse()), as_json)
 
 
 @app.command()
@@ -263,32 +255,18 @@ def simulate(
 
 
 @app.command()
-def power(
-    directory: Directory,
-    function: Annotated[
-        str | None, typer.Option(help="One of the design's functions; the first by default.")
-    ] = None,
-    tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the tasks.")] = 0,
-    saif: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the toggles of all signals, for a vendor's power report."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Count how often signals change while tasks of one function follow each other; estimate the power."""
-    _print_result(power_of_folder(directory, function, tasks, seed, saif), as_json)
-
-
-@app.command()
 def run(
     directory: Directory,
     function: Annotated[str, typer.Argument(metavar="FUNCTION", help="One of the design's functions.")],
     input_file: Annotated[Path, typer.Option("--input", help="The npz file with q, v, a or tau, fext.")],
     output_file: Annotated[Path, typer.Option("--output", help="The npz file to write.")],
     engine: Annotated[
-        Engine, typer.Option(help="; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values()))
-    ] = DEFAULT_ENGINE,
+        Engine | None,
+        typer.Option(
+            help="By default the first that serves the folder. "
+            + "; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values())
+        ),
+    ] = None,
     transport: Annotated[
         str | None,
         typer.Option(
@@ -298,7 +276,7 @@ def run(
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Compute a function for your own vectors, one row a task."""
+    """Compute a function for your own vectors, one row a task; or solve problems, in a folder with solve."""
     from rbdhw.front import run as runner
 
     with show_progress() as progress:
@@ -372,9 +350,6 @@ def synthesize(
     clock: Annotated[
         float | None, typer.Option(help="The clock to reach, in MHz; the design's own by default.")
     ] = None,
-    speed_grade: Annotated[
-        str | None, typer.Option(help="The speed grade of the timing check; the device's by default.")
-    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first placement; 1 by default.")] = None,
     tries: Annotated[
         int | None,
@@ -393,7 +368,6 @@ def synthesize(
                 target=target,
                 board=board,
                 clock_mhz=clock,
-                speed_grade=speed_grade,
                 seed=seed,
                 tries=tries,
                 count=count,

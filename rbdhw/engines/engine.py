@@ -155,3 +155,13 @@ class RolloutEngine(Engine):
     @abstractmethod
     def rollout_forces(self, arrays: RolloutArrays) -> Array:
         """Return the forces (N, K, nv) that rollouts apply, without feedback: rows plus samples, limited."""
+
+
+class SolvingEngine(Engine):
+    """An engine that also solves problems of optimal control, if the folder's software does."""
+
+    @abstractmethod
+    def solve(
+        self, problems: Mapping[str, Array], iterations: int, tolerance: float
+    ) -> dict[str, NDArray[Any]]:
+        """Return the solutions of P problems, which have all arrays of :func:`rbdhw.front.solve.complete`."""

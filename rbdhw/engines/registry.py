@@ -8,16 +8,17 @@ from pathlib import Path
 from rbdhw.design import folder as design_folder
 from rbdhw.design.digests import check_digest, digest_of, read_manifest
 from rbdhw.design.manifest import is_software
+from rbdhw.design.software_manifest import SolverEntry
 from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.driver import BoardEngine, SimulatedEngine
-from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, Source
+from rbdhw.engines.engine import ACCELERATOR, Engine, RolloutEngine, SolvingEngine, Source
 from rbdhw.engines.golden import GoldenEngine
 from rbdhw.engines.model import ModelEngine, NumpyEngine
 from rbdhw.engines.rtl import RtlEngine
 from rbdhw.engines.software import CEngine, CudaEngine
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
-from rbdhw.protocol import ROLLOUT
+from rbdhw.protocol import ROLLOUT, SOLVE
 from rbdhw.runtime.files import is_folder
 from rbdhw.software import folder as software_folder
 from rbdhw.software.folder import Software
@@ -39,6 +40,12 @@ class Entry:
     def answers_rollouts(self) -> bool:
         """Whether it answers rollouts of an accelerator beside tasks."""
         return issubclass(self.start, RolloutEngine)
+
+    @property
+    def answers(self) -> str:
+        """What it answers, as the documents say it."""
+        solves = issubclass(self.start, SolvingEngine)
+        return ", ".join(["tasks", *[ROLLOUT + "s"] * self.answers_rollouts, *[SOLVE] * solves])
 
 
 ENGINES = (
@@ -92,3 +99,12 @@ def answering_rollouts(engine: Engine) -> RolloutEngine:
         others = [name for name, entry in engines_of(ACCELERATOR).items() if entry.answers_rollouts]
         raise InputError(ROLLOUT, f"engine '{engine.name}' answers none", f"one of {', '.join(others)}")
     return engine
+
+
+def solving(engine: Engine) -> tuple[SolvingEngine, SolverEntry]:
+    """Return an engine that solves, and the folder's solver; InputError if there is none."""
+    content = engine.source.content
+    if not isinstance(engine, SolvingEngine) or not isinstance(content, Software) or content.solver is None:
+        remedy = "generate with --target c --functions solve"
+        raise InputError(SOLVE, f"{engine.source.folder} has no solver", "software with one", remedy)
+    return engine, content.solver

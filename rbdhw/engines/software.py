@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from rbdhw.engines.binding import bind
 from rbdhw.engines.compiled import compute
-from rbdhw.engines.engine import Answer, Array, Call, Engine, Source
+from rbdhw.engines.engine import Answer, Array, Call, Engine, SolvingEngine, Source
 from rbdhw.errors import InputError
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.float_library import FloatLibrary, SoftwareLibrary
 from rbdhw.software.folder import Software
+from rbdhw.software.solver_library import SolverLibrary
 
 
 class SoftwareEngine(Engine):
@@ -39,11 +42,27 @@ class SoftwareEngine(Engine):
         return compute(self._library, self.robot, function, tasks, extended)
 
 
-class CEngine(SoftwareEngine):
+class CEngine(SoftwareEngine, SolvingEngine):
     """Software for processors."""
 
     library = FloatLibrary
     _library: FloatLibrary
+
+    def __init__(self, name: str, source: Source) -> None:
+        super().__init__(name, source)
+        software = source.content
+        assert isinstance(software, Software)
+        self._solver = (
+            SolverLibrary(software.sources, self.robot, software.solver.knots, name)
+            if software.solver is not None
+            else None
+        )
+
+    def solve(
+        self, problems: Mapping[str, Array], iterations: int, tolerance: float
+    ) -> dict[str, NDArray[Any]]:
+        assert self._solver is not None
+        return self._solver.solve(problems, iterations, tolerance)
 
     def binding(self, function: str, passed: Sequence[str]) -> Call:
         return bind(self._library, self.robot, function, passed)

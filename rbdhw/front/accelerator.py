@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
 from rbdhw.engines.engine import Call, RolloutEngine, decline, results_type
-from rbdhw.engines.registry import answering_rollouts, open_engine
+from rbdhw.engines.registry import answering_rollouts, open_engine, solving
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
+from rbdhw.front.solve import Solution, complete
 from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters, task_shapes
@@ -370,6 +372,64 @@ class Accelerator:
         results = flag_lengths(design, results, tasks["q"])
         values = [array[0] if one else array for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
+
+    @arguments_checked
+    def solve(
+        self,
+        q: Any,
+        v: Any,
+        h: Any = None,
+        *,
+        x_ref: Any = None,
+        Q: Any = None,
+        C: Any = None,
+        y: Any = None,
+        W: Any = None,
+        x_min: Any = None,
+        x_max: Any = None,
+        limit_weight: Any = None,
+        tau_ref: Any = None,
+        R: Any = None,
+        tau_min: Any = None,
+        tau_max: Any = None,
+        placement_ref: Any = None,
+        position_weight: Any = None,
+        orientation_weight: Any = None,
+        tau: Any = None,
+        states: Any = None,
+        K: Any = None,
+        warm: Solution | None = None,
+        shift: int = 0,
+        iterations: int = 10,
+        tolerance: float = 1e-9,
+    ) -> Solution:
+        """Return the cheapest forces that a solver finds for a horizon of N steps from a first state.
+
+        The cost is half the sum of weighted squares: ``Q`` (N + 1, 2 nv) of the difference d of each state
+        and ``x_ref`` (N + 1, nq + nv); ``W`` (N + 1, rows) of C d - y, with ``C`` (rows, 2 nv);
+        ``limit_weight`` (2 nv,) of what exceeds ``x_min`` to ``x_max`` (nq + nv,), those of the URDF by
+        default; ``R`` (N, nv) of the forces less ``tau_ref``; ``position_weight`` (N + 1, frames, 3) and
+        ``orientation_weight`` (N + 1, frames) of the placements of frames less ``placement_ref``
+        (N + 1, frames, 4, 4). An array without its first axis is the same in all knots. Forces are limited to
+        ``tau_min`` to ``tau_max`` (nv,), the efforts of the URDF by default.
+
+        The first trajectory has the forces ``tau``, with feedback by gains ``K`` around ``states``; with
+        ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,
+        or when no more than the share ``tolerance`` of the cost can be gained.
+
+        Raises
+        ------
+        InputError
+            The folder has no solver, or an array is unusable.
+        """
+        engine, solver = solving(self._engine)
+        arrays = {name: value for name, value in locals().items() if name in SOLVE_INPUTS}
+        most, steps = as_whole("iterations", iterations), as_whole("shift", shift)
+        if most < 0 or steps < 0 or not tolerance >= 0.0:
+            raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
+        problems, one = complete(self.robot, solver.knots, arrays, warm, steps)
+        results = engine.solve(problems, most, float(tolerance))
+        return Solution(*(results[name][0] if one else results[name] for name in Solution._fields))
 
     @arguments_checked
     def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:

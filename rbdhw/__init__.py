@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rbdhw.front import accelerator, results
 
-__all__ = ["generate", "info", "load", "report", "simulate"]
+__all__ = ["generate", "info", "load", "power", "report", "simulate"]
 
 
-def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> results.Generated:
+def generate(
+    urdf: str | PathLike[str], folder: str | PathLike[str], *, check_timing: str | None = None, **options: Any
+) -> results.Generated:
     """Write an accelerator for the robot of a URDF file to a folder; with ``target="c"``, C.
 
     Parameters
@@ -21,6 +23,9 @@ def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: 
         The robot description.
     folder
         The folder. An unchanged design that is there is replaced.
+    check_timing
+        With ``"warn"`` or ``"refuse"``, map the design with Yosys; what follows if static timing does not
+        confirm its clock.
     options
         The options of ``rbdhw generate`` by their names, with underscores: ``functions="id,fd"``, ``ii=4``,
         ``max_error=1e-4``. A value is a text as on the command line, or an object of Python that says the
@@ -34,12 +39,12 @@ def generate(urdf: str | PathLike[str], folder: str | PathLike[str], **options: 
     Raises
     ------
     rbdhw.errors.InputError
-        The robot or an option is not supported, or the folder holds something else.
+        The robot or an option is not supported, the folder holds something else, or the clock is refused.
     """
     from rbdhw.front.calls import generate_folder
     from rbdhw.options.arguments import asked_build
 
-    return generate_folder(Path(urdf), Path(folder), *asked_build(**options))
+    return generate_folder(Path(urdf), Path(folder), *asked_build(**options), check_timing)
 
 
 def info(urdf: str | PathLike[str], **options: Any) -> results.Description:
@@ -102,6 +107,43 @@ def load(
     from rbdhw.front.accelerator import Accelerator
 
     return Accelerator(folder, engine, transport=transport, timeout=timeout, attempts=attempts)
+
+
+def power(
+    folder: str | PathLike[str],
+    function: str | None = None,
+    tasks: int = 200,
+    seed: int = 0,
+    *,
+    saif: str | PathLike[str] | None = None,
+) -> results.Powered:
+    """Count how often signals change while tasks of one function follow each other; estimate the power.
+
+    Parameters
+    ----------
+    folder
+        A folder with an accelerator.
+    function
+        One of its functions; by default the first.
+    tasks, seed
+        The number of random tasks, and their seed.
+    saif
+        A file for the toggles of all signals, which a vendor's power report reads.
+
+    Returns
+    -------
+    Powered
+        The data of ``rbdhw power --json``: toggles of a bit in a cycle by region, and for UltraScale+ the
+        power (W), the energy of a task (nJ), and its product with the latency (nJ us).
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The folder is not complete, has no such function, or a package is missing.
+    """
+    from rbdhw.front.calls import power_of_folder
+
+    return power_of_folder(Path(folder), function, tasks, seed, None if saif is None else Path(saif))
 
 
 def report(folder: str | PathLike[str], output: str | PathLike[str] | None = None) -> Path:

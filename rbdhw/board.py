@@ -40,6 +40,7 @@ AXI_DMA = Link("AXI DMA to the memory of the processors, 128 bits at 100 MHz", 1
 PCIE = Link("PCI Express 3.0 x16, XDMA", 16e9 * 128 / 130 * 256 / 280)
 
 
+# DS987; LiteX has the same name for the KV260 (litex_boards/platforms/xilinx_kv260.py).
 _K26 = "xck26-sfvc784-2LV-c"
 
 

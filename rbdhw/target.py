@@ -314,7 +314,9 @@ def _amd(
     )
 
 
-# Resources: DS180 (7 series), DS190 (Zynq-7000), DS890 (UltraScale+), DS891 (Zynq UltraScale+), DS987 (K26).
+# Resources: DS180 (7 series), DS190 (Zynq-7000), DS890 (UltraScale+), DS891 (Zynq UltraScale+), DS987 (K26),
+# FPGA-DS-02012 (ECP5). They are also what published reports of Vivado and Diamond call available, but for the
+# blocks of xcvu9p and xc7a200t and the DSP blocks of xc7z045, of which no report was at hand.
 TARGETS = {
     target.name: target
     for target in (

@@ -64,6 +64,7 @@ MAY_IMPORT = {
         "estimate.fabric"
     ),
     "estimate": "target",
+    "estimate.energy": "target fixed.program",
     "model": (
         "errors runtime arrays protocol robot golden domain fixed.format fixed.program "
         f"{ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
@@ -84,17 +85,19 @@ MAY_IMPORT = {
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (
         "errors progress runtime protocol golden domain fixed.format fixed.figures model "
-        "design verilator engines"
+        "design verilator engines estimate.energy target"
     ),
     "quantize": (
         "errors remarks progress runtime options.build target arrays protocol scalar robot "
         "golden graph passes frontend fixed domain model"
     ),
     "boards": (
-        "errors verilog_names progress runtime options.build target board packages registers.map rtl "
+        "errors verilog_names progress runtime options.build target board packages registers.map rtl timing "
         "estimate.fit estimate.resources design.digests design.manifest design.replacement"
     ),
     "packages": "errors runtime design registers.map",
+    # It shares nothing with the scheduler, whose clock it checks.
+    "timing": "errors",
     "explore": (
         "errors remarks progress runtime options target arrays protocol robot graph passes "
         "frontend fixed.gains fixed.program fixed.search domain model schedule rtl estimate "

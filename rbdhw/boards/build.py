@@ -16,6 +16,7 @@ from rbdhw.design.digests import content, top_module
 from rbdhw.design.replacement import AXI_VERILOG
 from rbdhw.errors import InputError, told_apart
 from rbdhw.estimate.resources import Resources
+from rbdhw.timing.report import TimingReport
 
 TOP = "top"
 """The name of the top module, and the stem of its files."""
@@ -43,6 +44,8 @@ class Implementation:
     """The placements in order; empty without seeded placement."""
     seed: int | None = None
     """The seed of the kept placement."""
+    timing: TimingReport | None = None
+    """The timing of the netlist before placement; None on a board."""
 
 
 class ClockSetting(Protocol):

@@ -16,6 +16,7 @@ from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.errors import told_apart
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
+from rbdhw.timing.netlist import place_of
 
 NEXTPNR = "nextpnr-ecp5"
 
@@ -36,9 +37,6 @@ DEVICES: Mapping[str, tuple[str, ...]] = {
 _ROUTED = re.compile(r"Info: +\d+ \|[^|]*\|[^|]*\| *(\d+)\|")
 _REFINED = re.compile(r"Info: +at iteration #(\d+): temp")
 _PLACED = re.compile(r"Info: +at iteration #(\d+), type")
-
-# Modules that contain regions, or surround the accelerator.
-_FRAMES = frozenset({"shell", "accelerator", "core"})
 
 
 @dataclass(frozen=True)
@@ -186,17 +184,6 @@ def read_report(path: Path) -> Report:
             dsp_blocks=used["MULT18X18D"],
             block_rams=used["DP16KD"],
         ),
-        start=region_of(slowest[0]["from"]["cell"]),
-        end=region_of(slowest[-1]["to"]["cell"]),
+        start=place_of(slowest[0]["from"]["cell"]).region,
+        end=place_of(slowest[-1]["to"]["cell"]).region,
     )
-
-
-def region_of(cell: str) -> str:
-    """Return the region of a cell in a flattened design, from the cell's name.
-
-    The name is a path of modules, the outermost first. Modules that contain regions are skipped; a cell
-    directly in them belongs to the last of them, or to ``top``.
-    """
-    modules = cell.split(".")[:-1]
-    inner = [module for module in modules if module not in _FRAMES]
-    return inner[0] if inner else (modules or ["top"])[-1]

@@ -13,23 +13,31 @@ from rbdhw.boards.build import Implementation
 from rbdhw.boards.design import DesignFiles
 from rbdhw.boards.nextpnr import NEXTPNR, place_and_route
 from rbdhw.boards.tools import tool_version
-from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target, time_netlist
 from rbdhw.progress import Progress, silent
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import Target
+from rbdhw.timing.devices import Device
 
 TOP = "folded"
 
 
 def place(
-    design: DesignFiles, device: Target, work: Path, *, seeds: Sequence[int], progress: Progress = silent
+    design: DesignFiles,
+    device: Target,
+    work: Path,
+    *,
+    seeds: Sequence[int],
+    timed_as: Device,
+    progress: Progress = silent,
 ) -> Implementation:
     """Place and route the accelerator of ``design`` at its own clock, its streams folded onto a few pins.
 
-    ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`. The seeds are tried in order until one reaches
-    the clock. The folder ``work`` keeps the output of Yosys, and that of nextpnr for the best placement. The
-    same accelerator, seeds and programs give the same result. Raises InputError if the design does not fit,
-    or a program is missing. Raises ToolError if a program fails.
+    ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`, and ``timed_as`` the same for the timing check
+    before placement. The seeds are tried in order until one reaches the clock. The folder ``work`` keeps the
+    output of Yosys, and that of nextpnr for the best placement. The same accelerator, seeds and programs give
+    the same result. Raises InputError if the design does not fit, or a program is missing. Raises ToolError
+    if a program fails.
     """
     versions = {name: tool_version(name) for name in ("yosys", NEXTPNR)}
     wrapper = work / f"{TOP}.v"
@@ -37,6 +45,7 @@ def place(
     sources = (design.verilog, wrapper)
     counts = synthesize_target(sources, TOP, FAMILIES[device.family], work, netlist=True, progress=progress)
     design.check_fit(counts, device)
+    timing = time_netlist(work, TOP, timed_as, progress)
     placed, path = place_and_route(work / NETLIST, device.name, design.clock_mhz, seeds, progress)
     return Implementation(
         tool=f"yosys, {NEXTPNR}",
@@ -47,6 +56,7 @@ def place(
         versions=versions,
         tries=placed.tries,
         seed=placed.seed,
+        timing=timing,
     )
 
 

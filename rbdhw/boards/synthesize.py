@@ -18,7 +18,7 @@ from rbdhw.boards.place import place
 from rbdhw.boards.project import build_project
 from rbdhw.boards.serial_link import BEAT_BYTES
 from rbdhw.boards.tools import ToolError, tool_version
-from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, speed_up, synthesize_target, time_netlist
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent
@@ -26,6 +26,7 @@ from rbdhw.runtime.build_folder import make_build_folder
 from rbdhw.runtime.extras import check_installed
 from rbdhw.runtime.files import WRITABLE
 from rbdhw.target import target as find_target
+from rbdhw.timing.devices import device_of
 
 
 class TimingError(ToolError):
@@ -42,6 +43,7 @@ def synthesize(
     target: str | None = None,
     board: str | None = None,
     clock_mhz: float | None = None,
+    speed_grade: str | None = None,
     seed: int | None = None,
     tries: int | None = None,
     count: bool = False,
@@ -54,6 +56,7 @@ def synthesize(
     defaults to the design's own and may not differ from it. For a target without a supported placement
     program, or with ``count``, only count the resources with Yosys; with ``count`` the design need not fit.
     ``clock_mhz`` replaces the design's clock as the clock to reach; the schedule in cycles is unchanged.
+    ``speed_grade`` is that of the timing check, by default the target's.
     ``seed`` is the seed of the first placement, 1 by default. After a placement that misses the clock, the
     next seed is tried, up to ``tries`` placements (3 by default), and the best is kept. ``work`` keeps the
     output of the programs; by default it is the folder ``build-`` plus the board's or target's name in
@@ -63,27 +66,28 @@ def synthesize(
     -------
     dict
         ``{board, target, tool, luts, flip_flops, dsp_blocks, block_rams, clock_mhz_target,
-        clock_mhz_achieved, bitstream, versions, tries, seed, link}``, for JSON; unknown or missing entries
-        are None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that of the
-        kept one. The resources of a placed design include those around the accelerator: the serial shell on a
-        board, otherwise :class:`~rbdhw.boards.place.FoldedAccelerator`. ``link`` has ``{title, source,
-        tasks_per_second}`` of a board's link, with the rate of each function.
+        clock_mhz_achieved, bitstream, versions, tries, seed, link, timing}``, for JSON; unknown or missing
+        entries are None. ``tries`` has ``{seed, clock_mhz_achieved}`` of each placement, and ``seed`` is that
+        of the kept one. The resources of a placed design include those around the accelerator: the serial
+        shell on a board, otherwise :class:`~rbdhw.boards.place.FoldedAccelerator`. ``link`` has ``{title,
+        source, tasks_per_second}`` of a board's link, with the rate of each function. ``timing`` is the
+        :class:`~rbdhw.timing.report.TimingReport` of the netlist.
 
     Raises
     ------
     InputError
-        For an unknown target or board, conflicting options, a folder without a design, or a missing program
-        or package. Also for a design that does not fit, or that was generated for another target or stream
-        width.
+        For an unknown target, speed grade or board, conflicting options, a folder without a design, or a
+        missing program or package. Also for a design that does not fit, or that was generated for another
+        target or stream width.
     TimingError
         If the design misses the clock in every try.
     ToolError
         If a program fails.
     """
-    run = _Run(directory, clock_mhz, seed, tries, work, progress)
+    run = _Run(directory, clock_mhz, speed_grade, seed, tries, work, progress)
     progress("preparing the programs")
     if board is not None:
-        _check_board(board, target, count)
+        _check_board(board, target, speed_grade, count)
         design, built = _for_board(board, run)
     else:
         design, built = _for_target(target, count, run)
@@ -99,6 +103,7 @@ class _Run:
 
     directory: Path
     clock_mhz: float | None
+    speed_grade: str | None
     seed: int | None
     tries: int | None
     work: Path | None
@@ -147,6 +152,7 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
     device = find_target(design.target)
     if target is not None:
         design.check_target(target, f"--target {target}")
+    timed_as = device_of(device.name, run.speed_grade)
     placed = device.name in DEVICES and not count
     seeds = run.seeds(device.name, placed)
     if run.clock_mhz is not None and not placed:
@@ -157,22 +163,28 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
         design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     folder = run.folder(device.name)
     if seeds is not None:
-        return design, place(design, device, folder, seeds=seeds, progress=run.progress)
+        return design, place(design, device, folder, seeds=seeds, timed_as=timed_as, progress=run.progress)
     versions = {"yosys": tool_version("yosys")}
+    family, progress = FAMILIES[device.family], run.progress
     resources = synthesize_target(
-        (design.verilog,), design.name, FAMILIES[device.family], folder, progress=run.progress
+        (design.verilog,), design.name, family, folder, netlist=True, progress=progress
     )
     if not count:
         design.check_fit(resources, device)
+    timing = time_netlist(folder, design.name, timed_as, progress)
     as_it_is = ", logic not optimised" if speed_up([design.verilog.read_text()]) else ""
     tool = f"yosys (not placed{as_it_is})"
-    return design, Implementation(tool, design.clock_mhz, resources=resources, versions=versions)
+    return design, Implementation(
+        tool, design.clock_mhz, resources=resources, versions=versions, timing=timing
+    )
 
 
-def _check_board(board: str, target: str | None, count: bool) -> None:
+def _check_board(board: str, target: str | None, speed_grade: str | None, count: bool) -> None:
     find_board(board)
     if target is not None:
         raise InputError("target", f"board {board} has its own", "--target or --board, not both")
+    if speed_grade is not None:
+        raise InputError("speed-grade", f"board {board} has its own", "--speed-grade or --board, not both")
     if count:
         raise InputError("count", f"board {board} is built", "--count or --board, not both")
 
@@ -223,6 +235,7 @@ def _report(board: str | None, design: DesignFiles, built: Implementation) -> di
         ],
         "seed": built.seed,
         "link": board and _link(find_board(board).link, design),
+        "timing": built.timing and built.timing.json(),
     }
 
 

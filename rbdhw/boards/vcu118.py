@@ -1,6 +1,7 @@
 """AMD's VCU118 with a Virtex UltraScale+ VU9P: the platform, and Vivado's build plan for an accelerator.
 
-Pins and I/O standards are from the board's user guide, UG1224. Writing the plan does not require Vivado.
+Pins and I/O standards are from the board's user guide, UG1224. LiteX has the same
+(litex_boards/platforms/xilinx_vcu118.py). Writing the plan does not require Vivado.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,9 @@ from pathlib import Path
 from rbdhw.boards.tools import ToolError, find_tool, run_tool
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
+from rbdhw.target import target as find_target
+from rbdhw.timing.devices import Device, device_of
+from rbdhw.timing.report import TimingReport, check_timing
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ FAMILIES: Mapping[str, Family] = {"ecp5": ECP5, "xc7": SERIES_7, "xcup": ULTRASC
 
 
 NETLIST = "netlist.json"
+TIMING = "timing.json"
 
 LARGE = 3_000_000
 """The characters of Verilog from which on logic is mapped without optimisation, which would take hours."""
@@ -120,6 +125,28 @@ def synthesize_target(
         state=state_of,
     )
     return count_resources((work / "resources.json").read_text(), family)
+
+
+def time_netlist(work: Path, top: str, device: Device, progress: Progress = silent) -> TimingReport:
+    """Return the timing of the netlist of module ``top`` in ``work``, which keeps it (:data:`TIMING`)."""
+    progress("timing of the netlist")
+    report = check_timing(work / NETLIST, top, device)
+    (work / TIMING).write_text(json.dumps(report.json(), indent=2) + "\n")
+    return report
+
+
+def time_verilog(verilog: str, top: str, target: str, progress: Progress = silent) -> TimingReport:
+    """Return the timing of module ``top`` of a Verilog text, mapped to a target.
+
+    Raises InputError if Yosys is missing, or the check does not know the target.
+    """
+    device = device_of(target)
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        source = Path(folder) / f"{top}.v"
+        source.write_text(verilog, encoding="utf-8")
+        family = FAMILIES[find_target(target).family]
+        synthesize_target((source,), top, family, source.parent, netlist=True, progress=progress)
+        return time_netlist(source.parent, top, device, progress)
 
 
 def state_of(log: str) -> str | None:

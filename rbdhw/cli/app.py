@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | run | report | synthesize | package``.
+"""The command line: ``rbdhw info | generate | simulate | power | run | report | synthesize | package``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -29,7 +29,7 @@ from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import describe_robot, generate_folder, simulate_folder
+from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, power_of_folder, simulate_folder
 from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
@@ -225,6 +225,13 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
 def generate(
     urdf: Urdf,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    check_timing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(CHECKS),
+            help="Map the design with Yosys, and warn or refuse where its timing does not confirm the clock.",
+        ),
+    ] = None,
     *,
     build: BuildArguments,
     as_json: Json = False,
@@ -235,7 +242,7 @@ def generate(
     Other files in the folder remain.
     """
     check_output(output)
-    _print_result(generate_folder(urdf, output, *build.parse()), as_json)
+    _print_result(generate_folder(urdf, output, *build.parse(), check_timing), as_json)
 
 
 @app.command()
@@ -252,6 +259,24 @@ def simulate(
     warn(f"{directory}: {line}" for line in (*result.failures, *result.warnings))
     if not result.ok:
         raise typer.Exit(FOUND_WRONG)
+
+
+@app.command()
+def power(
+    directory: Directory,
+    function: Annotated[
+        str | None, typer.Option(help="One of the design's functions; the first by default.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the tasks.")] = 0,
+    saif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the toggles of all signals, for a vendor's power report."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count how often signals change while tasks of one function follow each other; estimate the power."""
+    _print_result(power_of_folder(directory, function, tasks, seed, saif), as_json)
 
 
 @app.command()
@@ -350,6 +375,9 @@ def synthesize(
     clock: Annotated[
         float | None, typer.Option(help="The clock to reach, in MHz; the design's own by default.")
     ] = None,
+    speed_grade: Annotated[
+        str | None, typer.Option(help="The speed grade of the timing check; the device's by default.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first placement; 1 by default.")] = None,
     tries: Annotated[
         int | None,
@@ -368,6 +396,7 @@ def synthesize(
                 target=target,
                 board=board,
                 clock_mhz=clock,
+                speed_grade=speed_grade,
                 seed=seed,
                 tries=tries,
                 count=count,

@@ -71,6 +71,14 @@ class Operations(Closed):
     reciprocals: int
 
 
+class EnergyEntry(Closed):
+    """Power, and the energy of a task."""
+
+    watts: float
+    nanojoules: float = Field(description="Of a task, with its share of the static power.")
+    delay_product: float = Field(description="`nanojoules` times `latency_us`.")
+
+
 class FunctionEntry(Operations):
     """A function: the operations on which its results depend, and its timing."""
 
@@ -91,6 +99,11 @@ class FunctionEntry(Operations):
         "beats of a packet, in or out."
     )
     tasks_per_second: int = Field(description="Tasks of this function alone, at `clock_mhz`.")
+    energy: EnergyEntry | None = Field(
+        default=None,
+        description="A coarse estimate while tasks of this function alone follow each other at that rate, "
+        "fitted to two published accelerators. Only devices with one have it.",
+    )
 
 
 class Slots(Closed):

@@ -97,8 +97,7 @@ int rbdhw_collect(struct rbdhw_driver *driver, uint32_t ticket, uint64_t wait, c
     if (data && !code) {
         const struct rbdhw_packet *answer = &slot->function->answer[slot->extended];
         const unsigned char *packet = rbdhw_answer_in(driver, slot);
-        rbdhw_read_packet(answer, driver->design->singles, packet, driver->numbers);
-        rbdhw_decode(slot->function, answer, driver->design->singles, driver->numbers, driver->values, data, 0);
+        rbdhw_decode(slot->function, answer, driver->design->singles, packet, driver->values, data, 0);
         if (data->status)
             *data->status = (unsigned char)rbdhw_read_head(packet).status;
     }

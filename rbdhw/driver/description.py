@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,8 +171,10 @@ class _Function(Declaration):
         return number, k, place, word.format.width, travels, word.format.binary_point, kind
 
     def _elements(self, extended: bool) -> list[ResultElement]:
+        """Return the elements of an answer, the negatives last."""
         returned = self.words.returned(extended)
-        return elements_of((word.elements for word in returned), self.outputs)
+        elements = elements_of((word.elements for word in returned), self.outputs)
+        return sorted(elements, key=lambda element: element.negative)
 
     def _packet(self, what: str, extended: bool) -> str:
         """Return the initialiser of a ``struct rbdhw_packet``."""
@@ -179,9 +183,13 @@ class _Function(Declaration):
         size = interface.beats(widths(self.name, extended)) * interface.data_width // 8
         numbers = len(self.words.brought(extended) if is_request else self.words.returned(extended))
         words = len(self.words.sent(extended)) if is_request else numbers
-        elements = "0, NULL"
+        elements = "0, 0, NULL, 0"
         if not is_request:
-            elements = f"{len(self._elements(extended))}, {self._called('elements', extended)}"
+            listed = self._elements(extended)
+            places = Counter(element.array for element in listed)
+            filled = sum(1 << k for k, array in enumerate(self.outputs) if places[k] == array.size)
+            negatives = sum(element.negative for element in listed)
+            elements = f"{len(listed)}, {negatives}, {self._called('elements', extended)}, {filled}"
         return f"{{{size}, {numbers}, {words}, {self._called(what, extended)}, {elements}}}"
 
     @property
@@ -221,11 +229,13 @@ def _word_table(name: str, words: Sequence[tuple[int, ...]], *, is_request: bool
     entries = []
     for fields in words or [(0, 0, 0, 0, 1, 1, 0, 0)]:
         power = fields[6] if is_request else -fields[6]
-        entries.append("{" + ", ".join(map(str, fields)) + f", 0x1p{power}" + "}")
+        # Radians have the mantissa of a turn: the product is rounded once, as in turns and then in radians.
+        scale = math.ldexp(math.tau if fields[7] & _ANGLE and not is_request else 1.0, power)
+        entries.append("{" + ", ".join(map(str, fields)) + f", {scale.hex()}" + "}")
     return table("struct rbdhw_word", name, entries)
 
 
 def _element_table(name: str, elements: Sequence[ResultElement]) -> str:
     """Return the table of elements, which has one at least."""
-    entries = [element.initialiser for element in elements or [ResultElement(0, 0, 0, negative=False)]]
-    return table("struct rbdhw_element", name, entries)
+    entries = [f"{{{element.offset}, {element.array}, {element.word}}}" for element in elements]
+    return table("struct rbdhw_element", name, entries or ["{0, 0, 0}"])

@@ -56,11 +56,15 @@ static size_t larger(size_t one, size_t other)
     return one > other ? one : other;
 }
 
-/* Finds the room that a slot takes, and returns the most words of a packet. */
-static size_t measure(struct rbdhw_driver *driver)
+/* Finds the room that a slot takes, and returns the most words of a packet. Writes the size of the largest result. */
+static size_t measure(struct rbdhw_driver *driver, size_t *largest)
 {
     const struct rbdhw_design *design = driver->design;
     size_t words = 1;
+    *largest = 0;
+    for (int k = 0; k < design->functions; k++)
+        for (int array = 0; array < design->function[k].outputs; array++)
+            *largest = larger(*largest, (size_t)design->function[k].output[array].size);
     driver->request_bytes = driver->answer_bytes = 8;
     for (int k = 0; k < design->functions; k++)
         for (int extended = 0; extended <= design->function[k].extensible; extended++) {
@@ -96,7 +100,8 @@ static int allocate_rows(struct rbdhw_driver *driver)
 
 static int allocate(struct rbdhw_driver *driver)
 {
-    const size_t words = measure(driver), window = driver->options.window;
+    size_t largest;
+    const size_t words = measure(driver, &largest), window = driver->options.window;
     const size_t sets = (size_t)driver->design->sets + 1;
     driver->slots = calloc(window, sizeof *driver->slots);
     driver->requests = calloc(window, driver->request_bytes);
@@ -104,7 +109,7 @@ static int allocate(struct rbdhw_driver *driver)
     driver->seen = calloc(window, driver->seen_bytes);
     driver->packet = calloc(1, driver->answer_bytes);
     driver->numbers = calloc(words, sizeof *driver->numbers);
-    driver->values = calloc(words, sizeof *driver->values);
+    driver->values = calloc(words + largest, sizeof *driver->values);
     driver->parity = calloc(sets, sizeof *driver->parity);
     driver->parameters = calloc(sets * words, sizeof *driver->parameters);
     return driver->slots && driver->requests && driver->answers && driver->seen && driver->packet

@@ -52,6 +52,16 @@ uint64_t rbdhw_time(struct rbdhw_driver *driver)
     return driver->now;
 }
 
+void rbdhw_empty(struct rbdhw_driver *driver, uint32_t first)
+{
+    for (int state = 0; state < RBDHW_ANSWERED; state++)
+        driver->lists[state] = (struct rbdhw_list){RBDHW_NONE, RBDHW_NONE, 0};
+    for (uint32_t k = 0; k < driver->options.window; k++) {
+        driver->slots[k].generation = first;
+        rbdhw_append(driver, &driver->slots[k], RBDHW_FREE);
+    }
+}
+
 int rbdhw_is_idle(const struct rbdhw_driver *driver)
 {
     return !driver->lists[RBDHW_READY].length && !driver->lists[RBDHW_IN_FLIGHT].length;
@@ -87,7 +97,8 @@ void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const str
     rbdhw_write_packet(
         &function->request[slot->extended], driver->design->singles, head, numbers, request_in(driver, slot));
     give_tag(driver, slot);
-    memset(driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
+    if (function->steps >= 0)
+        memset(driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
     move(driver, slot, RBDHW_READY);
 }
 
@@ -158,7 +169,8 @@ static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint
 {
     const struct rbdhw_packet *answer = answer_of(slot);
     struct rbdhw_job *job = slot->job;
-    const int place = place_of(job, driver->numbers[slot->function->step]);
+    const int singles = driver->design->singles;
+    const int place = place_of(job, rbdhw_read_number(answer, singles, driver->packet, slot->function->step));
     if (place < 0)
         return 0;
     unsigned char *seen = driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes + place / 8;
@@ -167,7 +179,7 @@ static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint
         return 1;
     *seen = (unsigned char)(*seen | 1 << place % 8);
     const size_t row = slot->task * (size_t)rbdhw_answers(job->steps, job->every) + (size_t)place;
-    rbdhw_decode(slot->function, answer, driver->design->singles, driver->numbers, driver->values, job->data, row);
+    rbdhw_decode(slot->function, answer, singles, driver->packet, driver->values, job->data, row);
     if (job->data->status)
         job->data->status[row] = (unsigned char)status;
     slot->answers--;
@@ -187,10 +199,9 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
 {
     const struct rbdhw_data *data = slot->job->data;
     const int singles = driver->design->singles;
-    rbdhw_read_packet(answer_of(slot), singles, driver->packet, driver->numbers);
     if (slot->job->steps)
         return store_step(driver, slot, status);
-    rbdhw_decode(slot->function, answer_of(slot), singles, driver->numbers, driver->values, data, slot->task);
+    rbdhw_decode(slot->function, answer_of(slot), singles, driver->packet, driver->values, data, slot->task);
     if (data->status)
         data->status[slot->task] = (unsigned char)status;
     slot->answers = 0;

@@ -17,7 +17,7 @@ from rbdhw.driver.description import DESIGN_HEADER, arrays_in_order, design_head
 from rbdhw.software.calls import addresses
 from rbdhw.software.compiler import compile_library, load_library
 
-CORE = ("driver.c", "calls.c", "exchange.c", "slots.c", "packets.c", "registers.c")
+CORE = ("driver.c", "calls.c", "exchange.c", "packets.c", "registers.c")
 """The sources of the driver without transports."""
 
 LINKS = ("files.c", "frames.c", "serial.c", "udp.c", "uio.c", "xdma.c")

@@ -63,13 +63,17 @@ static double drop_turns(double angle)
     return rest - correction;
 }
 
-static int64_t saturate(double steps, int width)
+/* Returns the largest integer up to a number within those of a width. The function of the library would be called. */
+static int64_t saturated_floor(double value, int width)
 {
     const double limit = power_of_two(width - 1);
     const int64_t highest = (int64_t)((UINT64_C(1) << (width - 1)) - 1);
-    if (steps >= limit)
+    if (value >= limit)
         return highest;
-    return steps <= -limit ? -highest - 1 : (int64_t)steps;
+    if (value < -limit)
+        return -highest - 1;
+    const int64_t truncated = (int64_t)value;
+    return truncated - ((double)truncated > value);
 }
 
 /* Returns the number that an accelerator gets if it travels as a single. */
@@ -91,10 +95,10 @@ static int64_t encode(const struct rbdhw_word *word, int singles, double value)
         value = as_single(value);
         width = width > 32 || !(word->kind & RBDHW_BOUNDED) ? width : 32;
     }
-    const double steps = floor(value * word->scale + 0.5);
+    const double steps = value * word->scale + 0.5;
     if (word->kind & RBDHW_BOUNDED)
-        return saturate(steps, width);
-    return sign_extend((uint64_t)(int64_t)fmod(steps, power_of_two(width)), width);
+        return saturated_floor(steps, width);
+    return sign_extend((uint64_t)(int64_t)fmod(floor(steps), power_of_two(width)), width);
 }
 
 void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
@@ -117,41 +121,81 @@ void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_pack
     }
 }
 
-/* Writes the values of the words of an answer. */
-static void convert(const struct rbdhw_packet *answer, int singles, const int64_t *numbers, double *values)
+/* Returns the integer of a word in a packet. */
+static inline int64_t number_in(const struct rbdhw_word *word, int singles, const unsigned char *packet)
+{
+    const unsigned char *place = packet + word->bit / 8;
+    const int shift = (int)(word->bit % 8), width = word->travels;
+    uint64_t bits = load64(place) >> shift;
+    if (shift + width > 64)
+        bits |= (uint64_t)place[8] << (64 - shift);
+    if (!singles)
+        return sign_extend(bits, width);
+    const uint32_t single_bits = (uint32_t)bits;
+    float single;
+    memcpy(&single, &single_bits, sizeof single);
+    const double steps = (double)single * power_of_two(word->point);
+    return fabs(steps) < power_of_two(word->width) ? (int64_t)steps : 0; /* zero if it is none */
+}
+
+int64_t rbdhw_read_number(const struct rbdhw_packet *answer, int singles, const unsigned char *packet, int number)
+{
+    return number_in(&answer->word[number], singles, packet);
+}
+
+/* Writes the values of the words of an answer, whose numbers are in their order. */
+static void read_values(const struct rbdhw_packet *answer, const unsigned char *packet, double *values)
+{
+    for (int k = 0; k < answer->words; k++)
+        values[k] = (double)number_in(&answer->word[k], 0, packet) * answer->word[k].scale;
+}
+
+/* The same of numbers that travel as singles, to which they are rounded, angles in turns. */
+static void read_singles(const struct rbdhw_packet *answer, const unsigned char *packet, double *values)
 {
     for (int k = 0; k < answer->words; k++) {
-        const struct rbdhw_word *word = &answer->word[k]; /* number k */
-        const double real = (double)numbers[k] * word->scale, value = singles ? (double)(float)real : real;
+        const struct rbdhw_word *word = &answer->word[k];
+        const double number = (double)number_in(word, 1, packet);
+        const double value = (double)(float)(number * power_of_two(-word->point));
         values[k] = word->kind & RBDHW_ANGLE ? value * TURN : value;
     }
 }
 
-void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
-    const int64_t *numbers, double *values, const struct rbdhw_data *data, size_t task)
+/* Writes the elements of results that have a word or are always one; the others are zero. Behind the values is room
+ * for an array that nobody takes. */
+static void place_values(const struct rbdhw_function *function, const struct rbdhw_packet *answer, double *values,
+    const struct rbdhw_data *data, size_t task)
 {
-    if (data->results) {
-        int64_t *row = data->results + task * (size_t)answer->numbers;
-        memcpy(row, numbers, (size_t)answer->numbers * sizeof *row);
-        return;
-    }
     double *rows[RBDHW_MOST_ARRAYS];
     for (int k = 0; k < function->outputs; k++) {
         const size_t size = (size_t)function->output[k].size;
-        rows[k] = data->outputs[k] ? data->outputs[k] + task * size : NULL;
-        if (rows[k])
+        rows[k] = data->outputs[k] ? data->outputs[k] + task * size : values + answer->numbers;
+        if (!(answer->filled >> k & 1))
             memset(rows[k], 0, size * sizeof(double));
     }
     for (int k = 0; k < function->ones; k++)
-        if (rows[function->one[k].array])
-            rows[function->one[k].array][function->one[k].place] = 1.0;
-    convert(answer, singles, numbers, values);
-    for (int k = 0; k < answer->elements; k++) {
-        const struct rbdhw_element *element = &answer->element[k];
-        const double value = values[element->word];
-        if (rows[element->array])
-            rows[element->array][element->place] = element->negative ? 0.0 - value : value;
+        rows[function->one[k].array][function->one[k].place] = 1.0;
+    const struct rbdhw_element *element = answer->element, *const end = element + answer->elements;
+    for (; element < end - answer->negatives; element++)
+        rows[element->array][element->place] = values[element->word];
+    for (; element < end; element++)
+        rows[element->array][element->place] = 0.0 - values[element->word];
+}
+
+void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
+    const unsigned char *packet, double *values, const struct rbdhw_data *data, size_t task)
+{
+    if (data->results) {
+        int64_t *row = data->results + task * (size_t)answer->numbers;
+        for (int k = 0; k < answer->words; k++)
+            row[k] = number_in(&answer->word[k], singles, packet);
+        return;
     }
+    if (singles)
+        read_singles(answer, packet, values);
+    else
+        read_values(answer, packet, values);
+    place_values(function, answer, values, data, task);
 }
 
 /* Returns the bits that travel for a word. */
@@ -172,7 +216,6 @@ void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct 
     uint64_t bits = head.tag | (head.code & 31) << 16 | options << 21 | head.status << 24;
     uint32_t first = 0; /* of the bits in `bits` */
     unsigned char *next = packet;
-    memset(packet, 0, (size_t)request->bytes + RBDHW_SLACK);
     for (int k = 0; k < request->words; k++) {
         const struct rbdhw_word *word = &request->word[k];
         const uint64_t own = bits_of(word, singles, numbers[word->number]);
@@ -188,6 +231,8 @@ void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct 
         }
     }
     store64(next, bits);
+    for (next += 8; next < packet + request->bytes; next += 8)
+        store64(next, 0);
 }
 
 struct rbdhw_head rbdhw_read_head(const unsigned char *packet)
@@ -196,28 +241,6 @@ struct rbdhw_head rbdhw_read_head(const unsigned char *packet)
     struct rbdhw_head head = {bits & 0xFFFF, (bits >> 16 & 31) | (options >> 1 & 1) << 5, bits >> 24,
         (uint8_t)(options & 1), (uint8_t)(options >> 2)};
     return head;
-}
-
-void rbdhw_read_packet(const struct rbdhw_packet *answer, int singles, const unsigned char *packet,
-    int64_t *numbers)
-{
-    for (int k = 0; k < answer->words; k++) {
-        const struct rbdhw_word *word = &answer->word[k];
-        const unsigned char *place = packet + word->bit / 8;
-        const int shift = (int)(word->bit % 8), width = word->travels;
-        uint64_t bits = load64(place) >> shift;
-        if (shift + width > 64)
-            bits |= (uint64_t)place[8] << (64 - shift);
-        int64_t number = sign_extend(bits, width);
-        if (singles) {
-            const uint32_t single_bits = (uint32_t)bits;
-            float single;
-            memcpy(&single, &single_bits, sizeof single);
-            const double steps = (double)single * power_of_two(word->point);
-            number = fabs(steps) < power_of_two(word->width) ? (int64_t)steps : 0; /* zero if it is none */
-        }
-        numbers[word->number] = number;
-    }
 }
 
 int rbdhw_finite(const struct rbdhw_function *function, size_t tasks, const struct rbdhw_data *data)

@@ -15,15 +15,16 @@ struct rbdhw_head {
 void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
     const struct rbdhw_data *data, size_t task, int64_t *numbers);
 
-/* Writes the results of a task from the integers of its words. `values` is room for as many numbers. */
+/* Writes the results of a task from the packet of its answer. `values` is room for as many numbers,
+ * and behind them for an array. */
 void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
-    const int64_t *numbers, double *values, const struct rbdhw_data *data, size_t task);
+    const unsigned char *packet, double *values, const struct rbdhw_data *data, size_t task);
 
 void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct rbdhw_head head,
     const int64_t *numbers, unsigned char *packet);
 struct rbdhw_head rbdhw_read_head(const unsigned char *packet);
-void rbdhw_read_packet(const struct rbdhw_packet *answer, int singles, const unsigned char *packet,
-    int64_t *numbers);
+int64_t rbdhw_read_number(
+    const struct rbdhw_packet *answer, int singles, const unsigned char *packet, int number);
 
 /* Returns whether all numbers of the inputs are finite. */
 int rbdhw_finite(const struct rbdhw_function *function, size_t tasks, const struct rbdhw_data *data);

@@ -28,15 +28,13 @@ struct rbdhw_word {
     uint8_t width, travels;  /* the bits of the word, and those in the packet */
     int16_t point;           /* its value is the integer times 2^-point */
     uint8_t kind;            /* RBDHW_ANGLE, which travels in turns, RBDHW_WRAPS and RBDHW_BOUNDED */
-    double scale;            /* 2^point in requests, 2^-point in answers */
+    double scale;            /* 2^point in requests; in answers 2^-point, and of an angle the radians of that */
 };
 
-/* An element of a result: the value of a word of the answer, or its negative. */
+/* An element of a result, which is the value of a word of the answer, or its negative. */
 struct rbdhw_element {
-    uint16_t array;
     uint32_t place; /* in the array */
-    uint16_t word;
-    uint8_t negative;
+    uint16_t array, word;
 };
 
 /* A packet, and the elements of results in it. */
@@ -45,8 +43,9 @@ struct rbdhw_packet {
     int32_t numbers;               /* the words of a task in the manifest, also those that were loaded before */
     int32_t words;                 /* those that travel, */
     const struct rbdhw_word *word; /* in the order of their bits */
-    int32_t elements;
-    const struct rbdhw_element *element;
+    int32_t elements, negatives;
+    const struct rbdhw_element *element; /* the negatives are the last ones */
+    uint32_t filled;               /* bit k: the elements fill array k */
 };
 
 enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS };

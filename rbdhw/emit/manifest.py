@@ -14,6 +14,7 @@ from rbdhw.design.entries import (
     AlgorithmTryEntry,
     CoordinateEntry,
     Coordinates,
+    EnergyEntry,
     EstimateEntry,
     FunctionEntry,
     IntervalEntry,
@@ -31,6 +32,7 @@ from rbdhw.emit.accuracy import error_entries, formats_entry
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.calibration import calibration
+from rbdhw.estimate.energy import Energy, energy_of
 from rbdhw.estimate.model import shares, synthesised_for
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
@@ -155,15 +157,23 @@ def _function_entry(plan: AcceleratorPlan, function: str, packets: Traffic) -> F
     """
     cycles, clock_mhz, part = plan.latency(function), plan.clock_mhz, plan.part_of(function)
     pace = max(part.plan.ii / part.copies, packets.beats / packets.streams)
+    rate, latency_us = round(clock_mhz * 1e6 / pace), round(cycles / clock_mhz, 4)
     return FunctionEntry(
         **dict(function_counts(part.plan.prepared.graph, function)),
         built=program_counts(part.plan.program, function),
         latency_cycles=cycles,
-        latency_us=round(cycles / clock_mhz, 4),
+        latency_us=latency_us,
         core_latency_cycles=part.plan.core.latency[function],
         cycles_per_task=int(pace) if pace.is_integer() else round(pace, 4),
-        tasks_per_second=round(clock_mhz * 1e6 / pace),
+        tasks_per_second=rate,
+        energy=_energy_entry(energy_of(part.plan.program, function, rate, latency_us, plan.device)),
     )
+
+
+def _energy_entry(estimate: Energy | None) -> EnergyEntry | None:
+    if estimate is None:
+        return None
+    return EnergyEntry(**{name: float(f"{value:.3g}") for name, value in vars(estimate).items()})
 
 
 def _part_entry(part: PlannedCore, options: BuildOptions) -> PartEntry:

@@ -2,35 +2,87 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from rbdhw import pipeline
 from rbdhw.design import folder as design_folder
+from rbdhw.design.folder import Design
 from rbdhw.design.manifest import read_manifest
 from rbdhw.design.replacement import check_output
 from rbdhw.domain.overrides import Overrides
-from rbdhw.front.results import Description, Generated, Simulated
+from rbdhw.errors import InputError, told_apart, unknown
+from rbdhw.front.results import Description, Generated, Powered, Simulated
 from rbdhw.front.robot_description import describe
 from rbdhw.options.build import PROCESSORS, BuildOptions
-from rbdhw.progress import show_progress
+from rbdhw.progress import Progress, show_progress
+from rbdhw.remarks import warn
 from rbdhw.software import folder as software_folder
 
+CHECKS = ("warn", "refuse")
+"""What follows from a clock that the timing check does not confirm."""
 
-def generate_folder(urdf: Path, folder: Path, options: BuildOptions, overrides: Overrides) -> Generated:
-    """Write an accelerator or software to a folder."""
+
+def generate_folder(
+    urdf: Path, folder: Path, options: BuildOptions, overrides: Overrides, check_timing: str | None = None
+) -> Generated:
+    """Write an accelerator or software to a folder; ``check_timing`` is one of :data:`CHECKS`."""
     check_output(folder)
+    if check_timing is not None:
+        _refuse_check(check_timing, options.target)
     with show_progress() as progress:
         if options.target in PROCESSORS:
             software = pipeline.generate_software(urdf, options, progress)
             return Generated(software_folder.write(software, folder), folder)
         design = pipeline.generate(urdf, options, overrides, progress)
+        if check_timing is not None:
+            _check_timing(design, check_timing, progress)
         return Generated(design_folder.write(design, folder), folder)
+
+
+def _refuse_check(check_timing: str, target: str) -> None:
+    """Raise InputError if a timing check is not possible."""
+    if check_timing not in CHECKS:
+        raise unknown("check-timing", check_timing, CHECKS)
+    if target in PROCESSORS:
+        raise InputError("check-timing", f"has no effect with --target {target}", "an FPGA as the target")
+
+
+def _check_timing(design: Design, check_timing: str, progress: Progress) -> None:
+    """Map a design with Yosys; warn or raise InputError if the timing check does not confirm its clock."""
+    from rbdhw.boards.yosys import time_verilog
+
+    target, clock = design.manifest["target"], design.manifest["clock_mhz"]
+    report = time_verilog(design.verilog, design.manifest["name"], target, progress)
+    if report.confirms(clock):
+        return
+    safe, asked = told_apart(report.safe_mhz, clock)
+    slowest = report.paths[0]
+    refusal = InputError(
+        "clock",
+        f"{asked} MHz is not confirmed by the timing check: the slowest path takes {slowest.ns:.2f} ns, "
+        f"from {slowest.start} to {slowest.end}",
+        f"at most {safe} MHz",
+        f"generate with --clock {math.floor(report.safe_mhz)}",
+    )
+    if check_timing == "refuse":
+        raise refusal
+    warn([str(refusal)])
 
 
 def describe_robot(urdf: Path, options: BuildOptions, overrides: Overrides) -> Description:
     """Describe a robot before a build."""
     with show_progress() as progress:
         return Description(describe(urdf, options, overrides, progress))
+
+
+def power_of_folder(folder: Path, function: str | None, tasks: int, seed: int, saif: Path | None) -> Powered:
+    """Simulate tasks of one function; return how often signals change, and the power that it suggests."""
+    from rbdhw.sim.power import measure_power
+
+    with show_progress() as progress:
+        report = measure_power(folder, function, tasks, seed, saif=saif, progress=progress)
+    return Powered(report.json())
 
 
 def simulate_folder(folder: Path, tasks: int, seed: int, *, bulk: bool) -> Simulated:

@@ -13,7 +13,7 @@ from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.description_tables import print_description
 from rbdhw.front.printing import page_of, text_of
-from rbdhw.front.tables import print_causes, print_manifest, print_report, print_software
+from rbdhw.front.tables import print_causes, print_manifest, print_power, print_report, print_software
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,6 +80,15 @@ class Generated(Result):
     def load(self, engine: str | None = None) -> Accelerator:
         """Return the folder as an object with a method for each function: :func:`rbdhw.load`."""
         return Accelerator(self.folder, engine)
+
+
+@dataclass(frozen=True, repr=False)
+class Powered(Result):
+    """Toggle rates of a design at work, and an estimate: the data of ``rbdhw power --json``."""
+
+    def show(self) -> None:
+        """Print the toggle rates of the regions, the most active first, and the estimate."""
+        print_power(dict(self.data))
 
 
 @dataclass(frozen=True, repr=False)

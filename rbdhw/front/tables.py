@@ -254,6 +254,9 @@ def _traffic_text(traffic: dict[str, Any]) -> str:
 MOST_CAUSES = 10
 """The most causes of flagged tasks that are printed; `--json` lists all."""
 
+MOST_REGIONS = 10
+"""The most regions of a timing check that are printed."""
+
 
 def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
     """Print the causes of flagged tasks, the most frequent first."""
@@ -263,16 +266,56 @@ def print_causes(causes: Sequence[Mapping[str, Any]]) -> None:
         print_text(f"  and {len(causes) - MOST_CAUSES} more causes, which --json lists")
 
 
+def print_power(report: dict[str, Any]) -> None:
+    """Print how often the signals of each region change, the most active first, and the estimate."""
+    regions = sorted(report["regions"].items(), key=lambda pair: -pair[1]["bits"] * pair[1]["toggles"])
+    rows = [[name, f"{entry['bits']:,}", f"{entry['toggles']:.3f}"] for name, entry in regions]
+    print_table(
+        f"{report['function']}: {report['tasks']} tasks in {report['cycles']:,} cycles; a signal of the core "
+        f"changes {report['toggles']:.3f} times a cycle",
+        ["region", "bits", "toggles\na cycle"],
+        rows,
+    )
+    if report["energy"] is None:
+        print_text("power: no estimate for this device; a vendor's tool reads the toggles of --saif", INDENT)
+        return
+    watts, nanojoules, product = (report["energy"][name] for name in ("watts", "nanojoules", "delay_product"))
+    print_text(
+        f"power, a coarse estimate: {watts:.2g} W, {nanojoules:.3g} nJ a task, {product:.3g} nJ us", INDENT
+    )
+
+
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:
-    """Print a short table of a synthesis."""
+    """Print a short table of a synthesis, and the slowest paths of its netlist."""
+    timing = report["timing"]
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     tries = ", ".join(f"seed {one['seed']}: {one['clock_mhz_achieved']:g} MHz" for one in report["tries"])
     link = report["link"] and _link_text(report["link"])
     rows = [
         [name.replace("_", " "), "-" if value in (None, "") else str(value)]
         for name, value in (report | {"versions": versions, "tries": tries, "link": link}).items()
+        if name != "timing"
     ]
     print_table(str(directory), ["", ""], rows)
+    if timing is not None:
+        print_timing(timing)
+
+
+def print_timing(timing: Mapping[str, Any]) -> None:
+    """Print the clock that a timing check finds, and the slowest path into each region."""
+    print_text(
+        f"timing of the netlist ({timing['device']}, speed grade {timing['speed_grade']}): "
+        f"{timing['clock_mhz']:.1f} MHz, with a margin of {timing['margin']:.0%} "
+        f"{timing['safe_mhz']:.1f} MHz; the slowest paths by region:"
+    )
+    for path in timing["regions"][:MOST_REGIONS]:
+        print_text(
+            f"  {path['ns']:.2f} ns, of which {path['cells_ns']:.2f} ns in cells, into {path['region']}: "
+            f"{path['start']} to {path['end']}",
+            "    ",
+        )
+    if len(timing["regions"]) > MOST_REGIONS:
+        print_text(f"  and {len(timing['regions']) - MOST_REGIONS} more regions, which --json lists")
 
 
 def _link_text(link: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ several threads, which on two cores is even slower than one thread.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -25,6 +26,9 @@ from rbdhw.verilator.tools import clean_environment, failure
 _MODEL, _HEADER = "bulk_model.cpp", "bulk.h"
 """The part of the bench that depends on the design; the other is in :mod:`rbdhw.verilator.library`."""
 
+_SAIF = "activity.saif"
+"""The file that a traced simulator writes where it runs."""
+
 _NUMBERED = re.compile(r"\bs_axis_(\d+)_tvalid\b")
 """A port of one of several pairs of streams."""
 
@@ -32,8 +36,10 @@ _ONE_PAIR = "pair(s_axis, m_axis)"
 """The ports of a design with one pair of streams, as the harness has them."""
 
 
-def build(directory: Path, cache: Path | None = None) -> Path:
+def build(directory: Path, cache: Path | None = None, *, traced: bool = False) -> Path:
     """Return the simulator of the Verilog in a design folder for :func:`exchange`, kept like the others.
+
+    A ``traced`` one counts the toggles of all signals.
 
     Raises
     ------
@@ -47,14 +53,17 @@ def build(directory: Path, cache: Path | None = None) -> Path:
     if numbers:
         several = " ".join(f"pair(s_axis_{k}, m_axis_{k})" for k in numbers)
         source = source.replace(_ONE_PAIR, several)
-    harness = Harness({_MODEL: source.encode()}, headers={_HEADER: header.encode()})
+    options = ("--trace-saif",) if traced else ()
+    harness = Harness({_MODEL: source.encode()}, options, headers={_HEADER: header.encode()})
     return make_simulator(directory, cache, harness)
 
 
-def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) -> list[Exchange]:
+def exchange(
+    executable: Path, requests: Sequence[Beats], traffic: Disturbance, *, saif: Path | None = None
+) -> list[Exchange]:
     """Send packets to each pair of streams and receive as many; several simulations may run at once.
 
-    Pairs for which there are no requests stand idle.
+    Pairs for which there are no requests stand idle. A traced simulator's toggles are written to ``saif``.
 
     Raises SimulationError if the simulation does not finish.
     """
@@ -64,6 +73,8 @@ def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) 
         for k, beats in enumerate(requests):
             np.column_stack([beats.data, beats.last]).tofile(work / f"requests_{k}")
         violations = _simulate(executable, [name, *map(repr, numbers)])
+        if saif is not None:
+            shutil.move(work / _SAIF, saif)
         return [_read_record(work, k, beats, violations[k]) for k, beats in enumerate(requests)]
 
 
@@ -78,9 +89,13 @@ def _read_record(work: Path, pair: int, requests: Beats, violations: int) -> Exc
 
 def _simulate(executable: Path, arguments: list[str]) -> list[int]:
     """Run the simulator; return the number of violations at each pair of streams."""
-    command = [str(executable), *arguments]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, env=clean_environment(), check=False
+        [str(executable), *arguments],
+        cwd=arguments[0],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=clean_environment(),
+        check=False,
     )
     if done.returncode:
         log = executable.parent.parent / "simulation.log"

@@ -64,6 +64,7 @@ def test_times_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     assert times_layout([row]) == [{"links": "1,024", "way": "propagated", "1": "1,234 µs", "10": "0.12 µs"}]
 
 
+@pytest.mark.verify
 def test_rounding_errors_that_multiply_flag_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formats raised to the rounding errors of eight bits would have steps beyond double precision."""
     monkeypatch.setattr(chain_runs, "SAMPLES", 64)

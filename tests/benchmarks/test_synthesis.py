@@ -116,6 +116,7 @@ def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
     assert kept.yosys == f"{calibration().yosys} and 9.99"
 
 
+@pytest.mark.verify
 def test_another_yosys_measures_everything_again(monkeypatch):
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])

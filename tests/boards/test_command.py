@@ -44,6 +44,8 @@ def test_report_as_a_table(synthesize: Command, design: Path) -> None:
     assert (told["tool"], told["flip flops"], told["clock mhz achieved"]) == ("yosys (not placed)", "34", "-")
     assert told["versions"].startswith("yosys 0.")
     assert (told["tries"], told["seed"]) == ("-", "-")
+    assert "timing of the netlist (ecp5-85, speed grade 6): " in out
+    assert " ns in cells, into top: a to m_axis_tdata" in out
 
 
 def test_tries_in_a_table(

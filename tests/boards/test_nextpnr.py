@@ -13,7 +13,6 @@ from rbdhw.boards.nextpnr import (
     Report,
     best_placement,
     read_report,
-    region_of,
     seeds_from,
     state_of,
 )
@@ -137,20 +136,3 @@ ROUTING = "Info:     117000 |    61745      54382 |  608   353 |     16904|     
 )
 def test_the_end_of_the_log_says_how_far_it_is(log: str, state: str | None) -> None:
     assert state_of(log) == state
-
-
-@pytest.mark.parametrize(
-    ("cell", "region"),
-    [
-        ("accelerator.core.rnea_forward_3.v12_TRELLIS_FF_Q_4", "rnea_forward_3"),
-        ("accelerator.core.trigonometry.sin_cos_0.register$8_TRELLIS_FF_Q_16", "trigonometry"),
-        ("accelerator.assembler.i__valid_TRELLIS_FF_Q", "assembler"),
-        ("shell.core.accelerator.core.solve_1.v3", "solve_1"),
-        ("shell.framer.crc", "framer"),
-        ("accelerator.core.v3_TRELLIS_FF_Q", "core"),
-        ("accelerator.m_axis_tdata_TRELLIS_FF_Q_1", "accelerator"),
-        ("chain_TRELLIS_FF_Q", "top"),
-    ],
-)
-def test_cell_is_in_the_outermost_module_that_says_something(cell: str, region: str) -> None:
-    assert region_of(cell) == region

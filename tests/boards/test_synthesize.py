@@ -32,6 +32,7 @@ KEYS = (
     "tries",
     "seed",
     "link",
+    "timing",
 )
 
 COUNTS = ("luts", "flip_flops", "dsp_blocks", "block_rams")
@@ -64,6 +65,7 @@ def test_target_is_placed_and_routed(design: Path) -> None:
     assert [step for step in steps if ": " not in step] == [
         "preparing the programs",
         "synthesis with Yosys",
+        "timing of the netlist",
         "placement with nextpnr, try 1 of 3, seed 1",
     ]
     work = design / "build-ecp5-85"
@@ -91,8 +93,20 @@ def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     assert found(report, "clock_mhz_target", "clock_mhz_achieved") == (125.0, None)
     assert found(report, "bitstream", "tries", "seed") == (None, [], None)
     assert set(report["versions"]) == {"yosys"}
-    assert {step.partition(": ")[0] for step in steps} == {"preparing the programs", "synthesis with Yosys"}
+    assert {step.partition(": ")[0] for step in steps} == {
+        "preparing the programs",
+        "synthesis with Yosys",
+        "timing of the netlist",
+    }
     assert (design / "build-xcvu9p/resources.json").exists()
+    assert json.loads((design / "build-xcvu9p/timing.json").read_text()) == report["timing"]
+    assert found(report["timing"], "device", "speed_grade") == ("xcvu9p", "-2")
+
+
+def test_a_slower_speed_grade_has_a_slower_clock(design: Path) -> None:
+    write_manifest(design, target="xcvu9p", clock_mhz=125.0)
+    usual, slow = (synthesize(design, speed_grade=grade)["timing"]["clock_mhz"] for grade in (None, "-1"))
+    assert usual / slow == pytest.approx(775 / 645, rel=1e-3)
 
 
 def test_count_places_nothing_and_always_fits(design: Path) -> None:
@@ -146,6 +160,7 @@ def test_further_seeds_are_tried_until_one_keeps_the_clock(
     assert [step for step in steps if ": " not in step] == [
         "preparing the programs",
         "synthesis with Yosys",
+        "timing of the netlist",
         "placement with nextpnr, try 1 of 4, seed 5",
         "placement with nextpnr, try 2 of 4, seed 6; best 48.3 of 50 MHz",
         "placement with nextpnr, try 3 of 4, seed 7; best 48.3 of 50 MHz",
@@ -317,6 +332,8 @@ TOO_SLOW = "20 MHz is too slow for a serial line of 921600 bits a second"
         *(({}, {"clock_mhz": float(x)}, "clock", f"{x} MHz is not a clock") for x in ("0", "-1", "nan")),
         ({}, {"seed": -1}, "seed", "-1 is out of range"),
         ({}, {"seed": 2**31}, "seed", "2147483648 is out of range"),
+        ({}, {"speed_grade": "9"}, "speed-grade", "'9' is unknown"),
+        ({}, {"board": BOARD, "speed_grade": "6"}, "speed-grade", "board ulx3s-85f has its own"),
         ({}, {"board": BOARD, "count": True}, "count", "board ulx3s-85f is built"),
         ({}, {"board": "arty"}, "board", "'arty' is unknown"),
         ({}, {"target": "ice40"}, "target", "'ice40' is unknown"),

@@ -284,7 +284,7 @@ DOMAIN = "[default]\nposition = [-1.0, 2.5]\n[joints.elbow]\nvelocity = 3.0\neff
 class TestAnything:
     """Valid files with a few changed characters are accepted or refused; no other error occurs."""
 
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(text=characters(TOY))
     def test_robots(self, rbdhw, tmp_path, text):
         urdf = tmp_path / "robot.urdf"
@@ -293,7 +293,7 @@ class TestAnything:
         assert status in (0, BAD_INPUT)
         assert all(line.startswith("rbdhw: ") for line in err.splitlines())
 
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(text=characters(DOMAIN))
     def test_domains(self, rbdhw, tmp_path, text):
         domain = tmp_path / "domain.toml"
@@ -314,7 +314,7 @@ class TestAnything:
         assert status == BAD_INPUT
         assert err.startswith("rbdhw: ")
 
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(edits=st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 255)), min_size=1, max_size=5))
     def test_archives(self, rbdhw, rails, tmp_path, edits):
         states = states_in(tmp_path)

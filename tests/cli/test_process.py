@@ -65,7 +65,7 @@ def test_a_reader_that_is_gone_ends_it_in_silence():
 def test_an_output_that_is_closed_or_full():
     full = "rbdhw: standard output: No space left on device; expected a place that can be read and written\n"
     for closing, *expected in (("<&- >&- 2>&-", 0, ""), (">/dev/full", BAD_INPUT, full)):
-        done = run(["sh", "-c", f'exec "$@" {closing}', "sh", *INFO], stdout=subprocess.PIPE)
+        done = run(["sh", "-c", f'exec "$@" {closing}', "sh", *COMMAND, "--version"], stdout=subprocess.PIPE)
         assert [done.returncode, done.stderr, done.stdout] == [*expected, ""], closing
     assert run(["sh", "-c", 'exec "$@" 2>/dev/full', "sh", *COMMAND, "info", "gone"]).returncode == BAD_INPUT
 

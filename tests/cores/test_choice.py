@@ -228,6 +228,7 @@ class TestIntervals:
         assert plan.estimate.luts > free.estimate.luts
         assert free.core.schedule.steps == plan.core.schedule.steps
 
+    @pytest.mark.verify
     def test_both_cores_are_searched(self):
         """Only an array becomes as small as the array of the longest interval."""
         fit = share("array", 64)

@@ -1,8 +1,9 @@
-"""An answer that comes long after its request was given up is never taken for that of another task."""
+"""What comes late changes no result: the answer to a request that was given up, and an old load."""
 
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,8 +25,11 @@ RECEIVE = ctypes.CFUNCTYPE(
 OK, TIMEOUT, WINDOW = 0, 2, 8
 
 
+SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
 class Late:
-    """A transport that keeps an answer back, and then gives it before each other."""
+    """A transport that keeps an answer back, and then gives it before each other; or repeats old requests."""
 
     def __init__(self, simulation):
         made = simulation.transport()
@@ -33,6 +37,9 @@ class Late:
         self.transport.self = made.self
         self._receive, self._ours = RECEIVE(made.receive), RECEIVE(self.receive)
         self.transport.receive = ctypes.cast(self._ours, ctypes.c_void_p)
+        self._send, self._our_send = SEND(made.send), SEND(self.send)
+        self.transport.send = ctypes.cast(self._our_send, ctypes.c_void_p)
+        self.sent: list[bytes] = []
         self.keeps, self.kept, self.gives = False, b"", False
 
     def receive(self, board, packet, room, size, wait):
@@ -45,6 +52,35 @@ class Late:
             self.kept, self.keeps = ctypes.string_at(packet, size[0]), False
             return TIMEOUT
         return code
+
+    def send(self, board, packet, size):
+        self.sent.append(ctypes.string_at(packet, size))
+        return self._send(board, packet, size)
+
+    def repeat(self, packets):
+        """Let old requests come to the board again."""
+        for packet in packets:
+            kept = ctypes.create_string_buffer(packet, len(packet))
+            assert self._send(self.transport.self, kept, len(packet)) == OK
+
+
+def test_a_load_that_comes_again(loaded_folder, work):
+    """Old rows overwrite later ones. The answers to them tell the driver, which loads all again."""
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    late, design = Late(simulation), read(loaded_folder)
+    driver = Library(design).open(late.transport, simulation.options(quiet=1), "late")
+    driver.load_parameters(0, Data(words=np.array([*work.parameters[0].values()], np.int64)))
+    late.sent.clear()
+    assert work.roll_out(driver, 0, 0)
+    codes = {design.interface.codes[name] for name in design.interface.row_commands}
+    loads = [packet for packet in late.sent if packet[2] & 31 in codes]
+    assert len(loads) > len(codes)
+    for _ in range(3):
+        reloads = driver.statistics["reloads"]
+        assert work.roll_out(driver, 0, 1, before=partial(late.repeat, loads))
+        assert driver.statistics["reloads"] > reloads
+    driver.close()
+    simulation.close()
 
 
 def test_a_late_answer(loaded_folder):

@@ -67,6 +67,7 @@ def chain(links: int) -> Robot:
     return prepared(mechanism([JointKind.REVOLUTE] * links, range(-1, links - 1), seed=1))
 
 
+@pytest.mark.verify
 def test_long_chains_are_propagated():
     """The work grows with the links, and that of the inverse with their square and more."""
     assert choose(chain(8), ("fd",), (), DELAY, {}).algorithms.forward == "inverse"

@@ -47,7 +47,7 @@ BUILDS = {
 }
 
 
-LONG = ("cells",)
+LONG = ("cells", "array", "joined")
 """Builds for `make verify`."""
 
 

@@ -88,6 +88,7 @@ def test_what_fits_a_share_of_the_device_fits_a_larger_one():
     assert all(refused["fit"] < found["rows"][0]["allowed"] for refused in found["refused"])
 
 
+@pytest.mark.verify
 def test_the_command_prints_every_set(rbdhw, mix):
     command = ("info", path("toy"), "--explore", "--functions", "id,dfd", "--mix", "id=10,dfd=1")
     command += ("--fit", "60%", "--width", 18, "--target", "ecp5-85")

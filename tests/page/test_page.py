@@ -143,13 +143,18 @@ def test_numbers_of_functions_and_errors(
 ) -> None:
     page, manifest = pages[kind], manifests[kind]
     for name, own in manifest["functions"].items():
-        _, _, products, sums, cycles, _, core, pace, rate, *errors = page.row("functions", name)
+        _, _, products, sums, cycles, _, core, pace, rate, *energy, median, largest = page.row(
+            "functions", name
+        )
+        errors, estimate = (median, largest), own.get("energy")
         built, error = own["built"], manifest["error"][name]
         assert products == f"{sum(built['multiplications'].values()):,}"
         assert (sums, cycles, core) == tuple(
             f"{n:,}" for n in (built["additions"], own["latency_cycles"], own["core_latency_cycles"])
         )
         assert (pace, rate) == (short(own["cycles_per_task"]), f"{own['tasks_per_second']:,}")
+        figures = [short(estimate[key]) for key in ("watts", "nanojoules")] if estimate else ["–", "–"]
+        assert energy == figures
         assert [float(text) for text in errors] == [float(f"{error[key]:.1e}") for key in ("median", "max")]
         for result, figures in error["results"].items():
             _, units, floor, step, *strata = page.row("errors", f"{name}.{result}")

@@ -28,7 +28,7 @@ from rbdhw.robots import path
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism, random_parents
 
-TASKS = 1600
+TASKS = 800
 
 REASON = re.compile(
     r"max-error: no supported width meets 0\.001; 32 bits (support [\d.e-]+, limited by \w+ of (\w+) in \w+ "
@@ -100,6 +100,7 @@ def test_a_hand_is_refused_with_the_reason():
     assert REASON.fullmatch(str(refusal.value))
 
 
+@pytest.mark.verify
 def test_a_hand_keeps_to_the_budget_in_its_motions():
     assert_held(load_urdf(path("hand22")), ("fd",), 1024)
 

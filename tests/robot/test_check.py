@@ -17,17 +17,6 @@ from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, robots
 
 
-@pytest.fixture
-def toy():
-    return load_urdf(path("toy"))
-
-
-def refusal(robot):
-    with pytest.raises(InputError) as refused:
-        check_robot(robot)
-    return str(refused.value)
-
-
 def alter(robot, i, **fields):
     """Return ``robot`` with other fields of body ``i``."""
     bodies = list(robot.bodies)
@@ -45,7 +34,8 @@ def test_valid_robots_are_accepted(robot):
     check_robot(robot)
 
 
-def test_rewritten_and_floating_robots_are_accepted(toy):
+def test_rewritten_and_floating_robots_are_accepted():
+    toy = load_urdf(path("toy"))
     check_robot(regroup_inertias(align_axes(toy)))
     check_robot(toy.with_floating_base())
     floating = mechanism([JointKind.FLOATING, JointKind.REVOLUTE], [-1, 0], seed=1)
@@ -53,26 +43,83 @@ def test_rewritten_and_floating_robots_are_accepted(toy):
     check_robot(floating)
 
 
-def test_a_parent_that_comes_later(toy):
-    line = "robot data, link 'upper_arm': parent is 1; expected -1 to -1"
-    assert refusal(alter(toy, 0, parent=1)) == line
+def helical_mimic(follower, leader, multiplier=1.0):
+    kinds = (JointKind.REVOLUTE, JointKind.HELICAL, JointKind.PLANAR)
+    return with_mimic(mechanism(kinds, [-1, 0, 1], seed=1), follower, leader, multiplier)
 
 
-def test_names_given_twice(toy):
-    twice = alter_joint(toy, 1, name="shoulder")
-    assert refusal(twice) == "robot data, joint 'shoulder': given twice; expected unique joint names"
-    twice = alter(toy, 1, name="base")
-    assert refusal(twice) == "robot data, link 'base': given twice; expected unique link names"
+TOY = load_urdf(path("toy"))
+UNIVERSAL = mechanism([JointKind.UNIVERSAL], [-1], seed=1, axis=(0.0, 0.0, 1.0))
+MIRROR = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
+REFLECTED = f"link 'forearm': rotation is {MIRROR}"
+NOT_FINITE = "link 'forearm': a length, an inertia or gravity is not finite"
+
+REFUSED = {
+    "a parent that comes later": (alter(TOY, 0, parent=1), "link 'upper_arm': parent is 1"),
+    "two joints of one name": (alter_joint(TOY, 1, name="shoulder"), "joint 'shoulder': given twice"),
+    "two links of one name": (alter(TOY, 1, name="base"), "link 'base': given twice"),
+    "a mimic of the name of another": (
+        alter_joint(TOY, 1, name="shoulder", mimic=Mimic("shoulder")),
+        "joint 'shoulder': given twice",
+    ),
+    "an axis that is no unit vector": (
+        alter_joint(TOY, 1, axis=(0.0, 0.0, 2.0)),
+        "link 'forearm': joint axis is (0.0, 0.0, 2.0)",
+    ),
+    "second axis of zero": (
+        alter_joint(UNIVERSAL, 0, second_axis=(0.0, 0.0, 0.0)),
+        "link 'b0': second joint axis is (0.0, 0.0, 0.0)",
+    ),
+    "second axis not perpendicular": (
+        alter_joint(UNIVERSAL, 0, second_axis=(0.0, 0.6, 0.8)),
+        "link 'b0': second joint axis is (0.0, 0.6, 0.8)",
+    ),
+    "a reflected joint": (alter_joint(TOY, 1, placement=Placement(MIRROR)), REFLECTED),
+    "a reflected link": (alter(TOY, 1, link_frame=Placement(MIRROR)), REFLECTED),
+    "a mass that is no number": (alter(TOY, 1, inertia=Inertia(mass=nan)), NOT_FINITE),
+    "an infinite pitch": (alter_joint(TOY, 1, pitch=inf), NOT_FINITE),
+    "reversed limits": (
+        alter_joint(TOY, 1, limits=(Limits(inf, 1.0, 1.0, 1.0),)),
+        "link 'forearm': lower limit is not below the upper",
+    ),
+    "limits of other freedoms": (
+        alter_joint(TOY, 1, kind=JointKind.PLANAR),
+        "link 'forearm': a planar joint has 1 limits",
+    ),
+    "an offset of several freedoms": (
+        alter_joint(UNIVERSAL, 0, offset=0.5),
+        "link 'b0': a universal joint has offset 0.5",
+    ),
+    "a floating joint in the middle": (
+        alter_joint(TOY.with_floating_base(), 1, kind=JointKind.FLOATING),
+        "link 'upper_arm': has a floating joint",
+    ),
+    "a mimic of an unknown joint": (
+        alter_joint(helical_mimic(0, 1), 0, mimic=Mimic("j9")),
+        "joint 'j0': mimics unknown joint 'j9'",
+    ),
+    "a mimic of itself": (with_mimic(helical_mimic(1, 0), 0, 0, 1.0), "joint 'j0': mimics mimic 'j0'"),
+    "a mimic of a mimic": (with_mimic(helical_mimic(1, 0), 0, 1, 1.0), "joint 'j0': mimics mimic 'j1'"),
+    "a leader of several freedoms": (helical_mimic(0, 2), "joint 'j0': a revolute joint mimics a planar one"),
+    "a follower of several freedoms": (
+        alter_joint(alter_joint(helical_mimic(0, 1), 0, mimic=None), 2, mimic=Mimic("j0")),
+        "joint 'j2': a planar joint mimics a revolute one",
+    ),
+    "a multiplier that is no number": (
+        helical_mimic(0, 1, nan),
+        "joint 'j0': mimics with multiplier nan and offset 0",
+    ),
+}
+"""Robots, and the element and the reason of their refusals."""
 
 
-def test_a_mimic_with_the_name_of_another_joint(toy):
-    twice = alter_joint(toy, 1, name="shoulder", mimic=Mimic("shoulder"))
-    assert refusal(twice) == "robot data, joint 'shoulder': given twice; expected unique joint names"
-
-
-def test_an_axis_that_is_not_a_unit_vector(toy):
-    line = "robot data, link 'forearm': joint axis is (0.0, 0.0, 2.0); expected a unit vector"
-    assert refusal(alter_joint(toy, 1, axis=(0.0, 0.0, 2.0))) == line
+@pytest.mark.parametrize("case", REFUSED)
+def test_inconsistent_robots_are_refused(case):
+    robot, reason = REFUSED[case]
+    with pytest.raises(InputError) as refused:
+        check_robot(robot)
+    assert f"{refused.value.where}: {refused.value.reason}" == f"robot data, {reason}"
+    assert refused.value.expected
 
 
 @pytest.mark.parametrize("kind", [JointKind.TRANSLATION, JointKind.SPHERICAL, JointKind.FLOATING])
@@ -80,89 +127,6 @@ def test_an_unused_axis_may_be_anything(kind):
     check_robot(alter_joint(mechanism([kind], [-1], seed=1), 0, axis=(0.0, 0.0, 0.0)))
 
 
-@pytest.mark.parametrize("second", [(0.0, 0.0, 0.0), (0.0, 0.6, 0.8)])
-def test_universal_axes_must_be_perpendicular(second):
-    robot = mechanism([JointKind.UNIVERSAL], [-1], seed=1, axis=(0.0, 0.0, 1.0))
-    assert refusal(alter_joint(robot, 0, second_axis=second)) == (
-        f"robot data, link 'b0': second joint axis is {second}; "
-        "expected a unit vector at right angles to (0.0, 0.0, 1.0)"
-    )
-
-
-def test_a_reflection(toy):
-    mirror = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, -1.0))
-    line = f"robot data, link 'forearm': rotation is {mirror}; expected an orthonormal right-handed matrix"
-    assert refusal(alter_joint(toy, 1, placement=Placement(mirror))) == line
-    assert refusal(alter(toy, 1, link_frame=Placement(mirror))) == line
-
-
-def test_numbers_that_are_not_finite(toy):
-    line = (
-        "robot data, link 'forearm': a length, an inertia or gravity is not finite; expected finite numbers"
-    )
-    assert refusal(alter(toy, 1, inertia=Inertia(mass=nan))) == line
-    assert refusal(alter_joint(toy, 1, pitch=inf)) == line
-
-
-def test_reversed_limits(toy):
-    reversed_ = (Limits(inf, 1.0, 1.0, 1.0),)
-    assert refusal(alter_joint(toy, 1, limits=reversed_)) == (
-        "robot data, link 'forearm': lower limit is not below the upper; expected lower <= upper"
-    )
-
-
-def test_limits_do_not_match_the_degrees_of_freedom(toy):
-    assert refusal(alter_joint(toy, 1, kind=JointKind.PLANAR)) == (
-        "robot data, link 'forearm': a planar joint has 1 limits; expected 3, one for each degree of freedom"
-    )
-
-
-def test_an_offset_of_several_freedoms():
-    robot = alter_joint(mechanism([JointKind.UNIVERSAL], [-1], seed=1), 0, offset=0.5)
-    assert refusal(robot) == "robot data, link 'b0': a universal joint has offset 0.5; expected 0"
-
-
-def test_a_floating_joint_in_the_middle(toy):
-    robot = toy.with_floating_base()
-    assert refusal(alter_joint(robot, 1, kind=JointKind.FLOATING)) == (
-        "robot data, link 'upper_arm': has a floating joint; expected one on the first link only"
-    )
-
-
-class TestMimics:
-    KINDS = (JointKind.REVOLUTE, JointKind.HELICAL, JointKind.PLANAR)
-
-    def make_mimic(self, follower, leader, multiplier=1.0, offset=0.0):
-        return with_mimic(mechanism(self.KINDS, [-1, 0, 1], seed=1), follower, leader, multiplier, offset)
-
-    def test_of_an_earlier_and_of_a_later_joint(self):
-        check_robot(self.make_mimic(0, 1))
-        check_robot(self.make_mimic(1, 0))
-
-    def test_of_an_unknown_joint(self):
-        robot = alter_joint(self.make_mimic(0, 1), 0, mimic=Mimic("j9"))
-        assert refusal(robot) == (
-            "robot data, joint 'j0': mimics unknown joint 'j9'; expected one of the robot's"
-        )
-
-    @pytest.mark.parametrize("leader", [0, 1])
-    def test_of_a_mimic(self, leader):
-        assert refusal(with_mimic(self.make_mimic(1, 0), 0, leader, 1.0)) == (
-            f"robot data, joint 'j0': mimics mimic 'j{leader}'; expected a joint that mimics none"
-        )
-
-    def test_of_several_freedoms(self):
-        assert refusal(self.make_mimic(0, 2)) == (
-            "robot data, joint 'j0': a revolute joint mimics a planar one; "
-            "expected one degree of freedom each"
-        )
-        robot = alter_joint(self.make_mimic(0, 1), 0, mimic=None)
-        assert refusal(alter_joint(robot, 2, mimic=Mimic("j0"))) == (
-            "robot data, joint 'j2': a planar joint mimics a revolute one; "
-            "expected one degree of freedom each"
-        )
-
-    def test_by_numbers_that_are_not_finite(self):
-        assert refusal(self.make_mimic(0, 1, multiplier=nan)) == (
-            "robot data, joint 'j0': mimics with multiplier nan and offset 0; expected finite numbers"
-        )
+def test_a_mimic_may_follow_an_earlier_or_a_later_joint():
+    check_robot(helical_mimic(0, 1))
+    check_robot(helical_mimic(1, 0))

@@ -1,6 +1,7 @@
 """The block with registers, in Verilator: cocotbext-axi drives its streams and its registers."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from rbdhw.registers.map import COUNTERS, INTERRUPTS, MAGIC, Register, counter_a
 from rbdhw.robots import path
 from tests.support.block import beats_of, build_block, counter_steps, packets_of, simulate
 from tests.support.disturbed import Disturbed, answered, disturbed
+from tests.support.marks import long, some
 
 TASKS = 120
 SIZE = 8
@@ -151,7 +153,15 @@ def test_interrupts_tell_of_answers(block, design) -> None:
     assert results[12] == IDLE
 
 
-@pytest.mark.parametrize(("seed", "clocks"), [*enumerate([None, None, None, *CLOCKS])])
+@pytest.mark.parametrize(
+    ("seed", "clocks"),
+    [
+        (0, None),
+        (3, CLOCKS[0]),
+        (4, CLOCKS[1]),
+        *(long(*case) for case in [(1, None), (2, None), (5, CLOCKS[2]), (6, CLOCKS[3])]),
+    ],
+)
 def test_no_answer_is_wrong_after_a_soft_reset(request, seed, clocks) -> None:
     """It comes while requests and answers move. A cut answer is longer than any; later tasks are answered."""
     _, design, block = request.getfixturevalue("one_clock" if clocks is None else "two_clocks")
@@ -181,8 +191,10 @@ def test_no_answer_is_wrong_after_a_soft_reset(request, seed, clocks) -> None:
     assert results[11] == IDLE
 
 
-@pytest.mark.parametrize("clocks", CLOCKS, ids=str)
-@pytest.mark.parametrize("stall", [(0.0, 0.0), (0.4, 0.6)])
+@pytest.mark.parametrize(
+    ("clocks", "stall"),
+    some(product(CLOCKS, ((0.0, 0.0), (0.4, 0.6))), 3),
+)
 def test_clocks_are_crossed_without_a_loss(two_clocks, traffic, clocks, stall) -> None:
     _, design, block = two_clocks
     steps = [

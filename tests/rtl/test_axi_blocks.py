@@ -21,6 +21,7 @@ from rbdhw.rtl.registers import Registers
 from rbdhw.rtl.verilog import to_verilog
 from tests.support.block import beats_of, build_block, build_top, packets_of, simulate
 from tests.support.disturbed import answered, disturbed
+from tests.support.marks import long
 
 TASKS = 60
 OPTIONS = BuildOptions(("id",), width=18, data_width=32, ii=4, samples=256)
@@ -86,7 +87,7 @@ def test_pairs_of_streams_are_counted_together(tmp_path: Path) -> None:
     assert beats == sum(len(own.beats.last) for own in traffic)
 
 
-@pytest.mark.parametrize("family", ["ecp5", "xc7", "xcup"])
+@pytest.mark.parametrize("family", ["ecp5", long("xc7"), long("xcup")])
 def test_registers_take_few_cells(family: str, tmp_path: Path) -> None:
     constants = Constants(64, 1, False, (0, 1, 2, 3, 4, 5, 6), 1, 125_000, 125_000, "2d711642b726b044" * 4)
     source = tmp_path / "registers.v"

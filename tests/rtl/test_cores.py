@@ -105,8 +105,13 @@ def test_latency_of_a_queue() -> None:
         assert sorted(others) == list(range(least, least + ii))
 
 
-@pytest.mark.parametrize("name", ["paces", "copies", "some copies"])
-@pytest.mark.parametrize(("start", "length"), [(3, 1), long(12, 1), (40, 3), (200, 5)])
+@pytest.mark.parametrize(
+    ("name", "start", "length"),
+    [
+        *(("paces", 3, 1), ("copies", 200, 5), ("some copies", 40, 3)),
+        *(long(name, 12, 1) for name in ("paces", "copies", "some copies")),
+    ],
+)
 def test_reset_in_mid_stream(name: str, start: int, length: int) -> None:
     tasks = any_tasks(80, seed=start)
     bench = Bench(accelerator(SETS[name], 32), 0.9, 0.7, seed=start, reset=range(start, start + length))

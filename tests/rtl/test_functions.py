@@ -34,7 +34,7 @@ DEVICES = {
 }
 
 
-QUICK = [(1, "xcvu9p", 18), (2, "ecp5-85-90", 12), (3, "ecp5-85-50", 8), (7, "xcvu9p-250", 32)]
+QUICK = [(1, "xcvu9p", 18), (2, "ecp5-85-90", 12), (7, "xcvu9p-250", 32)]
 LONG = [case for case in pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 32)) if case not in QUICK]
 
 

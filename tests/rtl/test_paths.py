@@ -44,7 +44,7 @@ def test_accelerator_of_singles_has_none() -> None:
 
 
 def test_accelerator_with_several_streams_has_none() -> None:
-    component = Accelerator(cores=[core_of()], interface=Interface(FUNCTIONS, 32, streams=3))
+    component = Accelerator(cores=[core_of()], interface=Interface(FUNCTIONS, 32, streams=2))
     assert paths_through(netlist_of(component)) == set()
 
 

@@ -37,7 +37,7 @@ def test_every_operand(spec):
     assert_equal_to_model(spec, operands, shifts)
 
 
-@pytest.mark.parametrize("extra", [0, 1, long(2), 3])
+@pytest.mark.parametrize("extra", [0, long(1), long(2), 3])
 @pytest.mark.parametrize(
     ("width", "result_width"), [(22, 18), (18, 22), (31, 27), (36, 32), (36, 18), (9, 8)]
 )
@@ -62,7 +62,7 @@ def test_products_may_have_pipeline_registers(width, result_width, extra, regist
     assert_equal_to_model(spec, operands, shifts, extra, registers)
 
 
-@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), (36, "ecp5-85")])
+@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "ecp5-85"), long(36, "xc7a200t")])
 def test_it_takes_the_blocks_of_its_multipliers(width, name):
     device = TARGETS[name]
     spec = reciprocal_spec(width + 4, width)

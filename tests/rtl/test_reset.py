@@ -26,7 +26,7 @@ from tests.support.simulation import Simulation
 WIDTH = 32
 UNKNOWN = 15
 NOT_A_NUMBER = 0x7FC00000
-RESETS = 3
+RESETS = 2
 """Resets before each function, each after a different number of cycles."""
 
 TASKS = 3

@@ -30,7 +30,7 @@ STEP = 1e-6
 @pytest.mark.parametrize(
     ("name", "functions", "ii"),
     [
-        ("toy", ("did",), 4),
+        long("toy", ("did",), 4),
         long("toy", tuple(ZERO), 16),
         pytest.param("iiwa14", ("did", "hfd"), 4, marks=[pytest.mark.verify, pytest.mark.timeout(3600)]),
     ],

@@ -62,7 +62,7 @@ LONG: dict[str, BuildOptions] = {
 """Builds for `make verify`."""
 
 
-@pytest.fixture(scope="module", params=[*BUILDS, *(long(name) for name in LONG)])
+@pytest.fixture(scope="module", params=[name if name == "kinds" else long(name) for name in (*BUILDS, *LONG)])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp(request.param) / "design"
     write(generate(path("toy"), (BUILDS | LONG)[request.param]), found)

@@ -15,7 +15,7 @@ from tests.support.marks import long
 
 def cases():
     """Return core, interval, number format, bits of TDATA, and functions."""
-    short = [("pipeline", 12, "float32", 32), ("array", 9, "fixed", 512)]
+    short = [("pipeline", 12, "float32", 32)]
     for core, number, width in product(("pipeline", "array"), NUMBERS, DATA_WIDTHS):
         ii = 9 if core == "array" else {32: 12, 128: 3}.get(width, 1)
         case = (core, ii, number, width)

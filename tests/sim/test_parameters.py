@@ -147,6 +147,7 @@ def test_several_cores_take_loads(tmp_path):
     assert len(set(names)) == len(names) > len(interface.words("id").held)
 
 
+@pytest.mark.verify
 def test_rollouts_take_loads(tmp_path):
     """A rollout has the parameters of its set when it enters, whatever is loaded while it takes steps."""
     options = replace(OPTIONS, functions=("step",), ii=4, horizon=6, parameters_by="load")

@@ -30,6 +30,7 @@ from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
@@ -148,7 +149,7 @@ def test_the_step_in_which_a_state_leaves_its_domain_is_named(folder: Path) -> N
     assert acc.rollout(q, v, np.zeros((2, 2)), 0.03).first_flagged == 1
 
 
-@pytest.mark.parametrize("engine", ["rtl", "golden"])
+@pytest.mark.parametrize("engine", [long("rtl"), "golden"])
 def test_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
     arrays = calm(read(folder), 5, seed=8)
     np.savez(tmp_path / "x.npz", **arrays, every=4, unused=1.0)
@@ -255,6 +256,7 @@ def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None
     stream.check(folder / "design", Disturbance(0.3, 0.3, seed=2, surplus=stream.surplus))
 
 
+@pytest.mark.verify
 def test_beside_another_core(tmp_path: Path) -> None:
     """Tasks wait in the queue of the core, which also shares it with steps."""
     cores = (CoreRequest(("id",), 1), CoreRequest(("step", "m"), 3))

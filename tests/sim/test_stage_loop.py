@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rbdhw.design.folder import read
 from rbdhw.domain.sampling import sample
@@ -16,6 +17,7 @@ from tests.support.mechanisms import mechanism
 from tests.support.verilated import assert_exact
 
 
+@pytest.mark.verify
 def test_copies_beside_another_core_and_alone_at_full_rate(tmp_path: Path) -> None:
     """Tasks of both cores mixed with pauses; then tasks of the loop alone, without a lost cycle."""
     cores = (CoreRequest(("rk4",), 8, copies=2), CoreRequest(("id",), 2))

@@ -16,6 +16,7 @@ from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.bulk import build, exchange
 from rbdhw.verilator.simulator import Disturbance
+from tests.support.marks import long
 
 OPTIONS = BuildOptions(
     functions=("id", "fd"),
@@ -37,7 +38,7 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
+@pytest.mark.parametrize("bulk", [long(False), True])
 def test_the_model_answers_as_both_pairs_do(folder, bulk):
     report = simulate(folder, 301, 5, bubbles=0.3, back_pressure=0.3, bulk=bulk)
     assert (report.tasks, report.mismatches) == (301, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -131,7 +131,7 @@ class Work:
                     driver.load_parameters(0, Data(words=np.array(values, np.int64)))
                     loaded = number
                 is_right = (
-                    self._roll_out(driver, loaded, int(rng.integers(len(self.rollouts))))
+                    self.roll_out(driver, loaded, int(rng.integers(len(self.rollouts))))
                     if function == ROLLOUT
                     else self._compute(driver, function, loaded, rng)
                 )
@@ -170,11 +170,15 @@ class Work:
         right, numbers = self.answers[function, loaded]
         return np.array_equal(right[rows], status) and np.array_equal(numbers[rows], results)
 
-    def _roll_out(self, driver: Driver, loaded: int, number: int) -> bool:
+    def roll_out(
+        self, driver: Driver, loaded: int, number: int, before: Callable[[], None] = lambda: None
+    ) -> bool:
+        """Load rows, call ``before``, and compute rollouts; return whether they are those of the model."""
         interface, rollouts = self.design.interface, self.rollouts[number]
         for command in interface.row_commands:
             rows = _table(row_words(self.design, rollouts.rows, command), interface.inputs(command))
             driver.load_rows(command, len(rows), Data(words=rows))
+        before()
         zeros = np.zeros(rollouts.tasks, np.int64)
         words = self._with({**rollouts.words, "steps": zeros, "every": zeros}, loaded)
         extended = asks_for_states(self.design, rollouts.states)

@@ -1,5 +1,6 @@
 """Cases of a parametrised test that take long."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -8,3 +9,13 @@ import pytest
 def long(*values: Any) -> Any:
     """Return the values of a case that `make verify` runs and `make test` leaves out."""
     return pytest.param(*values, marks=pytest.mark.verify)
+
+
+def some(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return cases: of every ``step`` that `make test` would run it runs the first, and `make verify` all."""
+    chosen, quick = [], 0
+    for case in cases:
+        values, marks = getattr(case, "values", case), getattr(case, "marks", ())
+        chosen.append(long(*values) if marks or quick % step else pytest.param(*values))
+        quick += not marks
+    return chosen

@@ -86,7 +86,7 @@ def test_all_kinds_of_jobs(ii, width):
 
 
 @pytest.mark.parametrize("ii", [8, 13])
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", [0, long(1), long(2)])
 def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
     """If each connection saves something, jobs move everywhere, up to the last cycle that results allow."""
     monkeypatch.setattr(annealing, "INPUT", -1.0)

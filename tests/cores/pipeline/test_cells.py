@@ -7,8 +7,9 @@ from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.recoding import shift_add
 from rbdhw.schedule.model import MULTIPLIERS
-from rbdhw.target import TARGETS, target
+from rbdhw.target import target
 from tests.support.builds import bound_of, program_of
+from tests.support.marks import long
 
 PROGRAM = program_of("iiwa14", 18)
 INTERVALS = (1, 2, 4, 8, 16, 32)
@@ -38,7 +39,7 @@ def adders_of(value):
     return shift_add(width, operation.constant, operation.drop).adders
 
 
-@pytest.mark.parametrize("device", list(TARGETS.values()), ids=list(TARGETS))
+@pytest.mark.parametrize("device", [target("ecp5-85"), long(target("xc7a200t")), target("xcvu9p")], ids=str)
 class TestInterval:
     def test_at_one_cycle_nothing_is_chosen(self, device):
         design = bound_of(PROGRAM, device.name, 1)

@@ -153,7 +153,7 @@ HYQ, ATLAS = (long(name) for name in ("hyq", "atlas"))
 
 
 @pytest.mark.parametrize("ii", [1, *(long(ii) for ii in (4, 16))])
-@pytest.mark.parametrize("robot", ["iiwa14", HYQ, ATLAS])
+@pytest.mark.parametrize("robot", [long("iiwa14"), HYQ, ATLAS])
 def test_bundled_robots(robot, ii):
     program = program_of(robot, 18)
     assert_bit_exact(program, bound_of(program, "xcvu9p", ii), both(program, model_of(robot), 10))

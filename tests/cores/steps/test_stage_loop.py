@@ -12,6 +12,7 @@ from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.stage_loops import search_of
 
 TOY = load_urdf(path("toy"))
@@ -59,7 +60,7 @@ def test_required_loops() -> None:
     assert search(share_stages="loop").choose(4).core == "loop"
 
 
-@pytest.mark.parametrize("function", ["rk4", "drk4"])
+@pytest.mark.parametrize("function", ["rk4", long("drk4")])
 def test_formats_are_as_accurate_as_those_of_stages_with_hardware_of_their_own(function: str) -> None:
     own = search(function, width=24)
     loop, alone = (own.schedule(core, 4).formats.errors[function] for core in ("loop", "pipeline"))

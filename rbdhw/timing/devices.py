@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rbdhw.errors import unknown
-from rbdhw.timing.cells import ECP5, SERIES_7, ULTRASCALE_PLUS, Family
+from rbdhw.timing.amd import SERIES_7, ULTRASCALE_PLUS
+from rbdhw.timing.cells import Family
+from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.wires import Wires
 
 

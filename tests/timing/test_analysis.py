@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.errors import InputError
+from rbdhw.timing.amd import SERIES_7, ULTRASCALE_PLUS
 from rbdhw.timing.analysis import Graph, Path
-from rbdhw.timing.cells import ECP5, SERIES_7, ULTRASCALE_PLUS, Family
+from rbdhw.timing.cells import Family
+from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.netlist import Cell, Netlist
 from rbdhw.timing.wires import Wires
 

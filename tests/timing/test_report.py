@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rbdhw.errors import InputError
-from rbdhw.timing.cells import ECP5
 from rbdhw.timing.devices import FABRICS, Device, Fabric, device_of
+from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.report import LARGEST_ERROR, MARGIN, check_timing
 from rbdhw.timing.wires import Wires
 

@@ -71,9 +71,13 @@ class ReciprocalUnit(wiring.Component):
         shift, negative, magnitude, zeros = after(
             m, extra >= 1, shift=shift, negative=negative, magnitude=magnitude, zeros=zeros
         )
-        by = self._limit_shift(m, shift, zeros)
-        waiting = 1 + (spec.order - 1) * (1 + self.registers)
-        by, negative, empty = after(m, waiting, by=by, negative=negative, empty=magnitude == 0)
+        empty = magnitude == 0
+        shift, negative, empty, counted = after(
+            m, 1, shift=shift, negative=negative, empty=empty, zeros=zeros
+        )
+        by = self._limit_shift(m, shift, counted)
+        waiting = (spec.order - 1) * (1 + self.registers)
+        by, negative, empty = after(m, waiting, by=by, negative=negative, empty=empty)
         half = Cat(by == k for k in range(1, spec.largest_shift + 1))
         rounding = half ^ negative.replicate(len(half) + 1).as_signed()
         inverse = self._polynomial(m, self._fraction(m, magnitude, zeros), rounding)
@@ -94,9 +98,12 @@ class ReciprocalUnit(wiring.Component):
         return by
 
     def _fraction(self, m: Module, magnitude: Any, zeros: Any) -> Any:
-        """Return the operand's bits below its leading one."""
+        """Return the operand's bits below its leading one.
+
+        The largest shifts come first: the higher bits of the count are known before the lower ones.
+        """
         spec = self.spec
-        for k, bit in enumerate(zeros):
+        for k, bit in reversed([*enumerate(zeros)]):
             shifted = Signal(spec.width, name=f"shifted_{k}")
             m.d.comb += shifted.eq(Mux(bit, magnitude << (1 << k), magnitude))
             magnitude = shifted

@@ -163,18 +163,25 @@ class _Function(Declaration):
         ]
 
     def _fields(self, number: int, word: Word, arrays: Sequence[Array], travels: int) -> tuple[int, ...]:
-        name = WordName.parse(word.name)
-        k = next(k for k, array in enumerate(arrays) if array.name == name.array)
-        wraps = name.array in _STATES and word.lowest is None and word.unit == "turn"
+        k, place = self._place(word, arrays)
+        wraps = arrays[k].name in _STATES and word.lowest is None and word.unit == "turn"
         kind = _ANGLE * (word.unit == "turn") | _WRAPS * wraps | _BOUNDED * (word.lowest is not None)
-        place = arrays[k].offset(name.index)
         return number, k, place, word.format.width, travels, word.format.binary_point, kind
 
     def _elements(self, extended: bool) -> list[ResultElement]:
-        """Return the elements of an answer, the negatives last."""
+        """Return the elements of an answer that have no word of their own, the negatives last."""
         returned = self.words.returned(extended)
         elements = elements_of((word.elements for word in returned), self.outputs)
-        return sorted(elements, key=lambda element: element.negative)
+        own = {self._place(word, self.outputs) for word in returned}
+        others = (element for element in elements if (element.array, element.offset) not in own)
+        return sorted(others, key=lambda element: element.negative)
+
+    @staticmethod
+    def _place(word: Word, arrays: Sequence[Array]) -> tuple[int, int]:
+        """Return the array of a word, and the place in it."""
+        name = WordName.parse(word.name)
+        k = next(k for k, array in enumerate(arrays) if array.name == name.array)
+        return k, arrays[k].offset(name.index)
 
     def _packet(self, what: str, extended: bool) -> str:
         """Return the initialiser of a ``struct rbdhw_packet``."""
@@ -183,14 +190,17 @@ class _Function(Declaration):
         size = interface.beats(widths(self.name, extended)) * interface.data_width // 8
         numbers = len(self.words.brought(extended) if is_request else self.words.returned(extended))
         words = len(self.words.sent(extended)) if is_request else numbers
-        elements = "0, 0, NULL, 0"
-        if not is_request:
-            listed = self._elements(extended)
-            places = Counter(element.array for element in listed)
-            filled = sum(1 << k for k, array in enumerate(self.outputs) if places[k] == array.size)
-            negatives = sum(element.negative for element in listed)
-            elements = f"{len(listed)}, {negatives}, {self._called('elements', extended)}, {filled}"
+        elements = "0, 0, NULL, 0" if is_request else self._element_fields(extended)
         return f"{{{size}, {numbers}, {words}, {self._called(what, extended)}, {elements}}}"
+
+    def _element_fields(self, extended: bool) -> str:
+        """Return the fields of a packet that are about the elements of an answer."""
+        elements, returned = self._elements(extended), self.words.returned(extended)
+        sizes = Counter(element.array for element in elements)
+        sizes.update(self._place(word, self.outputs)[0] for word in returned)
+        filled = sum(1 << k for k, array in enumerate(self.outputs) if sizes[k] == array.size)
+        negatives = sum(element.negative for element in elements)
+        return f"{len(elements)}, {negatives}, {self._called('elements', extended)}, {filled}"
 
     @property
     def initialiser(self) -> str:

@@ -143,43 +143,29 @@ int64_t rbdhw_read_number(const struct rbdhw_packet *answer, int singles, const 
     return number_in(&answer->word[number], singles, packet);
 }
 
-/* Writes the values of the words of an answer, whose numbers are in their order. */
-static void read_values(const struct rbdhw_packet *answer, const unsigned char *packet, double *values)
+/* Writes the values of the words of an answer, whose numbers are in their order, and the elements of results that they
+ * are. */
+static void read_values(
+    const struct rbdhw_packet *answer, const unsigned char *packet, double *values, double *const *rows)
 {
-    for (int k = 0; k < answer->words; k++)
-        values[k] = (double)number_in(&answer->word[k], 0, packet) * answer->word[k].scale;
+    for (int k = 0; k < answer->words; k++) {
+        const struct rbdhw_word *word = &answer->word[k];
+        values[k] = (double)number_in(word, 0, packet) * word->scale;
+        rows[word->array][word->place] = values[k];
+    }
 }
 
 /* The same of numbers that travel as singles, to which they are rounded, angles in turns. */
-static void read_singles(const struct rbdhw_packet *answer, const unsigned char *packet, double *values)
+static void read_singles(
+    const struct rbdhw_packet *answer, const unsigned char *packet, double *values, double *const *rows)
 {
     for (int k = 0; k < answer->words; k++) {
         const struct rbdhw_word *word = &answer->word[k];
         const double number = (double)number_in(word, 1, packet);
         const double value = (double)(float)(number * power_of_two(-word->point));
         values[k] = word->kind & RBDHW_ANGLE ? value * TURN : value;
+        rows[word->array][word->place] = values[k];
     }
-}
-
-/* Writes the elements of results that have a word or are always one; the others are zero. Behind the values is room
- * for an array that nobody takes. */
-static void place_values(const struct rbdhw_function *function, const struct rbdhw_packet *answer, double *values,
-    const struct rbdhw_data *data, size_t task)
-{
-    double *rows[RBDHW_MOST_ARRAYS];
-    for (int k = 0; k < function->outputs; k++) {
-        const size_t size = (size_t)function->output[k].size;
-        rows[k] = data->outputs[k] ? data->outputs[k] + task * size : values + answer->numbers;
-        if (!(answer->filled >> k & 1))
-            memset(rows[k], 0, size * sizeof(double));
-    }
-    for (int k = 0; k < function->ones; k++)
-        rows[function->one[k].array][function->one[k].place] = 1.0;
-    const struct rbdhw_element *element = answer->element, *const end = element + answer->elements;
-    for (; element < end - answer->negatives; element++)
-        rows[element->array][element->place] = values[element->word];
-    for (; element < end; element++)
-        rows[element->array][element->place] = 0.0 - values[element->word];
 }
 
 void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
@@ -191,11 +177,24 @@ void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_pack
             row[k] = number_in(&answer->word[k], singles, packet);
         return;
     }
+    double *rows[RBDHW_MOST_ARRAYS];
+    for (int k = 0; k < function->outputs; k++) {
+        const size_t size = (size_t)function->output[k].size;
+        rows[k] = data->outputs[k] ? data->outputs[k] + task * size : values + answer->numbers; /* or nobody takes it */
+        if (!(answer->filled >> k & 1))
+            memset(rows[k], 0, size * sizeof(double));
+    }
+    for (int k = 0; k < function->ones; k++)
+        rows[function->one[k].array][function->one[k].place] = 1.0;
     if (singles)
-        read_singles(answer, packet, values);
+        read_singles(answer, packet, values, rows);
     else
-        read_values(answer, packet, values);
-    place_values(function, answer, values, data, task);
+        read_values(answer, packet, values, rows);
+    const struct rbdhw_element *element = answer->element, *const end = element + answer->elements;
+    for (; element < end - answer->negatives; element++)
+        rows[element->array][element->place] = values[element->word];
+    for (; element < end; element++)
+        rows[element->array][element->place] = 0.0 - values[element->word];
 }
 
 /* Returns the bits that travel for a word. */

@@ -31,7 +31,7 @@ struct rbdhw_word {
     double scale;            /* 2^point in requests; in answers 2^-point, and of an angle the radians of that */
 };
 
-/* An element of a result, which is the value of a word of the answer, or its negative. */
+/* An element of a result that has no word of its own, but the value of another element's, or its negative. */
 struct rbdhw_element {
     uint32_t place; /* in the array */
     uint16_t array, word;
@@ -45,7 +45,7 @@ struct rbdhw_packet {
     const struct rbdhw_word *word; /* in the order of their bits */
     int32_t elements, negatives;
     const struct rbdhw_element *element; /* the negatives are the last ones */
-    uint32_t filled;               /* bit k: the elements fill array k */
+    uint32_t filled;               /* bit k: words and elements fill array k */
 };
 
 enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS };

@@ -48,6 +48,7 @@ from benchmarks.second_order import (
     second_operations,
     second_operations_layout,
 )
+from benchmarks.solver import solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
@@ -205,6 +206,12 @@ TABLES: dict[str, Table] = {
         call_rows,
         call_layout,
         packages=("pinocchio",),
+        varies=True,
+    ),
+    "solver": Table(
+        "An iteration of optimal control, 64 steps, beside Crocoddyl's FDDP on one core",
+        solver_rows,
+        solver_layout,
         varies=True,
     ),
     "host": Table(

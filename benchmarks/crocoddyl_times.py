@@ -1,0 +1,78 @@
+"""Crocoddyl's FDDP on the problem of a file, with another Python: python crocoddyl_times.py IN.npz OUT.npz.
+
+Its numbers are those of :func:`benchmarks.solver.problem_of`. The other Python has Crocoddyl, and nothing of
+rbdhw.
+"""
+
+import sys
+import time
+
+import crocoddyl
+import numpy as np
+import pinocchio
+
+ROUNDS = 60
+
+
+def main(source, target):
+    """Write the seconds of an iteration, and the minimiser."""
+    with np.load(source) as archive:
+        problem = dict(archive)
+    root = [pinocchio.JointModelFreeFlyer()] if problem["floating"] else []
+    model = pinocchio.buildModelFromUrdf(str(problem["urdf"]), *root)
+    solver = crocoddyl.SolverFDDP(shooting_problem(model, problem))
+    solver.alphas = [1.0]
+    forces = list(problem["tau"])
+    states = solver.problem.rollout(forces)
+    one, three = (seconds(solver, states, forces, count) for count in (1, 3))
+    solver.th_stop = 1e-24
+    solver.solve(states, forces, 100, True, 0.0)
+    np.savez(target, seconds=(three - one) / 2.0, states=np.array(solver.xs), tau=np.array(solver.us))
+
+
+def shooting_problem(model, problem):
+    """Return the problem: costs of states, of forces, and of the position of a frame if there is one."""
+    state = crocoddyl.StateMultibody(model)
+    actuation = crocoddyl.ActuationModelFull(state)
+    steps = len(problem["tau"])
+
+    def action(k, h):
+        costs = crocoddyl.CostModelSum(state)
+        weights = crocoddyl.ActivationModelWeightedQuad(problem["Q"][k])
+        error = crocoddyl.ResidualModelState(state, problem["x_ref"][k])
+        costs.addCost("x", crocoddyl.CostModelResidual(state, weights, error), 1.0)
+        if h:
+            weights = crocoddyl.ActivationModelWeightedQuad(problem["R"][k])
+            error = crocoddyl.ResidualModelControl(state, problem["tau_ref"][k])
+            costs.addCost("tau", crocoddyl.CostModelResidual(state, weights, error), 1.0)
+        if problem["frame"]:
+            frame = model.getFrameId(str(problem["frame"]))
+            goal = problem["placement_ref"][k, 0, :3, 3]
+            error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal)
+            weights = crocoddyl.ActivationModelWeightedQuad(problem["position_weight"][k, 0])
+            costs.addCost("p", crocoddyl.CostModelResidual(state, weights, error), 1.0)
+        # Costs are multiplied by the step in time, so weights are divided by it.
+        for item in costs.costs.todict().values():
+            item.weight = 1.0 / h if h else 1.0
+        dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
+        return crocoddyl.IntegratedActionModelEuler(dynamics, h)
+
+    h = float(problem["h"])
+    first = np.hstack([problem["q"], problem["v"]])
+    made = crocoddyl.ShootingProblem(first, [action(k, h) for k in range(steps)], action(steps, 0.0))
+    made.nthreads = 1
+    return made
+
+
+def seconds(solver, states, forces, iterations):
+    """Return the shortest processor time of so many iterations."""
+    shortest = np.inf
+    for _ in range(ROUNDS):
+        start = time.process_time_ns()
+        solver.solve(states, forces, iterations, True, 0.0)
+        shortest = min(shortest, time.process_time_ns() - start)
+    return 1e-9 * shortest
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,153 @@
+"""An iteration of optimal control in C beside Crocoddyl's FDDP in C++, on one core."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.rows import Rows
+from rbdhw import golden
+from rbdhw.boards.tools import ToolError
+from rbdhw.front.solve import complete
+from rbdhw.golden.kinematics import placements
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import generate_software
+from rbdhw.robot.model import Robot
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robots import bundled
+from rbdhw.software.folder import Software
+from rbdhw.software.solver_library import SolverLibrary
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / "build" / "crocoddyl"
+"""The environment of Crocoddyl, which needs another Pinocchio than the rest."""
+
+STEPS, TIME_STEP, BATCH = 64, 0.01, 16
+PROBLEMS = (("iiwa14", "fixed", "iiwa_link_7"), ("hyq", "floating", ""))
+"""Robots, their bases, and frames whose positions cost something."""
+
+ROUNDS = 200
+
+Arrays = Mapping[str, NDArray[np.float64]]
+
+
+def problem_of(robot: Robot, seed: int = 0) -> dict[str, NDArray[np.float64]]:
+    """Return a problem: to move joints by up to 0.3 rad, or a frame to where it would be then."""
+    rng = np.random.default_rng(seed)
+    nq, nv = robot.nq, robot.nv
+    simple = slice(7, nq) if robot.floats else slice(0, nq)
+    q = np.zeros(nq)
+    q[6 if robot.floats else 0] = float(robot.floats)
+    q[simple] = rng.uniform(-0.5, 0.5, nq - simple.start)
+    goal = q.copy()
+    goal[simple] += rng.uniform(-0.3, 0.3, nq - simple.start)
+    still = np.zeros((1, nv))
+    rest = golden.evaluate(robot, "id", {"q": q[np.newaxis], "v": still, "a": still})["tau"][0]
+    weights = TIME_STEP * np.tile(np.repeat([1.0, 0.1], nv), (STEPS + 1, 1))
+    weights[-1] /= TIME_STEP
+    problem = {
+        "q": q,
+        "v": np.zeros(nv),
+        "h": np.array(TIME_STEP),
+        "x_ref": np.tile(np.hstack([goal, np.zeros(nv)]), (STEPS + 1, 1)),
+        "Q": weights,
+        "R": np.full((STEPS, nv), 1e-3 * TIME_STEP),
+        "tau_ref": np.tile(rest, (STEPS, 1)),
+        "tau": np.tile(rest, (STEPS, 1)),
+    }
+    if robot.frames:
+        placement = placements(robot, goal[np.newaxis])
+        problem["placement_ref"] = np.repeat(placement, STEPS + 1, axis=0)
+        problem["position_weight"] = np.full((STEPS + 1, 1, 3), 10.0 * TIME_STEP)
+    return problem
+
+
+def solver_rows() -> Rows:
+    """Return the time of an iteration for a problem, alone and in a batch, and how minimisers differ."""
+    rows = []
+    for name, base, frame in PROBLEMS:
+        frames = (frame,) if frame else ()
+        options = BuildOptions(
+            ("solve",), target="c", knots=STEPS, alphas=1, mounting=Mounting(base, frames=frames)
+        )
+        software = generate_software(bundled()[name], options)
+        problem = problem_of(software.robot)
+        theirs = by_crocoddyl(bundled()[name], base == "floating", frame, problem)
+        row = {"robot": name, "base": base, "Crocoddyl (µs)": 1e6 * float(theirs["seconds"])}
+        for number in ("float64", "float32"):
+            library = SolverLibrary(software.sources, software.robot, STEPS, number)
+            for count in (1, BATCH):
+                row[f"{number}, {count} (µs)"] = 1e6 * _iteration(software, library, problem, count)
+        if base == "fixed":
+            row["difference"] = _difference(software, problem, theirs["states"])
+        rows.append(row)
+    return rows
+
+
+def solver_layout(rows: Rows) -> Rows:
+    """Return a line for each robot: times, and ratios to Crocoddyl."""
+    shown = []
+    for row in rows:
+        line = {"": f"{row['robot']}{', floating' * (row['base'] == 'floating')}"}
+        line["Crocoddyl FDDP"] = f"{row['Crocoddyl (µs)']:.0f} µs"
+        for number, title in (("float64", "C double"), ("float32", "C float")):
+            for count, batch in ((1, ""), (BATCH, f", a problem of {BATCH}")):
+                microseconds = row[f"{number}, {count} (µs)"]
+                ratio = row["Crocoddyl (µs)"] / microseconds
+                line[title + batch] = f"{microseconds:.0f} µs ({ratio:.0f}×)"
+        shown.append(line)
+    return shown
+
+
+def _iteration(software: Software, library: SolverLibrary, problem: Arrays, count: int) -> float:
+    """Return the seconds of an iteration for one of some problems: half of what three take beyond one."""
+    arrays, _ = complete(software.robot, STEPS, problem, None, 0)
+    batch = {name: np.repeat(array, count, axis=0).astype(library.dtype) for name, array in arrays.items()}
+
+    def shortest(iterations: int) -> float:
+        times = []
+        for _ in range(ROUNDS):
+            start = time.process_time_ns()
+            taken = library.solve(batch, iterations, 0.0)["iterations"]
+            times.append(time.process_time_ns() - start)
+            assert (taken == iterations).all()
+        return 1e-9 * min(times)
+
+    return (shortest(3) - shortest(1)) / 2.0 / count
+
+
+def _difference(software: Software, problem: Arrays, states: NDArray[np.float64]) -> float:
+    """Return the largest difference of an element of the states of both minimisers."""
+    arrays, _ = complete(software.robot, STEPS, problem, None, 0)
+    library = SolverLibrary(software.sources, software.robot, STEPS)
+    return float(np.abs(library.solve(arrays, 100, 0.0)["states"][0] - states).max())
+
+
+def by_crocoddyl(urdf: Path, floating: bool, frame: str, problem: Arrays) -> dict[str, NDArray[np.float64]]:
+    """Return the seconds of an iteration of Crocoddyl, and its minimiser."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        _run(sys.executable, "-m", "venv", str(ENVIRONMENT))
+        _run(str(python), "-m", "pip", "install", "-q", "-r", str(ROOT / "benchmarks" / "crocoddyl.txt"))
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        np.savez(source, **problem, urdf=str(urdf), floating=floating, frame=frame)
+        _run(str(python), str(ROOT / "benchmarks" / "crocoddyl_times.py"), str(source), str(target))
+        with np.load(target) as archive:
+            return dict(archive)
+
+
+def _run(*command: str) -> None:
+    """Run a program on one thread; ToolError if it fails."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False, text=True)
+    if done.returncode:
+        raise ToolError(f"{Path(command[0]).name} failed: {done.stderr.strip().splitlines()[-1:]}")

@@ -1,0 +1,41 @@
+"""The problem that solvers are compared on, and its time in C."""
+
+import pytest
+
+from benchmarks import solver
+from rbdhw.front.solve import complete
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import generate_software
+from rbdhw.robots import path
+from rbdhw.software.solver_library import SolverLibrary
+
+
+@pytest.fixture(scope="module")
+def software():
+    options = BuildOptions(("solve",), target="c", knots=solver.STEPS, alphas=1)
+    return generate_software(path("toy"), options)
+
+
+def test_the_problem_takes_more_than_three_iterations(software, monkeypatch):
+    monkeypatch.setattr(solver, "ROUNDS", 2)
+    library = SolverLibrary(software.sources, software.robot, solver.STEPS, flags=["-O1"])
+    problem = solver.problem_of(software.robot)
+    assert 0.0 < solver._iteration(software, library, problem, 2) < 1.0
+    arrays, _ = complete(software.robot, solver.STEPS, problem, None, 0)
+    first, last = (library.solve(arrays, iterations, 0.0) for iterations in (0, 100))
+    assert last["cost"] < 0.8 * first["cost"]
+    assert solver._difference(software, problem, last["states"][0]) < 1e-6
+
+
+def test_ratios():
+    row = {"robot": "arm", "base": "floating", "Crocoddyl (µs)": 800.0}
+    times = {"float64, 1": 100.0, "float64, 16": 40.0, "float32, 1": 80.0, "float32, 16": 20.0}
+    (line,) = solver.solver_layout([row | {f"{name} (µs)": value for name, value in times.items()}])
+    assert line == {
+        "": "arm, floating",
+        "Crocoddyl FDDP": "800 µs",
+        "C double": "100 µs (8×)",
+        "C double, a problem of 16": "40 µs (20×)",
+        "C float": "80 µs (10×)",
+        "C float, a problem of 16": "20 µs (40×)",
+    }

@@ -6,6 +6,8 @@ rbdhw.
 
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import crocoddyl
 import numpy as np
@@ -14,7 +16,7 @@ import pinocchio
 ROUNDS = 60
 
 
-def main(source, target):
+def main(source: str, target: str) -> None:
     """Write the seconds of an iteration, and the minimiser."""
     with np.load(source) as archive:
         problem = dict(archive)
@@ -30,13 +32,13 @@ def main(source, target):
     np.savez(target, seconds=(three - one) / 2.0, states=np.array(solver.xs), tau=np.array(solver.us))
 
 
-def shooting_problem(model, problem):
+def shooting_problem(model: Any, problem: Mapping[str, Any]) -> Any:
     """Return the problem: costs of states, of forces, and of the position of a frame if there is one."""
     state = crocoddyl.StateMultibody(model)
     actuation = crocoddyl.ActuationModelFull(state)
     steps = len(problem["tau"])
 
-    def action(k, h):
+    def action(k: int, h: float) -> Any:
         costs = crocoddyl.CostModelSum(state)
         weights = crocoddyl.ActivationModelWeightedQuad(problem["Q"][k])
         error = crocoddyl.ResidualModelState(state, problem["x_ref"][k])
@@ -64,7 +66,7 @@ def shooting_problem(model, problem):
     return made
 
 
-def seconds(solver, states, forces, iterations):
+def seconds(solver: Any, states: Any, forces: Any, iterations: int) -> float:
     """Return the shortest processor time of so many iterations."""
     shortest = np.inf
     for _ in range(ROUNDS):

@@ -139,7 +139,8 @@ def by_crocoddyl(urdf: Path, floating: bool, frame: str, problem: Arrays) -> dic
         _run(str(python), "-m", "pip", "install", "-q", "-r", str(ROOT / "benchmarks" / "crocoddyl.txt"))
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(source, **problem, urdf=str(urdf), floating=floating, frame=frame)
+        told = {"urdf": str(urdf), "floating": floating, "frame": frame}
+        np.savez(source, **problem, **told)  # type: ignore[arg-type] # NumPy types every keyword as bool
         _run(str(python), str(ROOT / "benchmarks" / "crocoddyl_times.py"), str(source), str(target))
         with np.load(target) as archive:
             return dict(archive)

@@ -5,13 +5,7 @@ import pytest
 from benchmarks import published
 from benchmarks.builds import ALL, errors_of, plan_of
 from benchmarks.pinocchio_cpp import Figures
-from benchmarks.published import (
-    PUBLISHED,
-    measure_published,
-    measure_small,
-    pace,
-    small_layout,
-)
+from benchmarks.published import PUBLISHED, measure_published, measure_small, pace, small_layout
 from rbdhw.design.folder import write
 from rbdhw.options.build import BuildOptions
 from rbdhw.target import target

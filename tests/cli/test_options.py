@@ -4,12 +4,7 @@ import pytest
 import typer
 
 from rbdhw.cli.app import app
-from rbdhw.cli.options import (
-    KEYS,
-    OF_HARDWARE,
-    BuildArguments,
-    takes_build_options,
-)
+from rbdhw.cli.options import KEYS, OF_HARDWARE, BuildArguments, takes_build_options
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.options.arguments import asked_build

@@ -16,18 +16,12 @@ SEVERAL = {"functions": ("id", "fd"), "width": 18}
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (
-            {"core": "array", "ii": 16},
-            "width: the array core supports up to 18 bits; expected 8 to 18",
-        ),
+        ({"core": "array", "ii": 16}, "width: the array core supports up to 18 bits; expected 8 to 18"),
         (
             {"core": "array", "ii": 16, "width": 27},
             "width: the array core supports up to 18 bits; expected 8 to 18",
         ),
-        (
-            {"core": "array", "ii": 7, "width": 18},
-            "ii: 7 is too few for the array core; expected 8 or more",
-        ),
+        ({"core": "array", "ii": 7, "width": 18}, "ii: 7 is too few for the array core; expected 8 or more"),
         (
             {"core": "array", "ii": 16, "width": 18, "share_limbs": "on"},
             "share-limbs: the array core shares all hardware anyway; expected auto or off",

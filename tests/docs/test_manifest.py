@@ -14,10 +14,7 @@ from tests.support.documents import ROOT, text
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
-SAME = {
-    "optional_inputs.*": "inputs.*",
-    "optional_outputs.*": "outputs.*",
-}
+SAME = {"optional_inputs.*": "inputs.*", "optional_outputs.*": "outputs.*"}
 """Keys that the page describes by others."""
 
 LOADS = {

@@ -49,8 +49,7 @@ def test_a_continuous_joint_wraps_unless_it_is_bounded():
 
 
 @pytest.mark.parametrize(
-    "limit",
-    ["", '<limit effort="5" velocity="6"/>', '<limit lower="0" upper="0" effort="5" velocity="6"/>'],
+    "limit", ["", '<limit effort="5" velocity="6"/>', '<limit lower="0" upper="0" effort="5" velocity="6"/>']
 )
 def test_a_wheel_without_a_range_turns_all_the_way(tmp_path, limit):
     """A continuous joint is not limited to [0, 0], the meaning of missing limits for other joints."""
@@ -115,14 +114,7 @@ def test_an_unknown_joint_is_refused():
             "within 400 N",
             "effort",
         ),
-        (
-            {"lower": -math.inf, "upper": math.inf},
-            "q",
-            1.0,
-            "no position limits",
-            "within 1 m",
-            "position",
-        ),
+        ({"lower": -math.inf, "upper": math.inf}, "q", 1.0, "no position limits", "within 1 m", "position"),
         (
             {"lower": 0.5, "upper": 0.5},
             "q",
@@ -201,10 +193,7 @@ def test_the_time_step_has_bounds():
 
 @pytest.mark.parametrize(
     ("robot", "joint"),
-    [
-        (load_urdf(path("toy")), "elbow"),
-        (mechanism([JointKind.SPHERICAL], [-1], seed=1), "j0"),
-    ],
+    [(load_urdf(path("toy")), "elbow"), (mechanism([JointKind.SPHERICAL], [-1], seed=1), "j0")],
     ids=["limits", "quaternion"],
 )
 def test_a_step_that_leaves_the_domain_at_once_is_refused(robot, joint):

@@ -69,11 +69,7 @@ endmodule
 
 @pytest.mark.parametrize(
     ("fabric", "choices"),
-    [
-        (ECP5, 6),
-        *(long(ECP5, n) for n in (2, 3, 4, 8)),
-        *(long(ULTRASCALE_PLUS, n) for n in (2, 3, 4, 6, 8)),
-    ],
+    [(ECP5, 6), *(long(ECP5, n) for n in (2, 3, 4, 8)), *(long(ULTRASCALE_PLUS, n) for n in (2, 3, 4, 6, 8))],
 )
 def test_a_multiplexer_of_18_bits_behind_a_counter(tmp_path, fabric, choices):
     """Yosys' count includes the few look-up tables of the counter."""

@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.explore.algorithm_choice import (
-    MOST_MEASURED,
-    AccuracyChoice,
-    Candidate,
-    explain,
-    tried_entries,
-)
+from rbdhw.explore.algorithm_choice import MOST_MEASURED, AccuracyChoice, Candidate, explain, tried_entries
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.options.algorithms import ALGORITHMS

@@ -16,11 +16,7 @@ PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
 
 
 def candidates(
-    luts=lambda ii: 10_000 + 100_000 // ii,
-    products=120,
-    packets=PACKETS,
-    serves=lambda _: True,
-    unit=1,
+    luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True, unit=1
 ):
     """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates."""
     tried = []
@@ -64,10 +60,7 @@ class TestLink:
         reason = "the streams: a task of dfd takes 1 beats in and 4 out"
         assert chosen(pacing=Pacing()) == Interval(4, reason)
 
-    @pytest.mark.parametrize(
-        ("bandwidth", "ii"),
-        [(32.0, 1), (28.2, 1), (28.0, 2), (8.0, 4), (1.0, 29)],
-    )
+    @pytest.mark.parametrize(("bandwidth", "ii"), [(32.0, 1), (28.2, 1), (28.0, 2), (8.0, 4), (1.0, 29)])
     def test_a_bandwidth_limits_the_bytes_per_cycle(self, bandwidth, ii):
         """A task has 225 bytes, so 28.125 GB/s at 125 MHz carry one task per cycle."""
         reason = f"{bandwidth:g} GB/s: a task of dfd takes 60 bytes in and 225 out"

@@ -26,10 +26,7 @@ def test_covers_are_all_ways_to_have_each_function_once() -> None:
     found = {
         frozenset(group.functions for group in cover) for cover in covers(list(GROUPS.values()), set("abc"))
     }
-    assert found == {
-        frozenset({("a",), ("b",), ("c",)}),
-        frozenset({("a", "b"), ("c",)}),
-    }
+    assert found == {frozenset({("a",), ("b",), ("c",)}), frozenset({("a", "b"), ("c",)})}
 
 
 def test_a_frequent_and_cheap_function_gets_a_core_of_its_own() -> None:

@@ -64,22 +64,13 @@ def legend(axes):
 
 def test_the_label_of_every_line_includes_its_core(draw):
     share, count, latency, rate = draw().axes
-    for axes, names in (
-        (share, RESOURCES),
-        (count, [*RESOURCES, "multipliers"]),
-        (latency, ["id", "fd"]),
-    ):
+    for axes, names in ((share, RESOURCES), (count, [*RESOURCES, "multipliers"]), (latency, ["id", "fd"])):
         lines = {line.get_label(): list(line.get_xdata()) for line in axes.get_lines()}
         for core, intervals in INTERVALS.items():
             for name in names:
                 assert lines.pop(f"{name}, {core}") == intervals
         assert list(lines)[-1] == "chosen: II 5, pipeline"
-    assert legend(rate) == [
-        "accelerator, each core",
-        "link, id, m",
-        "link, fd",
-        "chosen: II 5, pipeline",
-    ]
+    assert legend(rate) == ["accelerator, each core", "link, id, m", "link, fd", "chosen: II 5, pipeline"]
     solid, dashed = (next(x for x in share.get_lines() if x.get_label() == f"LUTs, {c}") for c in INTERVALS)
     assert (solid.get_linestyle(), dashed.get_linestyle()) == ("-", "--")
     assert solid.get_color() == dashed.get_color()

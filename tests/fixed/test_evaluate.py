@@ -137,8 +137,7 @@ def test_inputs_far_outside_the_domain_are_flagged():
 
 
 @pytest.mark.parametrize(
-    ("robot", "width"),
-    [("toy", 18), *(long(*case) for case in (("iiwa14", 18), ("hyq", 22)))],
+    ("robot", "width"), [("toy", 18), *(long(*case) for case in (("iiwa14", 18), ("hyq", 22)))]
 )
 def test_an_understated_magnitude_is_flagged(robot, width):
     """Each node in turn gets too small a format; then its tasks are flagged or still correct."""

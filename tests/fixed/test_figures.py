@@ -6,14 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.fixed.figures import (
-    ErrorFigures,
-    FunctionErrors,
-    Histogram,
-    ResultErrors,
-    WorstTask,
-    most_flagged,
-)
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, Histogram, ResultErrors, WorstTask, most_flagged
 
 ERRORS = np.array([1e-4, 3e-4, 2e-4, 9.0, 4e-4, 8e-4])
 UNFLAGGED = np.array([True, True, True, False, True, True])

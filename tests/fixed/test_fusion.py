@@ -73,9 +73,7 @@ def test_a_sum_includes_products_used_only_by_it():
 def test_a_constant_is_rounded_to_the_width():
     wide = Operation(Kind.CONSTANT, (), Format(11, 7), REGION, 0b1101011011)
     before = program(
-        wide,
-        Operation(Kind.ADD, (Operand(0, False, 3), Operand(3)), Format(12, 7), REGION),
-        outputs=(4,),
+        wide, Operation(Kind.ADD, (Operand(0, False, 3), Operand(3)), Format(12, 7), REGION), outputs=(4,)
     )
     after = fuse(before, 8)
     (constant,) = (o for o in after.operations if o.kind is Kind.CONSTANT and o.constant != 1)

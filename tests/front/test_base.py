@@ -27,12 +27,7 @@ from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 OPTIONS = BuildOptions(
-    functions=("id", "fd"),
-    ii=24,
-    width=18,
-    samples=256,
-    data_width=128,
-    mounting=Mounting(base="any"),
+    functions=("id", "fd"), ii=24, width=18, samples=256, data_width=128, mounting=Mounting(base="any")
 )
 TASKS = 60
 

@@ -113,12 +113,7 @@ def test_a_floating_base_out_of_bounds_and_a_quaternion_of_another_length_are_ex
     assert np.flatnonzero(results(tmp_path / "out.npz")["status"]).tolist() == [1, 3]
     assert [(cause.signal, cause.task, cause.value, cause.remedy) for cause in outcome.causes] == [
         ("q[2] (joint 'root_joint', z)", 1, 40.0, "choose an origin nearer to the base"),
-        (
-            "quaternion length of joint 'root_joint'",
-            3,
-            pytest.approx(1.4),
-            "bring [x y z w] to unit length",
-        ),
+        ("quaternion length of joint 'root_joint'", 3, pytest.approx(1.4), "bring [x y z w] to unit length"),
     ]
 
 

@@ -23,10 +23,7 @@ from tests.support.strategies import ALL_KINDS, robots
 ALL = DEFAULT_FUNCTIONS
 TASKS = 4
 K = JointKind
-WAYS = (
-    Algorithms(),
-    Algorithms(inverse="single_pivots", products="solves", gradient="repeated"),
-)
+WAYS = (Algorithms(), Algorithms(inverse="single_pivots", products="solves", gradient="repeated"))
 
 
 @pytest.mark.parametrize(

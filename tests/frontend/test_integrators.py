@@ -68,8 +68,7 @@ def test_a_base_that_each_task_may_hold(products):
 
 
 @pytest.mark.parametrize(
-    ("name", "base"),
-    [("toy", "given"), long("iiwa14", "fixed"), ("iiwa14", "floating")],
+    ("name", "base"), [("toy", "given"), long("iiwa14", "fixed"), ("iiwa14", "floating")]
 )
 def test_bundled_robots(name, base):
     robot = replace(load_urdf(path(name)), base_given=base == "given", gravity_given=base == "given")

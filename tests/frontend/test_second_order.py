@@ -62,12 +62,7 @@ WAYS = (
 
 
 @pytest.mark.parametrize(
-    ("name", "own"),
-    [
-        *(("toy", own) for own in WAYS),
-        *(long("iiwa14", own) for own in WAYS),
-    ],
-    ids=str,
+    ("name", "own"), [*(("toy", own) for own in WAYS), *(long("iiwa14", own) for own in WAYS)], ids=str
 )
 def test_bundled_robots(name: str, own: Algorithms) -> None:
     assert_golden(load_urdf(path(name)), SECOND, 1, own)

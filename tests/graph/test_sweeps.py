@@ -20,10 +20,7 @@ def step(inputs, outputs) -> Graph:
 def example() -> Sweeps:
     """Outward, s = s_before + w q; inward, t = 2 t_before - s; the result is t + s. Link 1 has no q."""
     out = step(("out_s[0]", "out_q[0]", "out_w[0]"), lambda s, q, w: {"out.s[0]": s + w * q})
-    back = step(
-        ("back_t[0]", "back_s[0]"),
-        lambda t, s: {"back.t[0]": 2.0 * t - s, "back.r[0]": 2.0 * t},
-    )
+    back = step(("back_t[0]", "back_s[0]"), lambda t, s: {"back.t[0]": 2.0 * t - s, "back.r[0]": 2.0 * t})
     sources = {
         "out_s[0]": Carried("out.s[0]", 1.0),
         "out_q[0]": Given("q", (True, False, True)),

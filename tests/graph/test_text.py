@@ -34,11 +34,7 @@ def test_text_says_every_field():
     assert graph.nodes[3].args == (Edge(1), Edge(2, True, -3))
     assert graph.nodes[6] == Node(Op.SCALE, (Edge(5),), 1.125, "", Region("rnea_backward", 12))
     assert graph.nodes[9].args == (Edge(8), Edge(4), Edge(7, True, 2))
-    assert graph.outputs == (
-        ("id.tau[0]", Edge(7, True, 4)),
-        ("id.tau[1]", Edge(4)),
-        ("id.tau[2]", Edge(9)),
-    )
+    assert graph.outputs == (("id.tau[0]", Edge(7, True, 4)), ("id.tau[1]", Edge(4)), ("id.tau[2]", Edge(9)))
 
 
 @pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])

@@ -75,10 +75,7 @@ def test_products_by_constants_are_distinguished_by_their_users():
 
     graph = build(record)
     twins = find_twins(graph, LIMBS)
-    assert describe(graph, twins) >= {
-        ((Op.SCALE, 1.2), (Op.SCALE, 1.1)),
-        ((Op.SCALE, 1.4), (Op.SCALE, 1.2)),
-    }
+    assert describe(graph, twins) >= {((Op.SCALE, 1.2), (Op.SCALE, 1.1)), ((Op.SCALE, 1.4), (Op.SCALE, 1.2))}
 
 
 def test_sums_are_twins_in_whatever_order_they_add():

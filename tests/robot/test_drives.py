@@ -68,12 +68,7 @@ ROBOT = mechanism(KINDS, (BASE, 0, 1), seed=1)
         (ROBOT, "j0", (-1.0,), "armature: joint 'j0' has -1; expected 0, or 1e-12 to 1e\\+15 kg"),
         (ROBOT, "j0", (1e16,), "armature: joint 'j0' has 1e\\+16; expected 0, or 1e-12 to"),
         (ROBOT, "j0", (1.0, 2.0), "2 numbers for the revolute joint 'j0'; expected 1, as rotation"),
-        (
-            ROBOT,
-            "j1",
-            (1.0,),
-            "1 numbers for the planar joint 'j1'; expected 3, as translation:trans",
-        ),
+        (ROBOT, "j1", (1.0,), "1 numbers for the planar joint 'j1'; expected 3, as translation:trans"),
         (ROBOT.with_floating_base(), "root_joint", (1.0,), "joint 'root_joint' floats and has no drive"),
     ],
 )

@@ -10,13 +10,7 @@ from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.robot.model import BASE, Inertia
 from rbdhw.robot.urdf import load_urdf
-from tests.support.bad.documents import (
-    FREE,
-    REFUSED,
-    TAKEN,
-    UNNOTICED,
-    arm_with_inertia,
-)
+from tests.support.bad.documents import FREE, REFUSED, TAKEN, UNNOTICED, arm_with_inertia
 from tests.support.example_robots import EXAMPLES
 from tests.support.oracle import pinocchio_model
 from tests.support.refusals import assert_refused, assert_taken

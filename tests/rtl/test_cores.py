@@ -29,10 +29,7 @@ def accelerator(cores: Cores, width: int) -> Accelerator:
 @pytest.mark.parametrize("name", [name for name in SETS if name != "overlap"])
 @pytest.mark.parametrize(
     ("valid", "ready", "width"),
-    [
-        (0.7, 0.4, 32),
-        *(long(*case) for case in ((0.5, 1.0, 128), (1.0, 1.0, 64))),
-    ],
+    [(0.7, 0.4, 32), *(long(*case) for case in ((0.5, 1.0, 128), (1.0, 1.0, 64)))],
 )
 def test_every_task_is_answered_in_order(name: str, valid: float, ready: float, width: int) -> None:
     tasks = any_tasks(75, seed=width)

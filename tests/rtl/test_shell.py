@@ -128,8 +128,7 @@ def test_latency_of_the_edge(latency: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "ii", "width"),
-    [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 4)],
+    ("place", "ii", "width"), [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 4)]
 )
 def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(place: int, ii: int, width: int) -> None:
     """Each phase has its own wait. After a reset the turn is the first function's."""

@@ -20,16 +20,7 @@ from tests.support.edge import (
 )
 from tests.support.edge_tasks import spoil
 from tests.support.marks import long, some
-from tests.support.singles import (
-    DIFD,
-    FUNCTIONS,
-    LATENCIES,
-    NONE,
-    Task,
-    accelerator,
-    core_of,
-    single,
-)
+from tests.support.singles import DIFD, FUNCTIONS, LATENCIES, NONE, Task, accelerator, core_of, single
 
 
 def some_single(rng: random.Random, own: Word) -> int:
@@ -160,10 +151,7 @@ def test_one_task_a_cycle() -> None:
     assert cycles == list(range(cycles[0], cycles[0] + 200))
 
 
-@pytest.mark.parametrize(
-    "start",
-    [2, 14, *(long(start) for start in range(5, 30, 3)), 200],
-)
+@pytest.mark.parametrize("start", [2, 14, *(long(start) for start in range(5, 30, 3)), 200])
 def test_reset_in_mid_stream(start: int) -> None:
     core = core_of(3)
     tasks = any_tasks(90, start, 32)

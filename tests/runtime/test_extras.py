@@ -79,11 +79,7 @@ def test_a_board_without_its_package(capsys, monkeypatch, tmp_path, board, manif
 
 @pytest.mark.parametrize(
     ("options", "program", "variable"),
-    [
-        (("--count",), "yosys", "YOSYS"),
-        ((), "yosys", "YOSYS"),
-        (("--board", "ulx3s-85f"), "yosys", "YOSYS"),
-    ],
+    [(("--count",), "yosys", "YOSYS"), ((), "yosys", "YOSYS"), (("--board", "ulx3s-85f"), "yosys", "YOSYS")],
 )
 def test_synthesis_without_its_programs(capsys, monkeypatch, tmp_path, options, program, variable):
     (tmp_path / "accelerator.v").write_text("module accelerator; endmodule\n")

@@ -11,13 +11,7 @@ from rbdhw.fixed.reciprocal import reciprocal_spec
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
-from rbdhw.schedule.problem import (
-    clock_of,
-    polynomial_latency,
-    problem,
-    products_of,
-    select_levels,
-)
+from rbdhw.schedule.problem import clock_of, polynomial_latency, problem, products_of, select_levels
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.support.builds import program_of, widened_program

@@ -109,14 +109,8 @@ def test_twins_follow_each_other_in_equal_parts_of_the_interval(changes, text):
     [
         ({"ii": 5}, "value 10: an ii of 5 is not a multiple of 2 limbs"),
         ({"twins": ((10, 11),)}, "value 20: has no twins"),
-        (
-            {"twins": ((10, 11), (20, 11))},
-            "value 11: is not one of 2 twins in exactly one group",
-        ),
-        (
-            {"twins": ((10, 11), (20, 30))},
-            "value 30: is not one of 1 twins in exactly one group",
-        ),
+        ({"twins": ((10, 11), (20, 11))}, "value 11: is not one of 2 twins in exactly one group"),
+        ({"twins": ((10, 11), (20, 30))}, "value 30: is not one of 1 twins in exactly one group"),
         (
             {"limb_limits": {(Resource.MULTIPLIER, 2): 0}},
             "step 2: exceeds the number of multiplier units in slot 1",

@@ -205,20 +205,14 @@ def test_processors_have_no_rollouts() -> None:
 def test_the_horizon_is_checked() -> None:
     known = ("id", "step")
     for options, text in (
-        (
-            BuildOptions(functions=("step",), horizon=1),
-            "horizon: 1 is not possible; expected 2 to 4096",
-        ),
+        (BuildOptions(functions=("step",), horizon=1), "horizon: 1 is not possible; expected 2 to 4096"),
         (BuildOptions(horizon=8), "horizon: the build has no rollouts; use --functions rollout"),
         (BuildOptions(functions=("step",), horizon=8, copies=2), "cores: rollouts return to one core"),
         (
             BuildOptions(functions=("step",), horizon=8, streams=2),
             "streams: rollouts return to the only pair of streams; leave --streams out, or use step",
         ),
-        (
-            BuildOptions(functions=known, horizon=8, mix={"id": 1.0}),
-            "mix: does not choose cores",
-        ),
+        (BuildOptions(functions=known, horizon=8, mix={"id": 1.0}), "mix: does not choose cores"),
     ):
         with pytest.raises(InputError, match=text):
             check_options(options)

@@ -308,10 +308,7 @@ class TestVerdict:
         ("report", "line"),
         [
             ({"mismatches": 3}, "fd: responses that differ from the model's: 3; expected 0"),
-            (
-                {"stray": 2},
-                "responses of no function, or violations of the stream protocol: 2; expected 0",
-            ),
+            ({"stray": 2}, "responses of no function, or violations of the stream protocol: 2; expected 0"),
             (
                 {"rest": 2.04e-4},
                 "fd: a of an unflagged task (rest) has an error of 0.000204; expected at most 0.0002, the "

@@ -102,10 +102,7 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
     if robot.base_given:
         states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
     if robot.base_chosen:
-        states |= {
-            "base_held": rng.permutation(tasks) % 2.0,
-            "base_a": rng.uniform(-5, 5, (tasks, 6)),
-        }
+        states |= {"base_held": rng.permutation(tasks) % 2.0, "base_a": rng.uniform(-5, 5, (tasks, 6))}
     if robot.gravity_given:
         states["gravity"] = rng.uniform(-10, 10, (tasks, 3))
     return states

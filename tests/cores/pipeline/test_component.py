@@ -160,10 +160,7 @@ def test_bundled_robots(robot, ii):
 
 
 @pytest.mark.parametrize("ii", [1, 3])
-@pytest.mark.parametrize(
-    ("robot", "width", "error"),
-    [("toy", 14, 1e-5), long("iiwa14", 20, 3e-6)],
-)
+@pytest.mark.parametrize(("robot", "width", "error"), [("toy", 14, 1e-5), long("iiwa14", 20, 3e-6)])
 def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
     program = widened_program(robot, width, error)
     bound = bound_of(program, "xcvu9p", ii)

@@ -173,5 +173,5 @@ STRICT: dict[str, tuple[str, str]] = {
             ("effort", "15", "1e300", AN_EFFORT),
             ("effort", "15", "1e-300", AN_EFFORT),
         )
-    },
+    }
 }

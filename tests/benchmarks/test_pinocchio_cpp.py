@@ -58,38 +58,9 @@ def test_a_wrong_result_is_refused(monkeypatch):
         measure(path("toy"), functions=["id"], builds=[QUICK], rounds=1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"base": "given"}, "base 'given': not measured with Pinocchio; expected one of fixed, floating"),
-        ({"functions": ["im"]}, "function 'im': unknown; expected one of id, fd, m, minv, did, dfd, difd"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(arguments, message):
-    with pytest.raises(InputError) as error:
-        measure(path("toy"), **arguments)
-    assert str(error.value) == message
-
-
 def test_a_missing_compiler_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "g++-of-nowhere")
     with pytest.raises(InputError) as error:
         build_program(QUICK, tmp_path)
     expected = "not found; expected a C++ compiler; install g++ from your system's packages"
     assert str(error.value) == f"g++-of-nowhere: {expected}"
-
-
-def test_missing_headers_are_named(monkeypatch, tmp_path):
-    """Eigen's are in a package of their own."""
-    found = pinocchio_cpp.find_spec("pinocchio")
-    monkeypatch.setattr(found, "origin", str(tmp_path / "lib/python3/site-packages/pinocchio/__init__.py"))
-    monkeypatch.setattr(pinocchio_cpp, "find_spec", lambda _: found)
-    with pytest.raises(InputError) as error:
-        build_program(QUICK, tmp_path)
-    assert str(error.value) == "cmeel-eigen: not installed; run: pip install '.[test]'"
-
-
-def test_a_failing_compiler_is_reported(monkeypatch, tmp_path):
-    monkeypatch.setenv("CXX", "false")
-    with pytest.raises(ToolError, match=r"^false failed \(exit status 1\)$"):
-        build_program(QUICK, tmp_path)

@@ -196,9 +196,3 @@ class TestCommandLine:
     def test_a_folder_without_robots_is_bad_input(self, tmp_path, refused):
         expected = "no URDF file; expected a folder with *.urdf files in or below it"
         assert refused("sweep", tmp_path) == f"{tmp_path}: {expected}"
-
-    def test_what_cannot_be_written_or_read(self, refused):
-        assert refused("sweep", 300 * "n").endswith("expected a place that can be read and written")
-        for place in (".", "no/where"):
-            expected = f"{place}: cannot be written; expected a file in a folder that exists"
-            assert refused("tables", "--output", place) == expected

@@ -118,16 +118,6 @@ class TestDocument:
         assert document.read_text().startswith("edited\n")
         assert "| 1 | x |" in document.read_text()
 
-    def test_a_table_that_is_unknown(self, document, refused):
-        document.write_text("<!-- bench: four -->\n<!-- end -->\n")
-        expected = "table 'four': is unknown; expected one of one, two, three"
-        assert refused("tables", "--write", document) == f"{document}, {expected}"
-
-    def test_a_document_without_places(self, document, refused):
-        document.write_text("text\n")
-        expected = "no place for a table; expected lines such as '<!-- bench: operations -->'"
-        assert refused("tables", "--write", document) == f"{document}: {expected}"
-
 
 def test_tables_are_found_by_their_titles_and_names(monkeypatch):
     made = {"first": Table("One thing", lambda: [{"a": 1}]), "second": Table("Another", lambda: [{"b": 2}])}

@@ -76,13 +76,6 @@ def test_the_label_of_every_line_includes_its_core(draw):
     assert solid.get_color() == dashed.get_color()
 
 
-def test_a_resource_has_one_colour_in_both_panels(draw):
-    share, count, *_ = draw().axes
-    shares, counts = ({x.get_label(): x.get_color() for x in axes.get_lines()} for axes in (share, count))
-    for name in RESOURCES:
-        assert shares[f"{name}, pipeline"] == counts[f"{name}, pipeline"]
-
-
 def test_legends_lie_beside_their_panels(draw):
     figure = draw()
     for axes in figure.axes:
@@ -120,12 +113,6 @@ def test_an_interval_that_cannot_be_chosen_is_explained(draw):
     assert first == "toy on ecp5-85 at 50 MHz"
     assert second.startswith("no II can be chosen: fit: at an ii of 64 it does not fit")
     assert max(map(len, figure.get_suptitle().split("\n"))) <= 120
-    assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
-
-
-def test_without_a_choice_no_interval_is_marked(draw):
-    figure = draw(chosen=None)
-    assert figure.get_suptitle() == "toy on ecp5-85 at 50 MHz"
     assert not any("chosen" in label for axes in figure.axes for label in legend(axes))
 
 

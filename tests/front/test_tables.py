@@ -194,12 +194,6 @@ def test_a_simulation_counts_for_each_function(lines):
     ]
 
 
-def test_one_function_is_not_mixed(lines):
-    traffic = {**REPORT["traffic"], "mixed_functions": False}
-    printed = lines(print_report, DESIGN, {**REPORT, "stray": 0, "traffic": traffic})
-    assert printed[3:5] == ["latency: least measured under 25% bubbles and 10% back-pressure", ""]
-
-
 def test_algorithms(lines):
     cost = {"multiplications": 47000, "additions": 45000, "nanoseconds": 1067.2, "total": 63309.5}
     costs = {"block_pivots": cost, "articulated": cost}
@@ -263,29 +257,9 @@ def test_descriptions_of_robots(lines, robot):
     assert all(joint in printed for joint in load_urdf(path(robot)).joints)
 
 
-@pytest.mark.parametrize("latency", [21, 999_999])
-def test_large_figures_stay_within_the_width(lines, latency):
-    large = DATA["functions"]["dfd"] | {"latency_cycles": latency, "tasks_per_second": 3}
-    design = Manifest.model_validate(DATA | {"functions": {"dfd": large}})
-    printed = lines(print_manifest, design, Path("a" * 20))
-    assert printed[0] == f"arm (2 joints) for xcvu9p -> {'a' * 20}"
-
-
 def test_long_lines_are_wrapped_at_words(lines):
     assert lines(print_text, f"{'word ' * 20}\nshort", "  ") == [
         " ".join(["word"] * 16),
         "  word word word word",
         "short",
-    ]
-
-
-def test_the_title_stands_above_however_narrow_the_table(lines):
-    assert lines(print_table, "a title wider than the table\nin two lines", ["", "x"], [["a", "1"]]) == [
-        "a title wider than the table",
-        "in two lines",
-        "",
-        "|   | x |",
-        "|---|---|",
-        "| a | 1 |",
-        "",
     ]

@@ -11,6 +11,7 @@ from benchmarks.pinocchio_cpp import Figures
 from rbdhw.design.folder import draft_design
 
 
+@pytest.mark.verify
 def test_rows_of_a_small_robot(monkeypatch):
     run = Paced(125.0, 60, 240, 40 + 4 * np.arange(32))
     asked = []

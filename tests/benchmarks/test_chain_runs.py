@@ -29,6 +29,7 @@ def test_the_reference_is_golden_with_more_digits(links: int) -> None:
     assert 0.0 < off.max() < 1e-9
 
 
+@pytest.mark.verify
 def test_errors_fall_with_the_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_runs, "SAMPLES", 128)
     monkeypatch.setattr(chain_runs, "LONGEST_IN_FIXED_POINT", 3)

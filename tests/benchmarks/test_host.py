@@ -1,8 +1,11 @@
 """The cost of a task to the host, measured on a small robot."""
 
+import pytest
+
 from benchmarks.host import CALLED, host_layout, host_rows
 
 
+@pytest.mark.verify
 def test_rows(monkeypatch):
     monkeypatch.setattr("benchmarks.host.REPEATS", 2)
     rows = host_rows("toy")

@@ -29,9 +29,7 @@ BUILDS = {
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(
-            name, marks=pytest.mark.verify if name in ("pipeline-all", "pipeline-float32", "array") else ()
-        )
+        pytest.param(name, marks=() if name in ("pipeline", "array-float32") else pytest.mark.verify)
         for name in BUILDS
     ],
 )

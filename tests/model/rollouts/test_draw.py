@@ -41,7 +41,7 @@ BUILDS = {
 }
 
 
-LONG = ("kinds",)
+LONG = ("kinds", "any")
 """Builds for `make verify`."""
 
 

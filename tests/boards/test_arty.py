@@ -68,6 +68,7 @@ def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:
     run_tool("yosys", yosys, folder=tmp_path, log=tmp_path / "check.log")
 
 
+@pytest.mark.verify
 def test_plan_is_reproducible(design: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_build_plan(design / "accelerator.v", tmp_path / name, clock_mhz=80.0)

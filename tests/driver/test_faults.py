@@ -15,6 +15,7 @@ from rbdhw.driver.library import DriverError
 from tests.support.documents import ROOT
 from tests.support.driver_folder import FOLDER
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
+from tests.support.marks import long
 
 SESSIONS, MANY = 15, 1200
 """The sessions of the suite, and those of `verify`; a session has some 15 faults."""
@@ -97,7 +98,15 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
 
 
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="runs in itself")
-def test_with_sanitizers(loaded_folder):
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["test_faults.py::test_faults"],
+        long(["test_faults.py::test_faults", "test_driver.py", "test_dma.py::test_tasks_and_rollouts"]),
+    ],
+    ids=["faults", "all"],
+)
+def test_with_sanitizers(loaded_folder, files):
     """The driver and the line, under the sanitizers for addresses and for undefined behaviour."""
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     found = [
@@ -109,7 +118,6 @@ def test_with_sanitizers(loaded_folder):
         "ASAN_OPTIONS": "detect_leaks=0",
         FOLDER: str(loaded_folder),
     }
-    files = ("test_faults.py::test_faults", "test_driver.py", "test_dma.py::test_tasks_and_rollouts")
     tests = [str(ROOT / "tests/driver" / file) for file in files]
     done = subprocess.run(
         [sys.executable, "-c", SANITIZED, *tests], env=environment, cwd=ROOT, capture_output=True, text=True

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.rows import Rows
 from rbdhw import golden
 from rbdhw.boards.tools import ToolError
-from rbdhw.front.solve import complete
+from rbdhw.front.solve import Problems
 from rbdhw.golden.kinematics import placements
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
@@ -109,7 +109,7 @@ def solver_layout(rows: Rows) -> Rows:
 
 def _iteration(software: Software, library: SolverLibrary, problem: Arrays, count: int) -> float:
     """Return the seconds of an iteration for one of some problems: half of what three take beyond one."""
-    arrays, _ = complete(software.robot, STEPS, problem, None, 0)
+    arrays, _ = Problems(software.robot, STEPS).complete(problem, None, 0)
     batch = {name: np.repeat(array, count, axis=0).astype(library.dtype) for name, array in arrays.items()}
 
     def shortest(iterations: int) -> float:
@@ -126,7 +126,7 @@ def _iteration(software: Software, library: SolverLibrary, problem: Arrays, coun
 
 def _difference(software: Software, problem: Arrays, states: NDArray[np.float64]) -> float:
     """Return the largest difference of an element of the states of both minimisers."""
-    arrays, _ = complete(software.robot, STEPS, problem, None, 0)
+    arrays, _ = Problems(software.robot, STEPS).complete(problem, None, 0)
     library = SolverLibrary(software.sources, software.robot, STEPS)
     return float(np.abs(library.solve(arrays, 100, 0.0)["states"][0] - states).max())
 

@@ -164,4 +164,4 @@ class SolvingEngine(Engine):
     def solve(
         self, problems: Mapping[str, Array], iterations: int, tolerance: float
     ) -> dict[str, NDArray[Any]]:
-        """Return the solutions of P problems, which have all arrays of :func:`rbdhw.front.solve.complete`."""
+        """Return the solutions of problems that :class:`rbdhw.front.solve.Problems` completed."""

@@ -19,7 +19,7 @@ from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
-from rbdhw.front.solve import Solution, complete
+from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters, task_shapes
@@ -81,6 +81,7 @@ class Accelerator:
         self.folder = Path(folder).absolute()
         self._engine = open_engine(self.folder, engine, Link(transport, timeout, attempts))
         self._bindings: dict[str, Call] = {}
+        self._problems: Problems | None = None
         self._sets: Array | None = None
         if self.robot.loaded:
             count = self.manifest.get("stream", {}).get("parameter_sets", 1)
@@ -427,7 +428,9 @@ class Accelerator:
         most, steps = as_whole("iterations", iterations), as_whole("shift", shift)
         if most < 0 or steps < 0 or not tolerance >= 0.0:
             raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
-        problems, one = complete(self.robot, solver.knots, arrays, warm, steps)
+        if self._problems is None:
+            self._problems = Problems(self.robot, solver.knots)
+        problems, one = self._problems.complete(arrays, warm, steps)
         results = engine.solve(problems, most, float(tolerance))
         return Solution(*(results[name][0] if one else results[name] for name in Solution._fields))
 

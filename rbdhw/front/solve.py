@@ -68,57 +68,74 @@ class Solution(NamedTuple):
         return f"{steps} steps of {nv} forces: " + "\n  ".join(shown)
 
 
-def complete(
-    robot: Robot, steps: int, arguments: Mapping[str, Any], warm: Any, shift: int
-) -> tuple[dict[str, Array], bool]:
-    """Return all arrays of the problems of a call, with an axis of problems, and whether it had none.
+class Problems:
+    """The problems of a robot with a horizon of N steps: completes the arrays of calls."""
 
-    An array has the shape of :data:`rbdhw.arrays.SOLVE_INPUTS`, without its axis of knots or steps for the
-    same in all of them, or with an axis of problems before it. ``warm`` is an earlier solution from which the
-    first trajectory is taken, ``shift`` steps later.
+    def __init__(self, robot: Robot, steps: int) -> None:
+        self._robot, self._steps, self._inputs = robot, steps, inputs_of(robot)
+        sizes = sizes_of(robot, steps, 0)
+        zeros = {name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name]))) for name in self._inputs}
+        self._defaults = zeros | _limits(robot)
 
-    Raises
-    ------
-    InputError
-        An array is missing, of another shape, not finite, or a negative weight.
-    """
-    arrays = {name: array for name, array in arguments.items() if array is not None}
-    if warm is not None:
-        arrays = {name: getattr(warm, name) for name in FIRST} | arrays
-    first, one = _first_states(robot, {name: arrays.pop(name, None) for name in ("q", "v", "h")})
-    _check_together(robot, arrays)
-    rows = np.shape(arrays["C"])[-2] if "C" in arrays and np.ndim(arrays["C"]) > 1 else 0
-    sizes = sizes_of(robot, steps, rows)
-    others = {name: _expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
-    counts = {len(array) for array in others.values() if len(array) > 1}
-    counts |= set() if one else {len(first["q"])}
-    if len(counts) > 1:
-        raise InputError("arrays", f"{' and '.join(map(str, sorted(counts)))} problems", "as many in each")
-    others |= {name: _shifted(others[name], shift) for name in FIRST if name in others}
-    problems = first | others
-    problems = _defaults(robot, sizes, problems) | problems
-    count = max(counts, default=1)
-    whole = {name: np.broadcast_to(array, (count, *array.shape[1:])) for name, array in problems.items()}
-    sided = {name: _on_one_side(robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
-    return whole | sided, not counts
+    def complete(self, arguments: Mapping[str, Any], warm: Any, shift: int) -> tuple[dict[str, Array], bool]:
+        """Return all arrays of the problems of a call, with an axis of problems, and whether it had none.
 
+        An array has the shape of :data:`rbdhw.arrays.SOLVE_INPUTS`, without its axis of knots or steps for
+        the same in all of them, or with an axis of problems before it. ``warm`` is an earlier solution from
+        which the first trajectory is taken, ``shift`` steps later.
 
-def _first_states(robot: Robot, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
-    """Return first states and steps in time of problems, and whether they had no axis of problems."""
-    tasks, one = as_batch(read_arrays(robot, "step", arrays, without=("tau",)))
-    checked = check_arrays(robot, (), tasks)
-    return checked | {"q": golden.with_unit_quaternions(robot, checked["q"])}, one
+        Raises
+        ------
+        InputError
+            An array is missing, of another shape, not finite, or a negative weight.
+        """
+        arrays = {name: array for name, array in arguments.items() if array is not None}
+        if warm is not None:
+            arrays = {name: getattr(warm, name) for name in FIRST} | arrays
+        first, one = self._first_states({name: arrays.pop(name, None) for name in ("q", "v", "h")})
+        self._check_together(arrays)
+        rows = np.shape(arrays["C"])[-2] if "C" in arrays and np.ndim(arrays["C"]) > 1 else 0
+        sizes = sizes_of(self._robot, self._steps, rows)
+        others = {name: _expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
+        counts = {len(array) for array in others.values() if len(array) > 1}
+        counts |= set() if one else {len(first["q"])}
+        if len(counts) > 1:
+            raise InputError(
+                "arrays", f"{' and '.join(map(str, sorted(counts)))} problems", "as many in each"
+            )
+        others |= {name: _shifted(others[name], shift) for name in FIRST if name in others}
+        problems = self._with_defaults(first | others)
+        count = max(counts, default=1)
+        whole = {
+            name: array if len(array) == count else np.repeat(array, count, axis=0)
+            for name, array in problems.items()
+        }
+        sided = {name: _on_one_side(self._robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
+        return whole | sided, not counts
 
+    def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
+        """Return first states and steps in time of problems, and whether they had no axis of problems."""
+        tasks, one = as_batch(read_arrays(self._robot, "step", arrays, without=("tau",)))
+        checked = check_arrays(self._robot, (), tasks)
+        return checked | {"q": golden.with_unit_quaternions(self._robot, checked["q"])}, one
 
-def _check_together(robot: Robot, names: Collection[str]) -> None:
-    """Refuse arrays of frames that a build does not have, and those that mean nothing without another."""
-    for name in names:
-        if name not in inputs_of(robot):
-            remedy = "generate with --frames LINK"
-            raise InputError(f"array '{name}'", "this build has no frames", "none", remedy)
-        for other in NEEDED.get(name, ()):
-            if other not in names:
-                raise InputError(f"array '{other}'", "missing", f"one beside {name}")
+    def _check_together(self, names: Collection[str]) -> None:
+        """Refuse arrays of frames in a build without any, and those that mean nothing without another."""
+        for name in names:
+            if name not in self._inputs:
+                remedy = "generate with --frames LINK"
+                raise InputError(f"array '{name}'", "this build has no frames", "none", remedy)
+            for other in NEEDED.get(name, ()):
+                if other not in names:
+                    raise InputError(f"array '{other}'", "missing", f"one beside {name}")
+
+    def _with_defaults(self, problems: Mapping[str, Array]) -> dict[str, Array]:
+        """Return problems with what they leave out: no cost, the URDF's limits, and the first state held."""
+        rows = {"y": np.zeros_like(problems["W"])} if "W" in problems else {}
+        first = np.hstack([problems["q"], problems["v"]])[:, np.newaxis]
+        held = np.repeat(first, self._steps + 1, axis=1)
+        forces = problems.get("tau_ref", self._defaults["tau_ref"])
+        return self._defaults | rows | {"x_ref": held, "states": held, "tau": forces} | dict(problems)
 
 
 def _expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
@@ -150,19 +167,6 @@ def _shifted(array: Array, steps: int) -> Array:
     """Return an array of a trajectory some steps later; its last element stays for the rest."""
     kept = array[:, min(steps, array.shape[1] - 1) :]
     return np.concatenate([kept, np.repeat(kept[:, -1:], array.shape[1] - kept.shape[1], axis=1)], axis=1)
-
-
-def _defaults(robot: Robot, sizes: Sizes, problems: Mapping[str, Array]) -> dict[str, Array]:
-    """Return what problems have by default: no cost, the limits of the URDF, and the first state held."""
-    zeros = {
-        name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name])))
-        for name in inputs_of(robot)
-        if name not in problems
-    }
-    first = np.hstack([problems["q"], problems["v"]])[:, np.newaxis]
-    held = np.repeat(first, sizes["knots"], axis=1)
-    forces = problems.get("tau_ref", zeros.get("tau_ref"))
-    return zeros | _limits(robot) | {"x_ref": held, "states": held, "tau": np.asarray(forces)}
 
 
 def _limits(robot: Robot) -> dict[str, Array]:

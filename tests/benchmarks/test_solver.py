@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import solver
-from rbdhw.front.solve import complete
+from rbdhw.front.solve import Problems
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
@@ -21,7 +21,7 @@ def test_the_problem_takes_more_than_three_iterations(software, monkeypatch):
     library = SolverLibrary(software.sources, software.robot, solver.STEPS, flags=["-O1"])
     problem = solver.problem_of(software.robot)
     assert 0.0 < solver._iteration(software, library, problem, 2) < 1.0
-    arrays, _ = complete(software.robot, solver.STEPS, problem, None, 0)
+    arrays, _ = Problems(software.robot, solver.STEPS).complete(problem, None, 0)
     first, last = (library.solve(arrays, iterations, 0.0) for iterations in (0, 100))
     assert last["cost"] < 0.8 * first["cost"]
     assert solver._difference(software, problem, last["states"][0]) < 1e-6

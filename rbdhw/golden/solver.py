@@ -15,9 +15,9 @@ of :func:`difference`. The cost is the sum over all knots of half of
 
 An iteration differentiates the steps and costs of a trajectory, sweeps back through the knots for the gains
 ``K`` and the changes ``k`` of the forces, and then forward: ``tau + alpha k + K d(x, x_new)``, limited to
-``tau_min`` to ``tau_max``. It takes the first of the step lengths 1, 1/2, 1/4, ... that decreases the cost by
-a share of what the quadratic model expects. Where the Hessian by the forces is not positive, or no step
-length does, the Hessian's diagonal is raised.
+``tau_min`` to ``tau_max``. A force whose limits are equal has no change. The first of the step lengths 1,
+1/2, 1/4, ... is taken that decreases the cost by a share of what the quadratic model expects. Where the
+Hessian by the forces is not positive, or no step length does, the Hessian's diagonal is raised.
 
 Source: Tassa, Mansard and Todorov, "Control-limited differential dynamic programming" (2014).
 """
@@ -177,6 +177,7 @@ def _sweep(
 ) -> Policy | None:
     """Return the policy by Riccati's recursion; None if the Hessian by the forces is not positive."""
     V, slope = costs[-1][1], costs[-1][0]
+    held = np.where(problem["tau_min"] == problem["tau_max"], MOST_REGULARISATION, 0.0)
     gains: list[Array] = []
     changes: list[Array] = []
     decrease = 0.0
@@ -184,7 +185,7 @@ def _sweep(
         A, B = steps["A"][k], steps["B"][k]
         weight = problem["R"][k]
         by_force = weight * (best.tau[k] - problem["tau_ref"][k]) + B.T @ slope
-        hessian = np.diag(weight + regularisation) + B.T @ V @ B
+        hessian = np.diag(weight + regularisation + held) + B.T @ V @ B
         mixed = B.T @ V @ A
         try:
             factor = np.linalg.cholesky(hessian)

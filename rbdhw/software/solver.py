@@ -259,7 +259,7 @@ class Solver:
             "tau": "p->best.tau[k][{0}]",
             "h": "p->h[0]",
             "x_ref": "p->x_ref[k * NX + {0}]",
-            **self._goal_words("p->"),
+            **self._goal_words,
         }
         reads = [f"WORD({k}, knot) = {text};" for k, text in enumerate(_expressions(kernel, names))]
         targets: dict[str, Callable[..., str]] = {
@@ -284,7 +284,7 @@ class Solver:
             "tau": "tau[{0}]",
             "h": "SPREAD(p->h[0])",
             "x_ref": "SPREAD(reference[{0}])",
-            **{name: f"SPREAD({text})" for name, text in self._goal_words("p->").items()},
+            **{name: f"SPREAD({text})" for name, text in self._goal_words.items()},
         }
         reads = [f"words[{k}] = {text};" for k, text in enumerate(_expressions(kernel, names))]
         targets = {NEXT_STATE: "next[{0}]", "difference": "d[{0}]"}
@@ -295,12 +295,13 @@ class Solver:
         ]
         return Step(kernel, reads, writes)
 
-    def _goal_words(self, problem: str) -> dict[str, str]:
+    @property
+    def _goal_words(self) -> dict[str, str]:
         frame = f"(k * {self.frames} + {{0}})"
         return {
-            "placement_ref": f"{problem}placement_ref[{frame} * 16 + {{1}} * 4 + {{2}}]",
-            "position_weight": f"{problem}position_weight[{frame} * 3 + {{1}}]",
-            "orientation_weight": f"{problem}orientation_weight[{frame}]",
+            "placement_ref": f"p->placement_ref[{frame} * 16 + {{1}} * 4 + {{2}}]",
+            "position_weight": f"p->position_weight[{frame} * 3 + {{1}}]",
+            "orientation_weight": f"p->orientation_weight[{frame}]",
         }
 
     def _start(self, rate: int) -> int:

@@ -120,6 +120,20 @@ def test_forces_keep_to_their_limits():
     np.testing.assert_allclose(result["cost"], total_cost(robot, problem, result["tau"]), rtol=1e-12)
 
 
+def test_a_force_without_a_choice_leaves_the_best_of_the_others():
+    robot = toy()
+    problem = random_problem(robot, KNOTS, 1)
+    problem |= {"tau_min": np.array([2.0, -1e3]), "tau_max": np.array([2.0, 1e3])}
+    result = solve(robot, problem, 100, 8, 1e-14)
+    assert (result["tau"][:, 0] == 2.0).all()
+
+    def cost(second):
+        return total_cost(robot, problem, np.stack([np.full(KNOTS, 2.0), second], axis=1))
+
+    slopes = np.abs(gradient(cost, result["tau"][:, 1])).max()
+    assert slopes < 1e-5 * np.abs(gradient(cost, problem["tau"][:, 1])).max()
+
+
 def test_feedback_of_the_first_trajectory():
     robot = toy()
     problem = random_problem(robot, KNOTS, 2)

@@ -175,6 +175,33 @@ def test_a_warm_trajectory_has_feedback():
         np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-10)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_base_that_nothing_drives(count):
+    robot, drawn = files("floating")[0], problems("floating", 3)
+    limits = np.append(np.zeros(6), 1e3)
+    drawn = {key: array[:count] for key, array in drawn.items()}
+    drawn |= {"tau_min": np.tile(-limits, (count, 1)), "tau_max": np.tile(limits, (count, 1))}
+    results = library("floating").solve(drawn, 6, 1e-12)
+    assert not results["tau"][..., :6].any()
+    assert np.abs(results["K"][..., :6, :]).max() < 1e-3
+    for k in range(count):
+        wanted = solve(robot, {key: array[k] for key, array in drawn.items()}, 6, ALPHAS, 1e-12)
+        np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-6, atol=1e-8)
+
+
+def test_nothing_beyond_the_memory_is_written():
+    built = library("arm")
+    built.solve(problems("arm", 3), 1, 0.0)
+    size = built._library.rbdhw_solver_bytes(2)
+    built._memory = np.full(size + 4096, 0xA5, np.uint8)
+    first = built._workspace(2) - built._memory.ctypes.data
+    built.solve(problems("arm", 3), 4, 0.0)
+    built.solve({key: array[:1] for key, array in problems("arm", 3).items()}, 4, 0.0)
+    assert (built._memory[:first] == 0xA5).all()
+    assert (built._memory[first + size :] == 0xA5).all()
+    assert (built._memory[first + size - 64 : first + size] != 0xA5).any()
+
+
 def test_a_constant_time_step_is_built_in():
     robot = replace(toy(), time_step=0.02)
     model = prepare(robot, ("step", "dstep"))

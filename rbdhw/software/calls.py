@@ -62,12 +62,14 @@ def entry_of(library: ctypes.CDLL) -> int:
     return address
 
 
-def divide(compute: Callable[[slice], None], tasks: int, threads: int | None) -> None:
+def divide(
+    compute: Callable[[slice], None], tasks: int, threads: int | None, fewest: int = TASKS_OF_A_THREAD
+) -> None:
     """Call ``compute`` with slices that together are all tasks, on up to ``threads`` threads at a time.
 
-    ``threads`` is one for each processor if it is None.
+    ``threads`` is one for each processor if it is None; each has at least ``fewest`` tasks.
     """
-    used = min(threads or os.cpu_count() or 1, tasks // TASKS_OF_A_THREAD)
+    used = min(threads or os.cpu_count() or 1, tasks // fewest)
     if used < 2:
         compute(slice(0, tasks))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import SOLVE_OUTPUTS
 from rbdhw.robot.model import Robot
+from rbdhw.software.calls import addresses, divide
 from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.float_library import FLAGS, REALS
 from rbdhw.software.solver import SOURCE, inputs_of, sizes_of
@@ -20,6 +22,10 @@ OPTIMISED = ("-O3",)
 """Loops of the sweep are unrolled, so that rows stay in registers."""
 
 ALIGNMENT = 64
+"""Of the solver's memory, in bytes."""
+
+PROBLEMS_OF_A_THREAD = 64
+"""The fewest problems for which a thread is worth its start and its memory."""
 
 
 class SolverLibrary:
@@ -33,6 +39,8 @@ class SolverLibrary:
         The number of steps.
     number
         One of :data:`rbdhw.software.float_library.REALS`.
+    threads
+        The most threads of a call; by default one for each processor.
     """
 
     def __init__(
@@ -42,11 +50,12 @@ class SolverLibrary:
         knots: int,
         number: str = "float64",
         flags: Sequence[str] = (),
+        threads: int | None = None,
     ) -> None:
         real, self.dtype = REALS[number]
         self._sources, self._robot, self._knots = dict(sources), robot, knots
         self._flags = [*FLAGS, *OPTIMISED, f"-DRBDHW_REAL={real}", *flags]
-        self._memory = np.zeros(0, np.uint8)
+        self._threads, self._local = threads, local()
 
     def solve(
         self, problems: Mapping[str, NDArray[Any]], iterations: int, tolerance: float
@@ -62,30 +71,33 @@ class SolverLibrary:
             )
             for name, axes in SOLVE_OUTPUTS.items()
         }
-        problem, solution = (
-            (ctypes.c_void_p * len(names))(
-                *(side[name].ctypes.data if name in side else None for name in names)
-            )
-            for side, names in ((arrays, inputs_of(self._robot)), (results, tuple(results)))
-        )
         real = ctypes.c_float if self.dtype == np.float32 else ctypes.c_double
-        self._library.rbdhw_solve(
-            ctypes.c_void_p(self._workspace(rows)),
-            ctypes.c_size_t(count),
-            ctypes.c_size_t(rows),
-            ctypes.c_int(iterations),
-            real(tolerance),
-            problem,
-            solution,
-        )
+
+        def compute(part: slice) -> None:
+            problem, solution = (
+                (ctypes.c_void_p * len(names))(*addresses(map(side.get, names), part))
+                for side, names in ((arrays, inputs_of(self._robot)), (results, tuple(results)))
+            )
+            self._library.rbdhw_solve(
+                ctypes.c_void_p(self._workspace(rows)),
+                ctypes.c_size_t(part.stop - part.start),
+                ctypes.c_size_t(rows),
+                ctypes.c_int(iterations),
+                real(tolerance),
+                problem,
+                solution,
+            )
+
+        divide(compute, count, self._threads, PROBLEMS_OF_A_THREAD)
         return results
 
     def _workspace(self, rows: int) -> int:
-        """Return the aligned address of enough memory."""
+        """Return the aligned address of enough memory, which is that of the thread."""
         size = self._library.rbdhw_solver_bytes(ctypes.c_size_t(rows))
-        if len(self._memory) < size + ALIGNMENT:
-            self._memory = np.empty(size + ALIGNMENT, np.uint8)
-        address: int = self._memory.ctypes.data
+        memory = getattr(self._local, "memory", None)
+        if memory is None or len(memory) < size + ALIGNMENT:
+            memory = self._local.memory = np.empty(size + ALIGNMENT, np.uint8)
+        address: int = memory.ctypes.data
         return -(-address // ALIGNMENT) * ALIGNMENT
 
     @cached_property

@@ -1,6 +1,7 @@
 """The solver in C, compared with the golden one: fixed and floating robots, any batch, any compiler."""
 
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 
@@ -193,13 +194,31 @@ def test_nothing_beyond_the_memory_is_written():
     built = library("arm")
     built.solve(problems("arm", 3), 1, 0.0)
     size = built._library.rbdhw_solver_bytes(2)
-    built._memory = np.full(size + 4096, 0xA5, np.uint8)
-    first = built._workspace(2) - built._memory.ctypes.data
+    memory = built._local.memory = np.full(size + 4096, 0xA5, np.uint8)
+    first = built._workspace(2) - memory.ctypes.data
     built.solve(problems("arm", 3), 4, 0.0)
     built.solve({key: array[:1] for key, array in problems("arm", 3).items()}, 4, 0.0)
-    assert (built._memory[:first] == 0xA5).all()
-    assert (built._memory[first + size :] == 0xA5).all()
-    assert (built._memory[first + size - 64 : first + size] != 0xA5).any()
+    assert (memory[:first] == 0xA5).all()
+    assert (memory[first + size :] == 0xA5).all()
+    assert (memory[first + size - 64 : first + size] != 0xA5).any()
+
+
+def test_large_batches_are_divided_among_threads():
+    robot, texts = files("arm")
+    drawn = {key: np.repeat(array, 70, axis=0) for key, array in problems("arm", 3).items()}
+    one, three = (
+        SolverLibrary(texts, robot, KNOTS, flags=["-O1"], threads=threads).solve(drawn, 4, 1e-12)
+        for threads in (1, 3)
+    )
+    assert_close(three, one, 1e-9)
+    assert_close({key: array[[0, 70, 140]] for key, array in three.items()}, expected("arm", 3), 1e-9)
+
+
+def test_threads_share_a_library():
+    built, drawn = library("arm"), problems("arm", 17)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda _: built.solve(drawn, 20, 1e-12)["tau"], range(40)))
+    assert all(np.array_equal(tau, together[0]) for tau in together)
 
 
 def test_a_constant_time_step_is_built_in():

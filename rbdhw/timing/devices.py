@@ -44,13 +44,13 @@ class Device:
 # UltraScale+: the highest clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7
 # series: those in DS181.
 FABRICS = {
-    "ecp5": Fabric(ECP5, Wires(722.0, 0.0, 108.0, 723.0), {"6": 1.0, "7": 0.88, "8": 0.76}),
+    "ecp5": Fabric(ECP5, Wires(694.7, 3.3, 107.9, 792.4), {"6": 1.0, "7": 0.88, "8": 0.76}),
     "xcup": Fabric(
         ULTRASCALE_PLUS,
-        Wires(140.0, 0.0, 29.0, 190.0),
+        Wires(140.0, 1.0, 29.0, 210.0),
         {"-3": 775 / 891, "-2": 1.0, "-1": 775 / 645, "-2LV": 775 / 644},
     ),
-    "xc7": Fabric(SERIES_7, Wires(412.0, 0.0, 85.0, 560.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
+    "xc7": Fabric(SERIES_7, Wires(412.0, 3.0, 85.0, 617.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
 }
 
 _GRADES = {

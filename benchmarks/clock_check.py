@@ -1,0 +1,211 @@
+"""The timing check beside nextpnr, on designs that are placed and routed."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.rows import Rows
+from benchmarks.synthesis import ALL, DIGEST, Subject, digest_of
+from rbdhw.boards.nextpnr import SEED, place_and_route
+from rbdhw.boards.place import TOP, FoldedAccelerator
+from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
+from rbdhw.design.replacement import VERILOG
+from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.frontend.read import load_mounted
+from rbdhw.robots import bundled
+from rbdhw.rtl.shell import Accelerator
+from rbdhw.rtl.verilog import to_verilog
+from rbdhw.target import target as find_target
+from rbdhw.timing.analysis import Graph
+from rbdhw.timing.devices import FABRICS
+from rbdhw.timing.ecp5 import ECP5
+from rbdhw.timing.edges import PORT
+from rbdhw.timing.netlist import read_netlist
+from rbdhw.timing.wires import Wires, doublings
+from rbdhw.verilog_names import DEFAULT_NAME
+
+PLACED = Path("build/timing")
+"""The folder of netlists and placements, which are kept from run to run."""
+
+ROUNDS = 12
+"""The rounds of a fit."""
+
+SEEDS = (SEED, SEED + 1, SEED + 2)
+
+
+def subjects() -> Iterable[Subject]:
+    """Yield the designs, from small to large ones."""
+    toy, iiwa = (partial(Subject, robot, target="ecp5-85", tdata=64) for robot in ("toy", "iiwa14"))
+    yield toy(("id",), 8, 18, clock_mhz=100.0)
+    yield toy(("id",), 1, 18)
+    yield toy(("id",), 4, 27)
+    yield toy(("id",), 8, 18, core="array")
+    yield toy(("id",), 4, 18, number="float32")
+    yield toy(("fd",), 2, 18)
+    yield toy(("fd",), 8, 24)
+    yield toy(("did",), 8, 18)
+    yield toy(("minv",), 4, 24, clock_mhz=70.0)
+    yield toy(("minv",), 1, 18)
+    yield toy(("m",), 4, 18, clock_mhz=90.0)
+    yield iiwa(("m",), 16, 18, clock_mhz=90.0)
+    yield toy(ALL, 16, 18)
+    yield toy(ALL, 8, 18, clock_mhz=95.0)
+    yield iiwa(("id",), 32, 18, core="array")
+    yield iiwa(("id",), 8, 18, clock_mhz=100.0)
+    yield Subject("tiago", ("m",), 8, 18, "ecp5-85", 64)
+    yield iiwa(("id",), 4, 18, number="float32")
+
+
+def netlist_of(subject: Subject) -> Path:
+    """Return the netlist of a design with its streams folded onto a few pins; it is kept."""
+    device, options = find_target(subject.target), subject.options
+    plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
+    verilog = to_verilog(Accelerator(cores=[plan.core.component(device.primitive)], interface=plan.interface))
+    work = PLACED / digest_of(verilog)[:DIGEST]
+    if not (work / NETLIST).exists():
+        work.mkdir(parents=True, exist_ok=True)
+        (work / VERILOG).write_text(verilog, encoding="utf-8")
+        wrapper = work / f"{TOP}.v"
+        wrapper.write_text(to_verilog(FoldedAccelerator(data_width=subject.tdata, name=DEFAULT_NAME), TOP))
+        synthesize_target((work / VERILOG, wrapper), TOP, FAMILIES[device.family], work, netlist=True)
+    return work / NETLIST
+
+
+def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str]:
+    """Return the clock that nextpnr reaches with a seed, and the cell at the end of its slowest path.
+
+    The report is kept.
+    """
+    kept = netlist.with_name(f"placed-{seed}.json")
+    if not kept.exists():
+        _, report = place_and_route(netlist, "ecp5-85", clock_mhz, [seed])
+        report.rename(kept)
+    report = json.loads(kept.read_text())
+    ((clock, rate),) = report["fmax"].items()
+    edge = f"posedge {clock}"
+    slowest = next(p["path"] for p in report["critical_paths"] if p["from"] == p["to"] == edge)
+    return float(rate["achieved"]), slowest[-1]["to"]["cell"]
+
+
+@dataclass(frozen=True)
+class PlacedDesign:
+    """A design as the check sees it, and what nextpnr makes of it."""
+
+    name: str
+    graph: Graph
+    mhz: tuple[float, ...]
+    """The clocks that nextpnr reaches with each seed."""
+    ends: tuple[str, ...]
+    """The cells at the ends of its slowest paths."""
+
+    @property
+    def period(self) -> float:
+        """The mean of nextpnr's periods (ps)."""
+        return statistics.fmean(1e6 / mhz for mhz in self.mhz)
+
+    def error(self, wires: Wires) -> float:
+        """Return how much faster the check's clock is than nextpnr's."""
+        return self.period / self.graph.times(wires).period - 1.0
+
+    def rank(self, wires: Wires) -> float | None:
+        """Return the share of ends that the check finds slower than the slowest of nextpnr, at its worst."""
+        cells = self.graph.netlist.cells
+        order = [
+            cells[cell].name if cell != PORT else "" for _, cell in self.graph.times(wires).slowest_ends()
+        ]
+        ranks = [order.index(end) / len(order) for end in self.ends if end in order]
+        return max(ranks, default=None)
+
+
+def placed_design(subject: Subject, seeds: Sequence[int] = SEEDS) -> PlacedDesign:
+    """Return a design of the table, placed with some seeds."""
+    netlist, clock = netlist_of(subject), subject.clock_mhz or find_target(subject.target).clock_mhz
+    mhz, ends = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
+    return PlacedDesign(str(subject), Graph(read_netlist(netlist, TOP), ECP5), mhz, ends)
+
+
+def fit(designs: Sequence[PlacedDesign]) -> Wires:
+    """Return the wires with which the periods of designs are those of nextpnr, by relative least squares.
+
+    The longest paths depend on the wires, so both are found in turn.
+    """
+    values = np.array(list(vars(FABRICS["ecp5"].wires).values()))
+    for step in range(ROUNDS):
+        wires = Wires(*values)
+        rows, rests = [], []
+        for design in designs:
+            times = design.graph.times(wires)
+            path = times.path_to(next(times.slowest_ends())[0])
+            number, fan_out, blocks = path.counts
+            counts = (number, number * doublings(design.graph.luts), fan_out, blocks)
+            rows.append(np.array(counts) / design.period)
+            rests.append(1.0 - path.cells / design.period)
+        values += (_nonnegative(np.array(rows), np.array(rests)) - values) / (1 + step / 4)
+    return Wires(*values.round(1))
+
+
+def _nonnegative(matrix: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least squares solution without negative numbers: the best of all choices of zeros."""
+    columns = range(matrix.shape[1])
+    best, least = np.zeros(len(columns)), math.inf
+    for chosen in chain.from_iterable(combinations(columns, k) for k in range(1, len(columns) + 1)):
+        solution = np.zeros(len(columns))
+        solution[list(chosen)] = np.linalg.lstsq(matrix[:, chosen], values, rcond=None)[0]
+        rest = float(np.linalg.norm(matrix @ solution - values))
+        if solution.min() >= 0 and rest < least:
+            best, least = solution, rest
+    return best
+
+
+def clock_rows() -> Rows:
+    """Return the clocks of the check and of nextpnr, and its errors, also by the wires of other designs."""
+    return rows_of([placed_design(subject) for subject in subjects()])
+
+
+def rows_of(designs: Sequence[PlacedDesign]) -> Rows:
+    """Return a row for each design."""
+    wires = FABRICS["ecp5"].wires
+    return [
+        {
+            "design": design.name.replace(" ecp5-85", ""),
+            "luts": design.graph.luts,
+            "nextpnr": design.mhz,
+            "check": 1e6 / design.graph.times(wires).period,
+            "error": design.error(wires),
+            "left_out": design.error(fit([other for other in designs if other is not design])),
+            "rank": design.rank(wires),
+        }
+        for design in designs
+    ]
+
+
+def clock_layout(rows: Rows) -> Rows:
+    """Return a line for each design, and one for all."""
+    lines: Rows = []
+    for row in rows:
+        least, most = min(row["nextpnr"]), max(row["nextpnr"])
+        lines.append(
+            {
+                "design": row["design"],
+                "LUT4": row["luts"],
+                "nextpnr, MHz": f"{least:.1f} to {most:.1f}" if most > least else f"{most:.1f}",
+                "check, MHz": f"{row['check']:.1f}",
+                "error": f"{row['error']:+.1%}",
+                "error by the others": f"{row['left_out']:+.1%}",
+                "slowest end in": "-" if row["rank"] is None else f"{max(row['rank'], 0.0001):.2%}",
+            }
+        )
+    errors = [[abs(row[key]) for row in rows] for key in ("error", "left_out")]
+    both = [f"{statistics.median(values):.1%} / {max(values):.1%}" for values in errors]
+    keys = list(lines[0])
+    return [*lines, dict(zip(keys, ["median / largest", "", "", "", *both, ""], strict=True))]

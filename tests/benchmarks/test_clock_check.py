@@ -1,0 +1,75 @@
+"""The table of the timing check beside nextpnr: its errors, and the fit of the wires."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import markdown_tables
+from benchmarks.clock_check import PlacedDesign, clock_layout, fit, rows_of, subjects
+from rbdhw.timing.analysis import Graph
+from rbdhw.timing.ecp5 import ECP5
+from rbdhw.timing.netlist import Cell, Netlist
+from rbdhw.timing.report import LARGEST_ERROR, MARGIN, MEDIAN_ERROR
+from rbdhw.timing.wires import Wires
+
+TRUE = Wires(base=900.0, by_size=0.0, by_fan_out=50.0, to_block=300.0)
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def graph(luts: int, readers: int, blocks: int) -> Graph:
+    """Return a path through look-up tables, of which each net has some readers, into blocks side by side."""
+    cells = [Cell("q", "TRELLIS_FF", {}, {"Q": (3,)})]
+    for net in range(3, 3 + luts):
+        cells += [Cell(f"l{net}", "LUT4", {}, {"A": (net,), "Z": (net + 1,)})]
+        cells += [Cell(f"i{net}_{k}", "LUT4", {}, {"A": (net,)}) for k in range(readers - 1)]
+    cells += [Cell(f"m{k}", "MULT18X18D", {}, {"A0": (3 + luts,), "P0": (900 + k,)}) for k in range(blocks)]
+    cells += [Cell("d", "TRELLIS_FF", {}, {"M": (900 if blocks else 3 + luts,)})]
+    signals = {net: f"n{net}" for net in range(3, 1000)}
+    return Graph(Netlist(tuple(cells), (), (), signals), ECP5)
+
+
+def placed(name: str, *of: int) -> PlacedDesign:
+    """Return a design that is as slow as the wires :data:`TRUE` say."""
+    shape = graph(*of)
+    return PlacedDesign(name, shape, (1e6 / shape.times(TRUE).period,), ("d",))
+
+
+DESIGNS = [
+    placed(f"design {k} ecp5-85", *of)
+    for k, of in enumerate([(2, 1, 0), (6, 1, 0), (4, 8, 0), (9, 2, 0), (3, 1, 1), (3, 4, 1), (7, 2, 1)])
+]
+
+
+def test_a_fit_finds_the_wires() -> None:
+    found = fit(DESIGNS)
+    assert (found.base, found.by_fan_out) == pytest.approx((TRUE.base, TRUE.by_fan_out), rel=0.02)
+    assert found.to_block == pytest.approx(TRUE.to_block, rel=0.02)
+    assert all(abs(design.error(found)) < 1e-3 for design in DESIGNS)
+
+
+def test_the_slowest_end_is_found() -> None:
+    assert DESIGNS[0].rank(TRUE) == 0.0
+
+
+def test_errors_by_the_others_and_in_all() -> None:
+    lines = clock_layout(rows_of(DESIGNS))
+    assert lines[0]["design"] == "design 0"
+    assert [line["error by the others"] for line in lines[:-1]] == ["+0.0%"] * len(DESIGNS)
+    assert lines[-1]["error by the others"] == "0.0% / 0.0%"
+    assert lines[-1]["error"] != "0.0% / 0.0%", "the package's wires are others"
+
+
+def test_designs_are_distinct() -> None:
+    names = [str(subject) for subject in subjects()]
+    assert len(set(names)) == len(names) >= 12
+    assert {subject.target for subject in subjects()} == {"ecp5-85"}
+
+
+def test_the_errors_that_the_check_states_are_those_of_the_table() -> None:
+    """They stand in the last line of the table, by wires fitted to the other designs."""
+    heading, *_, last = markdown_tables.tables(RESULTS)["timing"]
+    median, largest = re.findall(r"[\d.]+", last[heading.index("error by the others")])
+    assert (float(median), float(largest)) == (100 * MEDIAN_ERROR, 100 * LARGEST_ERROR)
+    assert LARGEST_ERROR <= MARGIN

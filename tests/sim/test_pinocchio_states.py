@@ -46,7 +46,7 @@ WIDTH, RANGING, HEADROOM = 32, 128, 8.0
 MOST_PASSES = 6
 """The most repetitions of the choice of formats until they hold the observed values."""
 
-LARGEST_ERROR = 2e-2
+LARGEST_ERROR = 5e-2
 """The largest error of unflagged tasks relative to the norm of their results; a wrong order gives near 1.
 
 With an inverse mass matrix it is the median.

@@ -136,9 +136,9 @@ def single_field(word: Word) -> Format:
 
 def check_finite(name: str, array: Array) -> None:
     """Refuse an array with an element that is not finite."""
-    indices = np.argwhere(~np.isfinite(array))
-    if len(indices):
-        row, *column = indices[0].tolist()
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, *column = np.argwhere(~finite)[0].tolist()
         where = f"array '{name}', row {row}, column {', '.join(map(str, column))}"
         raise InputError(where, str(array[row, *column]), "finite numbers")
 

@@ -10,10 +10,19 @@ import rbdhw as package
 from rbdhw.errors import InputError
 from rbdhw.protocol import Solved
 from rbdhw.robots import path
+from rbdhw.software import solver_library
 
 KNOTS = 12
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
 START = (np.array([0.1, 0.2]), np.zeros(2), 0.02)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation():
+    """Compile with less optimisation: the tests here solve few problems."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_library, "OPTIMISED", ("-O1",))
+        yield
 
 
 @pytest.fixture(scope="module")

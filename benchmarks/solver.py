@@ -34,7 +34,7 @@ STEPS, TIME_STEP, BATCH = 64, 0.01, 16
 PROBLEMS = (("iiwa14", "fixed", "iiwa_link_7"), ("hyq", "floating", ""))
 """Robots, their bases, and frames whose positions cost something."""
 
-ROUNDS = 200
+ROUNDS = 1000
 
 Arrays = Mapping[str, NDArray[np.float64]]
 

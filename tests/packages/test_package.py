@@ -76,6 +76,24 @@ def test_ip_is_valid_and_names_its_ports_and_files(design: Path, form: str, wher
         assert (folder / str(file.text)).is_file()
 
 
+def test_the_registers_are_as_wide_as_their_bus(design: Path) -> None:
+    component = ET.parse(package(design, "vivado") / "component.xml")
+    widths = [
+        parameter.findtext("spirit:value", namespaces=SPIRIT)
+        for parameter in component.iterfind(".//spirit:parameter", SPIRIT)
+        if parameter.findtext("spirit:name", namespaces=SPIRIT) == "DATA_WIDTH"
+    ]
+    assert widths == ["32"]
+
+
+def test_paths_between_two_clocks_take_the_shorter_period_at_most(design: Path) -> None:
+    constraints = package(design, "vivado") / "crossing.xdc"
+    assert constraints.exists() == (len(read_block(design)[0].clocks) > 1)
+    if constraints.exists():
+        text = constraints.read_text()
+        assert re.findall(r"^set_max_delay .* (\S+)$", text, re.MULTILINE) == ["4.000", "4.000"]
+
+
 def test_a_component_with_a_fault_is_not_valid(design: Path) -> None:
     text = (package(design, "vivado") / "component.xml").read_text()
     wrong = text.replace("<spirit:direction>in<", "<spirit:direction>inward<", 1)

@@ -62,6 +62,10 @@ def test_a_seed_gives_the_same_energy_again(folder: Path, report) -> None:
     assert measure_power(folder, "id", TASKS, seed=4) != report
 
 
+def test_the_first_function_is_measured_by_default(folder: Path, report) -> None:
+    assert measure_power(folder, tasks=TASKS, seed=3) == report
+
+
 def test_other_functions_leave_the_regions_of_one_quiet(folder: Path, report) -> None:
     """``m`` leaves most of the hardware for ``id`` idle."""
     other = measure_power(folder, "m", TASKS, seed=3)

@@ -13,11 +13,12 @@ from rbdhw.errors import InputError
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from tests.support.marks import long
 
 SMALL: dict[str, Any] = {"functions": "id", "width": 18, "tdata": 32}
 
 
-@pytest.mark.parametrize(("target", "clocks"), [("ecp5-85", (40.0, 130.0)), ("xcvu9p", (150.0, 500.0))])
+@pytest.mark.parametrize(("target", "clocks"), [("ecp5-85", (40.0, 130.0)), long("xcvu9p", (150.0, 500.0))])
 def test_the_toy_is_timed(tmp_path: Path, target: str, clocks: tuple[float, float]) -> None:
     """The clock is plausible, and the core's regions are among the places of the slowest paths."""
     options, _ = asked_build(**SMALL, ii=8, target=target)

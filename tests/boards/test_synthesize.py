@@ -103,6 +103,7 @@ def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     assert found(report["timing"], "device", "speed_grade") == ("xcvu9p", "-2")
 
 
+@pytest.mark.verify
 def test_a_slower_speed_grade_has_a_slower_clock(design: Path) -> None:
     write_manifest(design, target="xcvu9p", clock_mhz=125.0)
     usual, slow = (synthesize(design, speed_grade=grade)["timing"]["clock_mhz"] for grade in (None, "-1"))

@@ -43,7 +43,7 @@ def test_tasks_and_rollouts(loaded_folder, far_end):
 
 
 def test_a_device_that_falls_silent(loaded_folder, far_end):
-    board = load(loaded_folder, far_end, timeout=0.2, attempts=2)
+    board = load(loaded_folder, far_end, timeout=1.5, attempts=2)
     far_end.is_silent = True
     with pytest.raises(DriverError, match="no answer in time"):
         board.id(*np.zeros((3, 2)))
@@ -63,7 +63,7 @@ def test_a_device_that_fails_in_a_call(loaded_folder, far_end):
 @pytest.mark.parametrize("far_end", [XdmaBoard], indirect=True)
 def test_a_device_that_takes_nothing(loaded_folder, far_end, kernel):
     holds, tasks = ctypes.c_int.in_dll(kernel, "fake_aio_holds"), np.zeros((3, 40, 2))
-    board = load(loaded_folder, far_end, timeout=0.3, attempts=2)
+    board = load(loaded_folder, far_end, timeout=1.5, attempts=2)
     holds.value = 1
     with pytest.raises(DriverError, match="no answer in time"):
         board.id(*tasks)

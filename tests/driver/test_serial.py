@@ -43,7 +43,7 @@ def test_tasks_and_rollouts(loaded_folder, far_end):
 
 
 def test_a_board_that_falls_silent(loaded_folder, far_end):
-    board = load(loaded_folder, far_end, timeout=0.3, attempts=2)
+    board = load(loaded_folder, far_end, timeout=1.0, attempts=2)
     far_end.is_silent = True
     with pytest.raises(DriverError, match="no answer in time"):
         board.id(*np.zeros((3, 2)))

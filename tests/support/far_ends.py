@@ -276,7 +276,7 @@ class UioBoard(MappedBoard):
         while True:
             self._move_answer()
             if self.dma[self.CONTROL] & self.RESET:
-                for address in range(0, 0x60, 4):
+                for address in reversed(range(0, 0x60, 4)):  # the bit whose end the driver awaits comes last
                     self.dma[address] = 0
             size = self.dma[self.LENGTH]
             if size:

@@ -18,12 +18,12 @@ from rbdhw.domain.strata import draw
 from rbdhw.engines.engine import Source
 from rbdhw.engines.packets import Connection
 from rbdhw.engines.rtl import RtlEngine
-from rbdhw.errors import InputError, unknown
+from rbdhw.errors import unknown
 from rbdhw.estimate.energy import Energy, energy_of
 from rbdhw.model.packets import encode
 from rbdhw.progress import Progress, silent
-from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
 from rbdhw.sim.saif import Activity, read_saif
+from rbdhw.sim.simulate import check_draw
 from rbdhw.target import target as find_target
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance, Exchange
@@ -114,9 +114,7 @@ def measure_power(
     chosen = function or design.functions[0]
     if chosen not in design.functions:
         raise unknown("function", chosen, design.functions)
-    for name, value, most in (("tasks", tasks, MOST_TASKS), ("seed", seed, LARGEST_SEED)):
-        if not 0 <= value <= most:
-            raise InputError(name, f"{value} is out of range", f"0 to {most}")
+    check_draw(tasks, seed)
     with TemporaryDirectory(prefix="rbdhw-") as work:
         file = saif or Path(work) / "activity.saif"
         engine = _TracedEngine(Source(directory, digest_of(directory), design, cache), file)

@@ -130,7 +130,10 @@ def simulate(
     """
     design = read(directory)
     read_manifest(directory)  # a manifest of another format is refused before anything is built
-    _check(tasks, seed, {"bubbles": bubbles, "back-pressure": back_pressure})
+    check_draw(tasks, seed)
+    for name, probability in {"bubbles": bubbles, "back-pressure": back_pressure}.items():
+        if not 0.0 <= probability < 1.0:
+            raise InputError(name, f"{probability:g} is not possible", "a probability below 1")
     progress("building the simulator")
     engine = RtlEngine("rtl", Source(directory, digest_of(directory), design, cache))
     connection = engine.connect(in_bulk=bulk)
@@ -157,14 +160,12 @@ def simulate(
     return replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
 
 
-def _check(tasks: int, seed: int, probabilities: Mapping[str, float]) -> None:
+def check_draw(tasks: int, seed: int) -> None:
+    """Refuse a number of random tasks, or a seed, that is out of range."""
     if not 1 <= tasks <= MOST_TASKS:
         raise InputError("tasks", f"{tasks} is out of range", f"1 to {MOST_TASKS}")
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError("seed", f"{seed} is not a seed", f"0 to {LARGEST_SEED}")
-    for name, probability in probabilities.items():
-        if not 0.0 <= probability < 1.0:
-            raise InputError(name, f"{probability:g} is not possible", "a probability below 1")
 
 
 def _piece_tasks(design: Design) -> int:

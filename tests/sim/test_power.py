@@ -89,7 +89,7 @@ def test_instances_and_nets_are_told_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "where"),
-    [({"function": "fd"}, "function"), ({"tasks": -1}, "tasks"), ({"seed": -1}, "seed")],
+    [({"function": "fd"}, "function"), ({"tasks": 0}, "tasks"), ({"seed": -1}, "seed")],
 )
 def test_bad_input(folder: Path, arguments, where: str) -> None:
     with pytest.raises(InputError) as refused:

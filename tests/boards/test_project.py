@@ -22,24 +22,12 @@ from rbdhw.packages.vivado import interfaces
 from rbdhw.pipeline import generate
 from rbdhw.registers.map import MAGIC
 from rbdhw.robots import path
-from tests.support.tcl import Call, run_tcl
+from tests.support.diagram import Diagram
+from tests.support.tcl import VIVADO, Call, run_project, run_tcl
 
 tkinter = pytest.importorskip("tkinter")  # its Tcl runs the scripts
 
 PROJECTS = [name for name, board in BOARDS.items() if board.part]
-
-COMMANDS = re.findall(
-    r"\w+",
-    """
-    create_project set_property get_board_parts current_project update_ip_catalog create_bd_design
-    create_bd_cell create_bd_port create_bd_intf_port connect_bd_net connect_bd_intf_net get_bd_cells
-    get_bd_pins get_bd_ports get_bd_intf_pins get_bd_intf_ports get_bd_addr_segs get_bd_addr_spaces
-    assign_bd_address apply_bd_automation validate_bd_design save_bd_design make_wrapper get_files add_files
-    current_fileset update_compile_order launch_runs wait_on_run get_runs open_run report_utilization
-    report_timing_summary get_timing_paths get_property write_bitstream write_hw_platform get_clocks
-    get_ports create_clock set_false_path set_max_delay
-    """,
-)
 
 
 @dataclass(frozen=True)
@@ -53,14 +41,9 @@ class Project:
     def folder(self) -> Path:
         return self.design / f"build-{self.board}"
 
-    def run(self, slack: str = "0.5", board_parts: str = "xilinx.com:som:part0:1.4") -> list[Call]:
-        """Run the script, with this slack of all paths and these board files."""
-        properties = {"PROGRESS": "100%", "SLACK": slack}
-        answers = {
-            "get_property": lambda name, *_: properties[name],
-            "get_board_parts": lambda *_: board_parts,
-        }
-        return run_tcl(self.folder / "top.tcl", COMMANDS, self.folder, answers)
+    def run(self, **outcome: str) -> list[Call]:
+        """Run the script."""
+        return run_project(self.folder, **outcome)
 
 
 @pytest.fixture(scope="module", params=PROJECTS)
@@ -103,6 +86,17 @@ def test_each_pin_of_the_block_is_connected_once(project: Project) -> None:
     assert segment == "accelerator/s_axi/registers"
 
 
+def test_ends_that_are_connected_fit(project: Project) -> None:
+    calls, ip = project.run(), project.folder / "ip"
+    Diagram(calls, ip).verilog()
+    narrow = [tuple(re.sub(r"(?<=data_width )(128|512)", "64", word) for word in call) for call in calls]
+    with pytest.raises(AssertionError, match="differ in width"):
+        Diagram(narrow, ip)
+    without = [call for call in calls if call[-1] != "accelerator/clk"]
+    with pytest.raises(AssertionError, match="nothing drives accelerator/clk"):
+        Diagram(without, ip).verilog()
+
+
 def test_order_of_steps(project: Project) -> None:
     names = [call[0] for call in project.run()]
     steps = [
@@ -134,12 +128,12 @@ def test_a_slow_path_or_missing_board_files_end_it(project: Project) -> None:
 
 
 def test_constraints_are_tcl(project: Project) -> None:
-    calls = run_tcl(project.folder / "top.xdc", COMMANDS, project.folder)
+    calls = run_tcl(project.folder / "top.xdc", VIVADO, project.folder)
     pins = {call[3]: call[2] for call in calls if call[:2] == ("set_property", "PACKAGE_PIN")}
     expected = {"{pcie_refclk_clk_p[0]}": "AC9"} if project.board == "vcu118" else {}
     assert {f"{{{port}}}": pin for port, pin in pins.items() if "clk_p" in port} == expected
     for file in (project.folder / "ip").glob("*.xdc"):
-        bounds = [call for call in run_tcl(file, COMMANDS, project.folder) if call[0] == "set_max_delay"]
+        bounds = [call for call in run_tcl(file, VIVADO, project.folder) if call[0] == "set_max_delay"]
         assert [call[-1] for call in bounds] == ["4.000", "4.000"]
 
 

@@ -55,10 +55,10 @@ class Block(Protocol):
 
 
 class SimulatedBlock:
-    """The Verilog of a design."""
+    """The Verilog of a design, or another ``library`` of it, with registers from an address ``base`` on."""
 
-    def __init__(self, folder: Path) -> None:
-        self._simulation = simulated.Simulation(simulated.build(folder))
+    def __init__(self, folder: Path, library: Path | None = None, base: int = 0) -> None:
+        self._simulation, self._base = simulated.Simulation(library or simulated.build(folder)), base
         made = self._simulation.transport()
         self._self = made.self
         self._send, self._receive = _SEND(made.send), _RECEIVE(made.receive)
@@ -78,12 +78,12 @@ class SimulatedBlock:
     def read(self, address: int) -> int:
         """Return a register."""
         word = ctypes.c_uint32()
-        self._read(self._self, address, ctypes.byref(word))
+        self._read(self._self, self._base + address, ctypes.byref(word))
         return word.value
 
     def write(self, address: int, word: int) -> None:
         """Write a register."""
-        self._write(self._self, address, word)
+        self._write(self._self, self._base + address, word)
 
     def close(self) -> None:
         """End the simulation."""

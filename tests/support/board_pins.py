@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,20 +77,24 @@ class BoardPins:
     """A board with the accelerator of a design, and the driver's frames at its pins."""
 
     def __init__(self, board: str, folder: Path, work: Path) -> None:
-        self.pins = PINS[board]
+        self.pins, self.folder = PINS[board], folder
         self._driver = Library(read(folder))
         self._c = load_library(_build(board, folder, work))
         self._c.board_new.restype = ctypes.c_void_p
         self._c.board_clock.restype = self._c.board_bytes.restype = ctypes.c_uint64
         self._self = ctypes.c_void_p(self._c.board_new())
 
-    def open(self) -> Driver:
-        """Return a driver at the pins, in the board's time."""
+    @contextmanager
+    def open(self) -> Iterator[Driver]:
+        """Yield a driver at the pins, in the board's time."""
         transport = Transport()
         make = ctypes.cast(self._driver.function("frames_transport"), ctypes.c_void_p)
         self._c.board_transport(self._self, ctypes.byref(transport), make, self._driver.described)
         clock = ctypes.cast(self._c.board_clock, ctypes.c_void_p)
-        return self._driver.open(transport, Options(clock=clock, of_clock=self._self, quiet=QUIET_NS), "pins")
+        options = Options(clock=clock, of_clock=self._self, quiet=QUIET_NS)
+        driver = self._driver.open(transport, options, "pins")
+        yield driver
+        driver.close()
 
     @property
     def nanoseconds(self) -> int:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 Call = tuple[str, ...]
+
+VIVADO = re.findall(
+    r"\w+",
+    """
+    create_project set_property get_board_parts current_project update_ip_catalog create_bd_design
+    create_bd_cell create_bd_port create_bd_intf_port connect_bd_net connect_bd_intf_net get_bd_cells
+    get_bd_pins get_bd_ports get_bd_intf_pins get_bd_intf_ports get_bd_addr_segs get_bd_addr_spaces
+    assign_bd_address apply_bd_automation validate_bd_design save_bd_design make_wrapper get_files add_files
+    current_fileset update_compile_order launch_runs wait_on_run get_runs open_run report_utilization
+    report_timing_summary get_timing_paths get_property write_bitstream write_hw_platform get_clocks
+    get_ports create_clock set_false_path set_max_delay
+    """,
+)
+"""The commands of Vivado that scripts use."""
 
 
 def run_tcl(
@@ -38,3 +53,15 @@ def run_tcl(
     interpreter.eval('proc unknown {args} {error "no command: $args"}')
     interpreter.call("source", str(script))
     return calls
+
+
+def run_project(
+    folder: Path, slack: str = "0.5", board_parts: str = "xilinx.com:som:part0:1.4"
+) -> list[Call]:
+    """Run the script of a project of Vivado's, with this slack of all paths and these board files."""
+    properties = {"PROGRESS": "100%", "SLACK": slack}
+    answers = {
+        "get_property": lambda name, *_: properties[name],
+        "get_board_parts": lambda *_: board_parts,
+    }
+    return run_tcl(folder / "top.tcl", VIVADO, folder, answers)

@@ -2,8 +2,8 @@
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
-device, or a missing program or extra; the message is one line. After an interruption it is 128 plus the
-number of the signal, and if nobody reads the output any more it is that of SIGPIPE.
+device, a board that fails, or a missing program or extra; the message is one line. After an interruption it
+is 128 plus the number of the signal, and if nobody reads the output any more it is that of SIGPIPE.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ def run_commands(commands: typer.Typer, name: str) -> None:
     except InputError as error:
         _print_refusal(error)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, CompilerError, DriverError, InternalError) as error:
+    except DriverError as error:
+        print(f"rbdhw: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except (ToolError, SimulationError, CompilerError, InternalError) as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -355,13 +358,15 @@ def driver(
     as_json: Json = False,
 ) -> None:
     """Write the driver in C for a program of your own, with the description of a design."""
-    from rbdhw.driver import folder
+    from rbdhw.driver import folder, library
 
-    names = folder.write(read_design(directory), output)
+    design = read_design(directory)
+    names = folder.write(design, output)
     if as_json:
         _print_json({"files": names})
     else:
         print(f"{len(names)} files -> {output}")
+    warn(f"{directory}: {remark}" for remark in library.remarks(design))
 
 
 @app.command()

@@ -120,6 +120,12 @@ class DriverError(Exception):
         self.code, self.reason = code, reason
 
 
+def remarks(design: Design) -> list[str]:
+    """Return what the driver does not use of a design."""
+    streams = design.interface.streams
+    return [f"the driver uses the first of {streams} pairs of streams"] if streams > 1 else []
+
+
 def sources() -> dict[str, str]:
     """Return the texts of the driver's files by name."""
     folder, registers = files("rbdhw.driver"), files("rbdhw.registers")

@@ -22,6 +22,7 @@ from rbdhw.driver.library import (
     Driver,
     DriverError,
     Library,
+    remarks,
 )
 from rbdhw.driver.link import NANOSECONDS
 from rbdhw.engines.compiled import held_arrays
@@ -34,6 +35,7 @@ from rbdhw.model.packets import encode
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import asks_for_states, row_words
 from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
+from rbdhw.remarks import warn
 
 
 class DriverEngine(WordEngine):
@@ -45,6 +47,7 @@ class DriverEngine(WordEngine):
 
     def __init__(self, name: str, source: Source) -> None:
         super().__init__(name, source)
+        warn(f"{source.folder}: {remark}" for remark in remarks(self.design))
         self._lock = RLock()
         self._loaded: tuple[int, ...] = tuple((self.design.interface.parameters or {}).values())
         self._rows: dict[str, NDArray[np.int64]] = {}

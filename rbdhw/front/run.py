@@ -115,6 +115,8 @@ def run(
         If the RTL cannot be built, or does not answer every task.
     CompilerError
         If the C compiler fails.
+    DriverError
+        If the board fails; nothing is written.
     """
     if function == SOLVE:
         return _run_solve(Accelerator(directory, engine), source, target, progress)

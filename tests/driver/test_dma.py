@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import rbdhw
+from rbdhw.cli.app import BAD_INPUT
 from rbdhw.driver.library import DriverError
 from rbdhw.errors import InputError
 from tests.support.answering import SimulatedBlock
+from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import UioBoard, XdmaBoard
 
 
@@ -58,6 +60,14 @@ def test_a_device_that_fails_in_a_call(loaded_folder, far_end):
     far_end.die()
     with pytest.raises(DriverError, match="the device failed in use"):
         pending.result()
+
+
+def test_a_device_that_fails_in_the_command_line(loaded_folder, far_end, tmp_path, capsys):
+    far_end.answers_left = 10
+    (tmp_path / "out.npz").write_bytes(b"of before")
+    assert run_at_a_board(loaded_folder, far_end.transport, tmp_path) == BAD_INPUT
+    assert capsys.readouterr() == ("", f"rbdhw: {far_end.transport}: the device failed in use\n")
+    assert (tmp_path / "out.npz").read_bytes() == b"of before"
 
 
 @pytest.mark.parametrize("far_end", [XdmaBoard], indirect=True)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.cli.app import BAD_INPUT
 from rbdhw.design import folder
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated
@@ -21,6 +19,7 @@ from rbdhw.errors import InputError
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from tests.support.driver_folder import run_at_a_board
 
 TASKS = 100
 
@@ -80,11 +79,13 @@ def test_rollouts(engines, arrays, every):
         assert_same(*answers)
 
 
-def test_floating_point_and_two_pairs_of_streams(arrays, tmp_path):
+def test_floating_point_and_two_pairs_of_streams(arrays, tmp_path, capsys):
     options = {"functions": "id", "width": 18, "ii": 4, "max_error": 0.1, "number": "float32", "streams": 2}
     folder.write(generate(path("toy"), *asked_build(**options)), tmp_path / "floats")
     model, driver = (rbdhw.load(tmp_path / "floats", engine) for engine in ("model", "driver"))
     assert_same(model.id(*arrays), driver.id(*arrays))
+    remark = f"rbdhw: {tmp_path / 'floats'}: the driver uses the first of 2 pairs of streams\n"
+    assert capsys.readouterr().err.endswith(remark)
 
 
 def test_futures_of_all_functions(engines, arrays):
@@ -219,11 +220,5 @@ def test_options_that_cannot_be(loaded_folder):
 
 
 def test_run_prints_one_line(loaded_folder, tmp_path, capsys):
-    rows = dict(zip("qva", np.zeros((3, 1, 2)), strict=True))
-    np.savez(tmp_path / "in.npz", **rows)
-    files = ["--input", str(tmp_path / "in.npz"), "--output", str(tmp_path / "out.npz")]
-    call = ["run", str(loaded_folder), "id", *files, "--engine", "board", "--transport", "serial:/dev/none"]
-    with pytest.raises(SystemExit) as end, patch.object(sys, "argv", ["rbdhw", *call]):
-        main()
-    assert end.value.code == BAD_INPUT
+    assert run_at_a_board(loaded_folder, "serial:/dev/none", tmp_path) == BAD_INPUT
     assert capsys.readouterr().err.startswith("rbdhw: serial:/dev/none: no such device")

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import rbdhw
+from rbdhw.cli.app import BAD_INPUT
 from rbdhw.design.digests import seal
 from rbdhw.driver.library import DriverError
 from rbdhw.errors import InputError
 from tests.support.answering import SimulatedBlock
+from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard
 
 
@@ -60,6 +62,14 @@ def test_a_port_that_goes_away_in_a_call(loaded_folder):
     far_end.close()
     with pytest.raises(DriverError, match="the device failed in use"):
         pending.result()
+
+
+def test_a_board_that_fails_in_the_command_line(loaded_folder, far_end, tmp_path, capsys):
+    far_end.answers_left = 10
+    (tmp_path / "out.npz").write_bytes(b"of before")
+    assert run_at_a_board(loaded_folder, far_end.transport, tmp_path) == BAD_INPUT
+    assert capsys.readouterr() == ("", f"rbdhw: {far_end.transport}: the device failed in use\n")
+    assert (tmp_path / "out.npz").read_bytes() == b"of before"
 
 
 def test_a_port_that_another_program_has(loaded_folder, far_end):

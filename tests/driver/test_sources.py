@@ -89,6 +89,28 @@ def test_a_program_in_c(built, loaded_folder, first_line):
     assert lines == [first_line, "no such device, or it cannot be opened"]
 
 
+def test_a_port_that_goes_away_and_comes_back(built, loaded_folder, first_line, tmp_path):
+    """Every call fails, and none writes a result, until the port is opened again."""
+    flags = ("-std=c11", "-D_DEFAULT_SOURCE", *WARNINGS)
+    run(built, "cc", *flags, str(HERE / "lost.c"), "-I.", *objects(built), "-o", "lost", "-lm")
+    port = tmp_path / "port"
+    first, second = (SerialBoard(SimulatedBlock(loaded_folder)) for _ in range(2))
+    port.symlink_to(first.path)
+    first.answers_left = 3  # two of them to loads of parameters, when it is opened
+    with subprocess.Popen(
+        ["./lost", str(port)], cwd=built, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
+        lines = [program.stdout.readline().rstrip() for _ in range(3)]
+        port.unlink()
+        port.symlink_to(second.path)
+        rest, _ = program.communicate("\n")
+    for board in (first, second):
+        board.close()
+    right, lost = f"{first_line} done", "6 0 0x0p+0 0x0p+0 the device failed in use"
+    assert lines == [right, lost, lost]
+    assert rest.splitlines() == [right] * 3
+
+
 @pytest.mark.parametrize("eigen", [False, True])
 def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
     rbdhw.generate(path("toy"), tmp_path / "c", functions="id", target="c")

@@ -37,6 +37,8 @@ class Board(ABC):
     def __init__(self, block: Block) -> None:
         self.block = block
         self.is_silent, self._ends = False, False
+        self.answers_left = -1
+        """How many answers it gives before it dies; a negative number never becomes zero."""
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -47,6 +49,10 @@ class Board(ABC):
     @abstractmethod
     def give(self, packet: bytes) -> None:
         """Send an answer."""
+
+    @abstractmethod
+    def die(self) -> None:
+        """Fail as a device that goes away."""
 
     def _run(self) -> None:
         quiet = SLICES
@@ -59,12 +65,23 @@ class Board(ABC):
                 answer = self.block.receive()
                 quiet += answer is None
                 if answer is not None:
-                    self.give(answer)
+                    self._give_or_die(answer)
+
+    def _give_or_die(self, packet: bytes) -> None:
+        if self.answers_left:
+            self.give(packet)
+        else:
+            self.die()
+        self.answers_left -= 1
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._ends = True
+        self._thread.join()
 
     def close(self) -> None:
         """End the thread and the block."""
-        self._ends = True
-        self._thread.join()
+        self.stop()
         self.block.close()
 
 
@@ -98,6 +115,13 @@ class LineBoard(Board):
     def give(self, packet: bytes) -> None:
         """Send an answer as a frame."""
         self.write(encode_frame(packet))
+
+    def die(self) -> None:
+        """Close the file, whose number is kept, and rest."""
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, self._file)
+        os.close(null)
+        self._ends = True
 
     def _access(self, packet: bytes) -> bytes:
         """Do an access to a register, and return its answer."""

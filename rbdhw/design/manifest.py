@@ -107,6 +107,9 @@ class Manifest(Units, Packets):
     regions: list[RegionEntry]
     error: dict[str, ErrorEntry]
     budget: float | None = Field(description="The error budget; null if a width was given instead.")
+    budgets: dict[str, float] | None = Field(
+        default=None, description="The budgets that functions have of their own; others are in proportion."
+    )
     versions: dict[str, str]
     seed: int
     algorithms: dict[str, AlgorithmEntry | list[str]] = Field(

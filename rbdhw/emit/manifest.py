@@ -115,6 +115,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         interval=_interval_entry(plan, options),
         error=error_entries(source, errors, options, results),
         budget=options.budget,
+        budgets=options.budgets or None,
         versions={name: version(name) for name in ("rbdhw", "amaranth", "numpy")},
         seed=options.seed,
         algorithms={

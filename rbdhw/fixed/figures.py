@@ -114,6 +114,8 @@ class ResultErrors:
     histogram: Histogram | None = None
     worst: WorstTask | None = None
     """The errors of the tasks that count, and the task with the largest; None if no task counts."""
+    share: float = 1.0
+    """The ratio of the build's common budget to that of the function."""
 
     @classmethod
     def of(
@@ -125,6 +127,7 @@ class ResultErrors:
         names: Sequence[str],
         floor: float,
         inputs: Mapping[str, NDArray[np.float64]],
+        share: float = 1.0,
     ) -> ResultErrors:
         """Return the figures of tasks' errors (N,); ``stratum`` (N,) holds indices of ``names``.
 
@@ -138,11 +141,11 @@ class ResultErrors:
         whole = ErrorFigures.of(errors, unflagged, clipped)
         kept = np.flatnonzero(unflagged & ~clipped)
         if not len(kept):
-            return cls(whole, kinds, floor)
+            return cls(whole, kinds, floor, share=share)
         task = int(kept[np.argmax(errors[kept])])
         arrays = {name: np.atleast_1d(array[task]).tolist() for name, array in inputs.items()}
         worst = WorstTask(task, names[stratum[task]], arrays)
-        return cls(whole, kinds, floor, Histogram.of(errors[kept]), worst)
+        return cls(whole, kinds, floor, Histogram.of(errors[kept]), worst, share)
 
     @property
     def bound(self) -> float:
@@ -151,22 +154,27 @@ class ResultErrors:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """For each stratum, the smallest budget that its figures support.
+        """For each stratum, the smallest common budget that its figures support.
 
+        The function's own budget is in proportion to it.
         A bound is infinite if too many tasks are flagged: more than :data:`FLAGGED_SHARE` of all tasks, or
         more than :func:`most_flagged` of a stratum. A stratum whose tasks are all clipped has none.
         """
         if self.whole.flagged > FLAGGED_SHARE * self.whole.samples:
             return dict.fromkeys(self.strata, math.inf)
+        factor = HEADROOM * self.share
         return {
-            name: HEADROOM * figures.max if figures.flagged <= most_flagged(figures.samples) else math.inf
+            name: factor * figures.max if figures.flagged <= most_flagged(figures.samples) else math.inf
             for name, figures in self.strata.items()
             if figures.clipped < figures.samples
         }
 
     def limit(self, budget: float | None) -> float:
-        """Return the largest error that a simulation allows: the budget, or without one the bound."""
-        return min(self.bound, LARGEST_LIMIT) if budget is None else budget
+        """Return the largest error that a simulation allows: the function's budget, or else the bound.
+
+        ``budget`` is the common one.
+        """
+        return min(self.bound, LARGEST_LIMIT) if budget is None else budget / self.share
 
 
 @dataclass(frozen=True)
@@ -187,8 +195,13 @@ class FunctionErrors:
         return {name: ErrorFigures.largest(strata[name] for strata in every) for name in every[0]}
 
     @property
+    def share(self) -> float:
+        """The ratio of the build's common budget to that of the function."""
+        return next(iter(self.results.values())).share
+
+    @property
     def bound(self) -> float:
-        """The smallest budget that the figures of all results support in every stratum."""
+        """The smallest common budget that the figures of all results support in every stratum."""
         return max(result.bound for result in self.results.values())
 
     @property

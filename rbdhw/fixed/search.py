@@ -250,7 +250,8 @@ class FormatSearch:
     def _refusal(self, budget: float, widths: Sequence[int], fixed: Fixed) -> BudgetMissed:
         """Return the refusal of a budget that the best program misses: the limit, and the remedies."""
         worst = fixed.tried.worst
-        supported, asked = told_apart(fixed.bound, budget, digits=2)
+        share = fixed.errors[worst.function].share
+        supported, asked = told_apart(fixed.bound / share, budget / share, digits=2)
         remedies = ["a domain with smaller bounds", "another --root"]
         if len(fixed.errors) > 1:
             remedies.append(f"--functions without {worst.function}")

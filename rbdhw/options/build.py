@@ -126,9 +126,9 @@ class BuildOptions:
     """The clock to schedule for; None uses the target's default."""
     stream_clock_mhz: float | None = None
     """The clock of the streams and registers of ``accelerator_axi``; None is the clock of the cores."""
-    max_error: float | None = None
-    """The largest relative error of any result (Frobenius norm). The cheapest widths that meet it on held-out
-    samples are chosen."""
+    max_error: float | Mapping[str, float] | None = None
+    """The largest relative error of any result (Frobenius norm), or of those of some functions by name. The
+    cheapest widths that meet it on held-out samples are chosen."""
     width: int | None = None
     """The multipliers' operand width, instead of a search."""
     fext: Links = NO_LINKS
@@ -240,10 +240,20 @@ class BuildOptions:
 
     @property
     def budget(self) -> float | None:
-        """The error budget that applies: None if only a width is given."""
-        if self.max_error is None and self.width is None:
-            return DEFAULT_MAX_ERROR
-        return self.max_error
+        """The error budget of functions without one of their own: None if only a width is given."""
+        if self.max_error is None:
+            return DEFAULT_MAX_ERROR if self.width is None else None
+        return DEFAULT_MAX_ERROR if isinstance(self.max_error, Mapping) else self.max_error
+
+    @property
+    def budgets(self) -> dict[str, float]:
+        """The error budgets that functions of the build have of their own."""
+        own = self.max_error if isinstance(self.max_error, Mapping) else {}
+        return {function: own[function] for function in self.functions if function in own}
+
+    def budget_share(self, function: str) -> float:
+        """Return the ratio of :attr:`budget` to the function's own: errors times it are comparable."""
+        return (self.budget or 1.0) / self.budgets[function] if function in self.budgets else 1.0
 
 
 def _with_steps(names: Sequence[str]) -> tuple[str, ...]:

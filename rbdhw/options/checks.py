@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from rbdhw.errors import InputError
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
@@ -43,10 +43,12 @@ def _check_functions(options: BuildOptions) -> None:
         raise InputError("functions", "none given", known)
     if "kin" in options.functions and not options.mounting.frames:
         raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
-    for function in options.priority:
-        if function not in options.functions:
-            expected = f"some of the functions of the build: {', '.join(options.functions)}"
-            raise InputError("priority", f"'{function}' is not built", expected)
+    budgets = options.max_error if isinstance(options.max_error, Mapping) else {}
+    for name, chosen in (("priority", options.priority), ("max-error", budgets)):
+        for function in chosen:
+            if function not in options.functions:
+                expected = f"some of the functions of the build: {', '.join(options.functions)}"
+                raise InputError(name, f"'{function}' is not built", expected)
 
 
 def _check_pacing(options: BuildOptions) -> None:

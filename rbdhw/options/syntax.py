@@ -165,19 +165,34 @@ def _parse_core(text: str) -> CoreRequest:
 
 def parse_mix(text: str | None) -> dict[str, float]:
     """Parse tasks such as ``id=10,dfd=1``."""
-    mix: dict[str, float] = {}
-    for word in filter(None, map(str.strip, (text or "").split(","))):
-        function, _, tasks = word.partition("=")
-        try:
-            number = float(tasks)
-        except ValueError:
-            raise InputError("mix", f"'{word}' is not a number of tasks", "as in id=10,dfd=1") from None
-        if function in mix:
-            raise InputError("mix", f"'{function}' appears twice", "each function once")
-        mix[function] = number
+    mix = {} if text is None else _by_function("mix", text, "a number of tasks", "id=10,dfd=1")
     if text is not None and not mix:
         raise InputError("mix", "none given", "tasks of functions, as in id=10,dfd=1")
     return mix
+
+
+def parse_budgets(text: str | None) -> float | dict[str, float] | None:
+    """Parse a budget of all functions such as ``1e-4``, or those of some such as ``dstep=0.1,kin=1e-4``."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return _by_function("max-error", text, "a budget", "1e-4 or dstep=0.1,kin=1e-4")
+
+
+def _by_function(option: str, text: str, what: str, example: str) -> dict[str, float]:
+    """Return the number of each function that a text names."""
+    numbers: dict[str, float] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        function, _, number = word.partition("=")
+        if function in numbers:
+            raise InputError(option, f"'{function}' appears twice", "each function once")
+        try:
+            numbers[function] = float(number)
+        except ValueError:
+            raise InputError(option, f"'{word}' is not {what}", f"as in {example}") from None
+    return numbers
 
 
 def parse_names(

@@ -7,6 +7,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rbdhw.board import BOARDS
@@ -47,6 +48,7 @@ from rbdhw.options.option import (
 )
 from rbdhw.options.syntax import (
     parse_algorithms,
+    parse_budgets,
     parse_cores,
     parse_frames,
     parse_gravity,
@@ -93,10 +95,11 @@ def _check_gravity(name: str, gravity: tuple[float, float, float] | str) -> None
         raise InputError(name, text, f"of each {ACCELERATION_OF_FREE_FALL.expected}")
 
 
-def _check_budget(name: str, budget: float) -> None:
-    if not LEAST_ERROR <= budget < 1.0:
-        asked, least = told_apart(budget, LEAST_ERROR)
-        raise InputError(name, f"{asked} is not a budget", f"{least} or more, and less than 1")
+def _check_budgets(name: str, budgets: float | Mapping[str, float]) -> None:
+    for budget in budgets.values() if isinstance(budgets, Mapping) else (budgets,):
+        if not LEAST_ERROR <= budget < 1.0:
+            asked, least = told_apart(budget, LEAST_ERROR)
+            raise InputError(name, f"{asked} is not a budget", f"{least} or more, and less than 1")
 
 
 def _check_fit(name: str, share: float) -> None:
@@ -396,11 +399,13 @@ OPTIONS: tuple[Option, ...] = (
     ),
     _hardware(
         "max-error",
-        float | None,
-        "The largest relative error; 1e-3 by default if no width is given.",
+        str | None,
+        "The largest relative error, of all functions or of some, such as dstep=0.1,kin=1e-4; 1e-3 by "
+        "default if no width is given.",
         attribute="max_error",
         metavar="E",
-        check=_check_budget,
+        parse=parse_budgets,
+        check=_check_budgets,
     ),
     _hardware(
         "width",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
 
@@ -146,6 +146,9 @@ class FormatChoice:
     def planner(self) -> Planner:
         guard = 0 if self._fuses_sums else GUARD_BITS
         graph, effects = self._observed.graph, self._observed.effects
+        shares = np.array([[self._options.budget_share(row.function) ** 2] for row in effects.rows])
+        if len(shares):  # as if all functions had the common budget
+            effects = replace(effects, noise=shares * effects.noise, relative=shares * effects.relative)
         return Planner(graph, self._magnitudes, effects, self._twins, guard=guard)
 
     @cached_property
@@ -207,7 +210,9 @@ class FormatChoice:
         """Return the errors of a program by function, in the first ``tasks`` tasks."""
         observed = self._observed
         draft = accelerator_model(observed.model, observed.domain, [program], self._options)
-        return {f: function_errors(draft, observed.trials, f, tasks) for f in self._options.functions}
+        options, trials = self._options, observed.trials
+        shares = {function: options.budget_share(function) for function in options.functions}
+        return {f: function_errors(draft, trials, f, tasks, share) for f, share in shares.items()}
 
     def reason(self, widths: Widths, row: Row) -> str:
         """Return a sentence on the node that limits the accuracy of some results in a stratum."""
@@ -243,10 +248,13 @@ def accelerator_model(
     )
 
 
-def function_errors(model: AcceleratorModel, trials: Trials, function: str, tasks: int) -> FunctionErrors:
+def function_errors(
+    model: AcceleratorModel, trials: Trials, function: str, tasks: int, share: float = 1.0
+) -> FunctionErrors:
     """Return the errors of the bit-exact model against the golden one in the first ``tasks`` tasks.
 
-    The tasks ask for the optional results. Flagged and clipped tasks are counted, but their errors are not.
+    ``share`` is the ratio of the common budget to the function's. The tasks ask for the optional results.
+    Flagged and clipped tasks are counted, but their errors are not.
     """
     drawn, extended = trials.tasks.first(tasks), bool(FUNCTIONS[function].optional_outputs)
     arrays, clipped = drawn.of(function), drawn.clipped_of(function)
@@ -263,7 +271,7 @@ def function_errors(model: AcceleratorModel, trials: Trials, function: str, task
     return FunctionErrors(
         {
             result: ResultErrors.of(
-                values, status == 0, clipped, drawn.stratum, STRATA, floors[result], inputs
+                values, status == 0, clipped, drawn.stratum, STRATA, floors[result], inputs, share
             )
             for result, values in errors.items()
         }

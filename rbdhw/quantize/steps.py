@@ -149,12 +149,12 @@ class _StepChoice(FormatChoice):
                 reasons = {function: f"{worst}, where rounding errors of all links add up"}
                 return Formats(program, (), errors, tuple(tries), tries[-1], reasons)
         assert budget is not None
-        raise _refusal(tries, budget)
+        raise _refusal(tries, budget, self._options.budget_share(function))
 
 
-def _refusal(tries: Sequence[Try], budget: float) -> InputError:
+def _refusal(tries: Sequence[Try], budget: float, share: float) -> InputError:
     best = min(tries, key=lambda tried: tried.bound)
-    supported, asked = told_apart(best.bound, budget, digits=2)
+    supported, asked = told_apart(best.bound / share, budget / share, digits=2)
     reason = (
         f"{asked} is not reached on the chain core: {best.widths[0][0]} bits support "
         f"{supported}, limited by {best.worst}"

@@ -27,7 +27,7 @@ LOADS = {
 }
 
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("toy", {"functions": ("did", "difd"), "ii": 2, "max_error": 1e-4}),
+    ("toy", {"functions": ("did", "difd"), "ii": 2, "max_error": {"did": 1e-4}}),
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2, "data_width": 64}),
     ("toy", {"functions": ("fd",), "ii": 4, "core": "chain", "width": 18}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),

@@ -12,11 +12,14 @@ from rbdhw.fixed.gains import Gains, Row
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.search import BudgetMissed, FormatSearch
 from rbdhw.fixed.widths import Widths
+from rbdhw.frontend.build_graph import optimise, prepare, trace_model
 from rbdhw.graph.text import loads
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import WIDTHS, BuildOptions
 from rbdhw.quantize.formats import choose_formats
 from rbdhw.quantize.observation import observe
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.target import target
 from tests.support.builds import graph_of, model_of
 from tests.support.marks import long
@@ -188,6 +191,25 @@ def test_widening_reaches_budgets_that_one_width_misses(budget):
     if program.wide:
         first, second = program.wide_port_widths
         assert (18 < second <= 27, first <= 27) == (True, True)
+
+
+def test_functions_have_budgets_of_their_own():
+    """A wide budget for derivatives saves bits, and the other function keeps to its own."""
+    same = choose_both(max_error={"did": 1e-4, "id": 1e-4})
+    own = choose_both(max_error={"did": 0.1, "id": 1e-4})
+    assert HEADROOM * own.errors["id"].whole.max <= 1e-4 < own.errors["did"].whole.max <= 0.1 / HEADROOM
+    assert own.errors["did"].results["dtau_dq"].limit(1e-3) == pytest.approx(0.1)
+    bits, fewer = (sum(o.format.width for o in found.program.operations) for found in (same, own))
+    assert fewer < 0.9 * bits
+    with pytest.raises(InputError, match=r"1e-10 is not met at a width of 8 bits"):
+        choose_both(width=8, max_error={"id": 1e-10})
+
+
+def choose_both(**options):
+    asked = BuildOptions(("id", "did"), samples=256, **options)
+    model = prepare(load_urdf(path("toy")), asked.functions)
+    graph = optimise(trace_model(model, asked.functions), target("xcvu9p").delays)
+    return choose_formats(observe(model, graph, input_domain(model.source), asked), asked, no_twins(graph))
 
 
 def test_a_width_that_misses_a_budget_keeps_its_ports_and_widens_products():

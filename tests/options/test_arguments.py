@@ -23,6 +23,7 @@ from rbdhw.target import target
         ({"damping": {"elbow": 0.5, "ball": (1, 2, 3)}}, {"damping": ["elbow=0.5", "ball=1:2:3"]}),
         ({"functions": "id,dfd", "mix": {"id": 10, "dfd": 1}}, {"functions": "id,dfd", "mix": "id=10,dfd=1"}),
         ({"max-error": 1e-4}, {"max_error": "0.0001"}),
+        ({"max-error": {"id": 0.1, "fd": 1e-4}}, {"max_error": "id=0.1,fd=0.0001"}),
         ({"fit": 0.5}, {"fit": "50%"}),
         ({"width": None, "strict": True}, {"strict": True}),
     ],

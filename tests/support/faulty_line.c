@@ -7,6 +7,7 @@
 
 #include "frames.h"
 
+enum { IDENTITY = 0x20 };
 enum { QUEUE = 1 << 20, FRAME = 1 << 16, HELD = 16, END = 0xC0 };
 enum fault { LOST, CUT, DOUBLED, REORDERED, CORRUPTED, FLOODED, RESET, FAULTS };
 
@@ -37,6 +38,7 @@ struct line {
     uint64_t random;
     uint32_t faults, one_in; /* the faults that may happen, and how rarely */
     uint64_t silent_from;    /* the time from which the board is silent */
+    int is_other;            /* whether the board has another design */
     uint64_t happened[FAULTS];
     unsigned char packet[FRAME];
     size_t waiting; /* bytes of the packet that the accelerator does not take */
@@ -192,6 +194,7 @@ static int access_register(struct line *line)
         line->board.write_register(line->board.self, address, packet[8] | (uint32_t)packet[9] << 8);
     else
         line->board.read_register(line->board.self, address, &word);
+    word ^= address == IDENTITY && line->is_other;
     for (int k = 0; k < 4; k++)
         answer[4 + k] = (unsigned char)(word >> 8 * k);
     rbdhw_frames_send(&line->far, answer, sizeof answer);
@@ -272,12 +275,14 @@ void *faulty_new(struct rbdhw_transport *made, const struct rbdhw_transport *boa
 }
 
 /* Begins a run of faults: a set of them, one for so many frames; 0 for none. */
-void faulty_begin(void *self, uint64_t seed, uint32_t faults, uint32_t one_in, uint64_t silent_after)
+void faulty_begin(
+    void *self, uint64_t seed, uint32_t faults, uint32_t one_in, uint64_t silent_after, int is_other)
 {
     struct line *line = self;
     line->random = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
     line->faults = faults;
     line->one_in = one_in;
+    line->is_other = is_other;
     line->silent_from = silent_after == UINT64_MAX ? UINT64_MAX : now(line) + silent_after;
 }
 

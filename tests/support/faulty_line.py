@@ -50,6 +50,8 @@ class FaultyLine:
         self._c.faulty_happened.restype = ctypes.c_uint64
         board = simulated.Simulation(simulated.build(folder, cache))
         self._board, self._transport = board, Transport()
+        self.once = Counter[str]()
+        """The faults that happen once in a run."""
         self._self = ctypes.c_void_p(
             self._c.faulty_new(
                 ctypes.byref(self._transport),
@@ -60,10 +62,19 @@ class FaultyLine:
             )
         )
 
-    def begin(self, seed: int, faults: int = 0, one_in: int = 0, silent_after: int = NEVER) -> None:
-        """Begin a run of faults, or of none."""
+    def begin(
+        self,
+        seed: int,
+        faults: int = 0,
+        one_in: int = 0,
+        silent_after: int = NEVER,
+        is_other: bool = False,
+    ) -> None:
+        """Begin a run of faults, or of none; after a time the board is silent, or it has another design."""
         numbers = ctypes.c_uint64(seed), ctypes.c_uint32(faults), ctypes.c_uint32(one_in)
-        self._c.faulty_begin(self._self, *numbers, ctypes.c_uint64(silent_after))
+        self._c.faulty_begin(self._self, *numbers, ctypes.c_uint64(silent_after), int(is_other))
+        self.once["silent board"] += silent_after != NEVER
+        self.once["another design"] += is_other
 
     def open(self, seed: int) -> Driver:
         """Return a driver at the line, whose tags begin at random."""
@@ -73,7 +84,7 @@ class FaultyLine:
 
     def happened(self) -> dict[str, int]:
         """Return how often each fault happened."""
-        return {kind: self._c.faulty_happened(self._self, k) for k, kind in enumerate(KINDS)}
+        return {kind: self._c.faulty_happened(self._self, k) for k, kind in enumerate(KINDS)} | self.once
 
     def close(self) -> None:
         """End the line and the accelerator."""

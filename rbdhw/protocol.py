@@ -234,6 +234,17 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="did",
         stages=4,
     ),
+    "gravity": Function(
+        21, "joint forces of gravity", ("q", "gravity", PARAMETERS), ("tau",), algorithms=("axes",)
+    ),
+    "bias": Function(
+        22,
+        "joint forces at zero acceleration",
+        ("q", "v", *BASE, "fext"),
+        ("tau",),
+        algorithms=("axes",),
+        cost_like="id",
+    ),
 }
 """The registry of functions, in the order of their codes.
 

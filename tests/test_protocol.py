@@ -58,6 +58,8 @@ CONTRACT = {
     "dstep": (13, STEP, ("x_next", "A", "B")),
     "rk4": (14, STEP, ("x_next",)),
     "drk4": (15, STEP, ("x_next", "A", "B")),
+    "gravity": (21, ("q", "gravity", "parameters"), ("tau",)),
+    "bias": (22, ("q", "v", *BASE), ("tau",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 

@@ -109,6 +109,10 @@ class Functions:
         match function:
             case "id":
                 return (inverse.bias,)
+            case "gravity":
+                return (inverse.gravity,)
+            case "bias":
+                return (inverse.bias_at_rest,)
             case "fd":
                 return (forward.coordinate_accelerations,)
             case "m":

@@ -145,11 +145,11 @@ class Task:
     def base(self) -> Motion:
         """The motion of the base; its acceleration includes gravity, so that it is the proper one."""
         if not self._robot.base_given:
-            return at_rest(self._gravity_vector)
+            return at_rest(self.gravity)
         with region("base"):
             linear, velocity = _halves(self._base_v)
             change, angular = _halves(self._base_a)
-            proper = subtract(add(change, cross(velocity, linear)), self._gravity_vector)
+            proper = subtract(add(change, cross(velocity, linear)), self.gravity)
             return make_motion(velocity, angular, proper)
 
     @cached_property
@@ -161,7 +161,7 @@ class Task:
             quaternion = self.q[3:7]
             axes = attitude(quaternion, 1.0)
             into = transpose(self._robot.bodies[0].joint.placement.rotation)
-            falling = apply(axes, scale(shrink(quaternion), multiply(into, self._gravity_vector)))
+            falling = apply(axes, scale(shrink(quaternion), multiply(into, self.gravity)))
             linear, angular = _halves(self.v[:6])
             return FloatingBody(angular, linear, falling)
 
@@ -192,7 +192,8 @@ class Task:
         return (angular, linear), (turning, change)
 
     @property
-    def _gravity_vector(self) -> Vector:
+    def gravity(self) -> Vector:
+        """The acceleration of free fall, in the axes of the world or of a base whose motion is given."""
         x, y, z = self._gravity
         return x, y, z
 

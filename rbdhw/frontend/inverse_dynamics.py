@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from rbdhw.dynamics.drives import with_drive_forces
+from rbdhw.dynamics.gravity import gravity_forces
 from rbdhw.dynamics.joint import dofs
 from rbdhw.dynamics.rnea import RoundTrip, joint_forces
 from rbdhw.frontend.setting import Setting, Vector
@@ -42,6 +43,27 @@ class InverseDynamics:
         driven = with_drive_forces(robot, forces, self.setting.v, self.first_accelerations)
         return self.setting.coupling.gather(driven)
 
+    @cached_property
+    def bias_at_rest(self) -> Vector:
+        """The joint forces at zero acceleration of all coordinates, (nv,).
+
+        A floating base has zero coordinate acceleration here, and zero proper acceleration in ``bias``.
+        """
+        if self.setting.task.floating is None:
+            return self.bias
+        robot, still = self.setting.robot, self._proper([0.0] * self.setting.robot.nv)
+        driven = with_drive_forces(robot, joint_forces(robot, self.round_trip(still)), self.setting.v, still)
+        return self.setting.coupling.gather(driven)
+
+    @cached_property
+    def gravity(self) -> Vector:
+        """The joint forces that hold the robot at rest against gravity, (nv,)."""
+        setting, task = self.setting, self.setting.task
+        turning = setting.configuration
+        in_body = None if task.floating is None else task.floating.gravity
+        forces = gravity_forces(turning.robot, turning.coordinates, task.gravity, in_body)
+        return setting.coupling.gather(forces)
+
     def round_trip(self, a: Sequence[Scalar]) -> RoundTrip:
         return self.setting.configuration.round_trip(self.setting.v, a, self.setting.task.base)
 
@@ -68,9 +90,12 @@ class InverseDynamics:
     @cached_property
     def _task_accelerations(self) -> Vector:
         """The accelerations of the task, of all degrees of freedom."""
-        task = self.setting.task
-        a = list(task.a)
-        if task.floating is not None:
+        return self._proper(self.setting.task.a)
+
+    def _proper(self, accelerations: Sequence[Scalar]) -> Vector:
+        """Return accelerations of all degrees of freedom, proper for a floating body, from coordinates'."""
+        a, floating = list(accelerations), self.setting.task.floating
+        if floating is not None:
             with region("floating"):
-                a[:3] = task.floating.proper((a[0], a[1], a[2]))
+                a[:3] = floating.proper((a[0], a[1], a[2]))
         return self.setting.coupling.spread(a)

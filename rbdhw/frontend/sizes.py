@@ -38,6 +38,8 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "sfd": (0, 0, 1300),
     "hid": (0, 320, 0),
     "hfd": (0, 370, 60),
+    "gravity": (60, 0, 0),
+    "bias": _ID,
 }
 """Operations of each function for each freedom, each freedom on the path to it, and each pair of these.
 Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take

@@ -78,17 +78,18 @@ def evaluate(
     Returns
     -------
     dict
-        ``id``: ``tau`` (N, nv); ``fd``: ``a`` (N, nv); ``m``: ``M``; ``minv``: ``Minv``; ``did``: ``dtau_dq``
-        and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``. Matrices have shape (N, nv, nv); rows
-        are results and columns are variables. ``sid``: ``d2tau_dqdq``, ``d2tau_dqdv``, ``d2tau_dvdv`` and
-        ``dM_dq`` (N, nv, nv, nv), where the last index is that of the second variable; ``sfd``: the same of
-        ``a``, and ``dMinv_dq``. ``hid``: ``H_qq``, ``H_qv``, ``H_vv`` and ``H_qa``, the second derivatives of
-        ``lambda_tau . tau``; ``hfd``: those of ``lambda_a . a``, with ``H_qtau``. By two positions of one
-        joint the derivative by the first index is taken first. ``kin``: for each of the robot's frames
-        ``placement`` (N, frames, 4, 4), ``J`` (N, frames, 6, nv) and ``velocity`` (N, frames, 6), all
-        ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`). ``step`` and ``rk4``: ``x_next``
-        (N, nq + nv), the state after a step of ``h`` (:mod:`rbdhw.golden.integrators`); ``dstep`` and
-        ``drk4``: also its derivatives ``A`` (N, 2 nv, 2 nv) by the state and ``B`` (N, 2 nv, nv) by ``tau``.
+        ``id``, ``gravity`` and ``bias``: ``tau`` (N, nv); ``fd``: ``a`` (N, nv); ``m``: ``M``; ``minv``:
+        ``Minv``; ``did``: ``dtau_dq`` and ``dtau_dv``; ``dfd`` and ``difd``: ``da_dq`` and ``da_dv``.
+        Matrices have shape (N, nv, nv); rows are results and columns are variables. ``sid``: ``d2tau_dqdq``,
+        ``d2tau_dqdv``, ``d2tau_dvdv`` and ``dM_dq`` (N, nv, nv, nv), where the last index is that of the
+        second variable; ``sfd``: the same of ``a``, and ``dMinv_dq``. ``hid``: ``H_qq``, ``H_qv``, ``H_vv``
+        and ``H_qa``, the second derivatives of ``lambda_tau . tau``; ``hfd``: those of ``lambda_a . a``, with
+        ``H_qtau``. By two positions of one joint the derivative by the first index is taken first. ``kin``:
+        for each of the robot's frames ``placement`` (N, frames, 4, 4), ``J`` (N, frames, 6, nv) and
+        ``velocity`` (N, frames, 6), all ``[linear; angular]`` (:mod:`rbdhw.golden.kinematics`). ``step`` and
+        ``rk4``: ``x_next`` (N, nq + nv), the state after a step of ``h`` (:mod:`rbdhw.golden.integrators`);
+        ``dstep`` and ``drk4``: also its derivatives ``A`` (N, 2 nv, 2 nv) by the state and ``B`` (N, 2 nv,
+        nv) by ``tau``.
     """
     tasks = check_inputs(robot, function, arrays)
     model = system(robot)
@@ -292,6 +293,12 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
     match function:
         case "id":
             return {"tau": _inverse_dynamics(model, tasks, tasks["a"])}
+        case "gravity":
+            still = np.zeros((len(tasks["q"]), model.G.shape[1]))
+            base = {name: np.zeros_like(tasks[name]) for name in ("base_v", "base_a", "fext")}
+            return {"tau": _inverse_dynamics(model, {**tasks, **base, "v": still}, still)}
+        case "bias":
+            return {"tau": _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))}
         case "fd":
             return {"a": _forward_dynamics(model, tasks)}
         case "m":

@@ -193,6 +193,8 @@ _CALLS: dict[str, Callable[..., tuple[Array, ...]]] = {
     "did": lambda pin, *task: pin.computeRNEADerivatives(*task)[:2],
     "dfd": lambda pin, *task: pin.computeABADerivatives(*task)[:2],
     "difd": _held_derivatives,
+    "gravity": lambda pin, *task: (pin.computeGeneralizedGravity(*task[:3]),),
+    "bias": lambda pin, model, data, q, v, _, *fext: (pin.rnea(model, data, q, v, 0.0 * v, *fext),),
 }
 """Pinocchio's algorithms on ``model, data, q, v, a`` (or ``tau``) and, if any, the external forces.
 

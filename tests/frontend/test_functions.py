@@ -90,7 +90,7 @@ def test_nothing_is_traced_for_no_function():
 
 # All functions in one graph
 
-ALL = DEFAULT_FUNCTIONS
+ALL = (*DEFAULT_FUNCTIONS, "gravity", "bias")
 TASKS = 6
 
 STEPS = [step for step in ALGORITHMS if step not in ("second", "rates")]

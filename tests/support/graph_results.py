@@ -76,7 +76,7 @@ def assert_graph_is_golden(
     robot: Robot,
     seed: int,
     algorithms: Algorithms = DEFAULT,
-    functions: Sequence[str] = DEFAULT_FUNCTIONS,
+    functions: Sequence[str] = (*DEFAULT_FUNCTIONS, "gravity", "bias"),
     within: float = 1e-9,
 ) -> None:
     """Check functions with forces on every link, at random states, within a share of the largest result."""

@@ -1,4 +1,4 @@
-"""The seven functions by Pinocchio for any robot, including mimics and a given base motion."""
+"""The functions that Pinocchio has, by Pinocchio, for any robot, including mimics and a given base motion."""
 
 from dataclasses import replace
 
@@ -19,11 +19,14 @@ TOLERANCE = 1e-9
 
 DERIVATIVES = ("did", "dfd", "difd")
 
+OF_PINOCCHIO = (*DEFAULT_FUNCTIONS, "gravity", "bias")
+"""The functions that are calls of Pinocchio's."""
+
 
 def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> None:
-    """Check that all seven functions agree for random states under external forces."""
+    """Check that Pinocchio's functions agree for random states under external forces."""
     arrays = random_states(robot, tasks, seed)
-    for function in DEFAULT_FUNCTIONS:
+    for function in OF_PINOCCHIO:
         assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
 
 
@@ -95,10 +98,12 @@ def _reduced(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
     M = G.T @ reference(model, "m", q, v, v, fext)["M"] @ G
     if function in ("m", "minv"):
         return {"M": M} if function == "m" else {"Minv": np.linalg.inv(M)}
-    a = task["u"]
+    if function == "gravity":
+        return {"tau": G.T @ reference(model, function, q, v, v, fext)["tau"]}
+    a = 0.0 * task["v"] if function == "bias" else task["u"]
     if function in ("fd", "dfd"):
         a = np.linalg.solve(M, a - G.T @ by_acceleration("id", np.zeros(robot.nv))["tau"])
-    if function in ("id", "fd"):
+    if function in ("id", "bias", "fd"):
         return {"a": a} if function == "fd" else {"tau": G.T @ by_acceleration("id", a)["tau"]}
     dtau = {name: G.T @ matrix @ G for name, matrix in by_acceleration("did", a).items()}
     if function == "did":

@@ -138,6 +138,7 @@ def _environment() -> Environment:
         percent=lambda share: f"{share:.1%}",
         times=lambda numbers: " × ".join(map(str, numbers)),
         lines=_lines,
+        powers=lambda unit: unit.replace("^2", "²").replace("^3", "³"),
         json=json.dumps,
     )
     return environment
@@ -149,7 +150,7 @@ def _printable(value: Any) -> Any:
 
 def short(number: float | None) -> str:
     """Return a number with up to four digits as text, and a dash for one that is unknown."""
-    return NONE if number is None else f"{number:.4g}"
+    return NONE if number is None else f"{number:.4g}".replace("e-0", "e-")
 
 
 def _error(error: float | None) -> Markup:

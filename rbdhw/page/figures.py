@@ -162,7 +162,7 @@ def roofline(roofs: Sequence[Roof], streams: float, bandwidth: float | None) -> 
         _mark_decades(axes.xaxis)
         _mark_decades(axes.yaxis)
         axes.set(xlim=(left, right), xlabel="GB/s each way", ylabel="tasks a second")
-        axes.legend(loc="lower right", ncols=1 + len(roofs) // 5, fontsize=10, handlelength=1.4)
+        axes.legend(loc="upper left", ncols=1 + len(roofs) // 5, fontsize=10, handlelength=1.4)
 
     return svg("link", "Tasks a second by the bandwidth of the link", (WIDE, 330.0), draw)
 

@@ -16,6 +16,9 @@ from rbdhw.registers.map import (
     counter_address,
 )
 
+NUMBERS = {Register.INTERVAL: "cycles", Register.CORE_CLOCK: "kHz", Register.STREAM_CLOCK: "kHz"}
+"""The registers that hold a number, and its unit."""
+
 Row = tuple[str, str, str]
 """The address, or the first and the last; the register; its value or its fields with their bits."""
 
@@ -39,7 +42,12 @@ def _rows(manifest: Manifest, identity: str) -> Iterator[Row]:
         if register is Register.IDENTITY:
             yield _addresses(register, register + 4 * (IDENTITY_WORDS - 1)), "identity", identity
         else:
-            holds = f"bits: {fields[register]}" if register in fields else f"0x{values[register]:08X}"
+            if register in fields:
+                holds = f"bits: {fields[register]}"
+            elif register in NUMBERS:
+                holds = f"{values[register]:,} {NUMBERS[register]}"
+            else:
+                holds = f"0x{values[register]:08X}"
             yield _addresses(register, register), register.name.lower(), holds
     for name in COUNTERS:
         address = counter_address(name)

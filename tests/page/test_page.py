@@ -159,7 +159,7 @@ def test_numbers_of_functions_and_errors(
         for result, figures in error["results"].items():
             _, units, floor, step, *strata = page.row("errors", f"{name}.{result}")
             assert (units, floor, step) == (
-                ", ".join(figures["units"]),
+                ", ".join(figures["units"]).replace("^2", "²"),
                 short(figures["floor"]),
                 short(figures["step"]),
             )
@@ -201,7 +201,7 @@ def test_registers_hold_the_constants_of_the_design(
 ) -> None:
     page, manifest = pages[kind], manifests[kind]
     assert page.row("registers", "0x020…0x03C") == ["0x020…0x03C", "identity", manifest["identity"]]
-    assert page.row("registers", "0x014") == ["0x014", "interval", f"0x{manifest['ii']:08X}"]
+    assert page.row("registers", "0x014") == ["0x014", "interval", f"{manifest['ii']} cycles"]
     codes = sum(1 << code for code in manifest["stream"]["functions"].values())
     assert page.row("registers", "0x00C") == ["0x00C", "functions", f"0x{codes:08X}"]
     assert page.row("registers", "0x040")[2] == "bits: enable 0, soft_reset 1, clear_counters 2"

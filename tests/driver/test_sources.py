@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import subprocess
@@ -13,11 +14,13 @@ import cmeel_pth
 import pytest
 
 import rbdhw
-from rbdhw.cli.app import main
+from rbdhw.cli.app import BAD_INPUT, main
 from rbdhw.driver import simulated
+from rbdhw.registers.map import Register
 from rbdhw.robots import path
 from tests.support import far_ends
 from tests.support.answering import SimulatedBlock
+from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard, UdpBoard, UioBoard, XdmaBoard
 
 HERE = Path(__file__).parent
@@ -89,16 +92,23 @@ def test_a_program_in_c(built, loaded_folder, first_line):
     assert lines == [first_line, "no such device, or it cannot be opened"]
 
 
-def test_a_port_that_goes_away_and_comes_back(built, loaded_folder, first_line, tmp_path):
-    """Every call fails, and none writes a result, until the port is opened again."""
+@pytest.fixture(scope="module")
+def reopen(built):
+    """Return a folder with a program in C that opens a port again."""
     flags = ("-std=c11", "-D_DEFAULT_SOURCE", *WARNINGS)
-    run(built, "cc", *flags, str(HERE / "lost.c"), "-I.", *objects(built), "-o", "lost", "-lm")
+    run(built, "cc", *flags, str(HERE / "reopen.c"), "-I.", *objects(built), "-o", "reopen", "-lm")
+    return built
+
+
+def test_a_port_that_goes_away_and_comes_back(reopen, loaded_folder, first_line, tmp_path):
+    """Every call fails, and none writes a result, until the port is opened again."""
     port = tmp_path / "port"
     first, second = (SerialBoard(SimulatedBlock(loaded_folder)) for _ in range(2))
     port.symlink_to(first.path)
     first.answers_left = 3  # two of them to loads of parameters, when it is opened
+    command = ["./reopen", str(port), "20000000000"]
     with subprocess.Popen(
-        ["./lost", str(port)], cwd=built, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=reopen, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as program:
         lines = [program.stdout.readline().rstrip() for _ in range(3)]
         port.unlink()
@@ -106,9 +116,39 @@ def test_a_port_that_goes_away_and_comes_back(built, loaded_folder, first_line, 
         rest, _ = program.communicate("\n")
     for board in (first, second):
         board.close()
-    right, lost = f"{first_line} done", "6 0 0x0p+0 0x0p+0 the device failed in use"
-    assert lines == [right, lost, lost]
+    right, failed = f"{first_line} done", "6 0 0x0p+0 0x0p+0 the device failed in use"
+    assert lines == [right, failed, failed]
     assert rest.splitlines() == [right] * 3
+
+
+class OtherBlock(SimulatedBlock):
+    """A block with the registers of another design."""
+
+    def read(self, address):
+        return super().read(address) ^ (address == Register.IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("board", "reason"),
+    [
+        ("busy", "another program has the device"),
+        ("silent", "no answer in time"),
+        ("other", "the accelerator has another design"),
+    ],
+)
+def test_boards_that_are_refused_in_c_and_in_the_command_line(
+    reopen, loaded_folder, tmp_path, capsys, board, reason
+):
+    far_end = SerialBoard((OtherBlock if board == "other" else SimulatedBlock)(loaded_folder))
+    far_end.is_silent = board == "silent"
+    with Path(far_end.path).open("r+b", buffering=0) as port:
+        if board == "busy":
+            fcntl.flock(port, fcntl.LOCK_EX)
+        assert run(reopen, "./reopen", far_end.path, "100000000") == [reason] * 2
+        assert run_at_a_board(loaded_folder, far_end.transport, tmp_path) == BAD_INPUT
+    far_end.close()
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"rbdhw: {far_end.transport}: {reason}")
+    assert not (tmp_path / "out.npz").exists()
 
 
 @pytest.mark.parametrize("eigen", [False, True])

@@ -80,6 +80,7 @@ def load(
     transport: str | None = None,
     timeout: float | None = None,
     attempts: int | None = None,
+    outside: str = "limit",
 ) -> accelerator.Accelerator:
     """Return a folder that :func:`generate` wrote, as an object with a method for each function.
 
@@ -95,6 +96,9 @@ def load(
     timeout, attempts
         The seconds after which the engine ``board`` sends a request again, 0.2 by default, and the most times
         that it sends one, 4 by default.
+    outside
+        What becomes of a task outside the domain: ``limit``, so that its numbers are limited and its status
+        says so, or ``refuse``, so that the call raises InputError, also for numbers that are not finite.
 
     Raises
     ------
@@ -106,7 +110,9 @@ def load(
     """
     from rbdhw.front.accelerator import Accelerator
 
-    return Accelerator(folder, engine, transport=transport, timeout=timeout, attempts=attempts)
+    return Accelerator(
+        folder, engine, transport=transport, timeout=timeout, attempts=attempts, outside=outside
+    )
 
 
 def power(

@@ -32,7 +32,7 @@ from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
 from rbdhw.explore.accelerator import plan_accelerator
 from rbdhw.explore.plan import AcceleratorPlan
-from rbdhw.explore.search import prepare_build
+from rbdhw.explore.search import prepare_build, software_domain
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
@@ -98,14 +98,20 @@ def plan_build(
     return plan_accelerator(prepared, options, progress)
 
 
-def generate_software(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Software:
+def generate_software(
+    urdf: Path, options: BuildOptions, overrides: Overrides | None = None, progress: Progress = silent
+) -> Software:
     """Return the software of a URDF file's robot, for one of :data:`~rbdhw.options.build.PROCESSORS`.
 
-    Raises InputError if the robot or an option is not supported.
+    Only with ``overrides`` its inputs have a domain. Raises InputError if the robot, an option or an override
+    is not supported.
     """
     check_build(options)
     source, trials = read(urdf, options, progress)
-    source = bound_parameters(source, ParameterBounds())
+    source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
+    domain = None
+    if overrides is not None and overrides != Overrides():
+        domain = software_domain(source, options, overrides)
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)
@@ -114,7 +120,7 @@ def generate_software(urdf: Path, options: BuildOptions, progress: Progress = si
         progress("tracing solve")
         solver = trace_solver(model), SolverEntry(knots=options.knots, alphas=options.alphas)
     progress(f"writing {options.target.upper()}")
-    return emit_software(model, sources, options.target, trials, solver)
+    return replace(emit_software(model, sources, options.target, trials, solver), domain=domain)
 
 
 def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> Design:

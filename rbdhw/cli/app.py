@@ -29,10 +29,18 @@ from rbdhw.driver.link import Link
 from rbdhw.engines.engine import ACCELERATOR
 from rbdhw.engines.registry import engines_of
 from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import CHECKS, describe_robot, generate_folder, power_of_folder, simulate_folder
+from rbdhw.front.calls import (
+    CHECKS,
+    describe_robot,
+    domain_of_log,
+    generate_folder,
+    power_of_folder,
+    simulate_folder,
+)
 from rbdhw.front.printing import print_table, print_text
 from rbdhw.front.results import Result
 from rbdhw.front.tables import print_causes, print_synthesis
+from rbdhw.model.limits import LIMIT
 from rbdhw.options.build import LINK_PACE, PROCESSORS
 from rbdhw.packages.package import FORMATS
 from rbdhw.packages.package import package as write_package
@@ -249,6 +257,25 @@ def generate(
 
 
 @app.command()
+@takes_build_options
+def domain(
+    urdf: Urdf,
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="The npz file with q, v, a, tau, fext or h.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The TOML file to write.")],
+    margin: Annotated[float, typer.Option(help="By what share ranges are wider, either way.")] = 0.1,
+    *,
+    build: BuildArguments,
+    as_json: Json = False,
+) -> None:
+    """Write a domain file with the ranges of a recorded trajectory, for --domain."""
+    path = domain_of_log(urdf, log, output, build.parse()[0], margin)
+    if as_json:
+        _print_json({"domain": str(path)})
+    else:
+        print(path)
+
+
+@app.command()
 def simulate(
     directory: Directory,
     tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 1000,
@@ -302,6 +329,9 @@ def run(
         ),
     ] = None,
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
+    outside: Annotated[
+        str, typer.Option(help="Tasks outside the domain: limit (and flag them) or refuse.")
+    ] = LIMIT,
     as_json: Json = False,
 ) -> None:
     """Compute a function for your own vectors, one row a task; or solve problems, in a folder with solve."""
@@ -316,6 +346,7 @@ def run(
             engine,
             extended=extended,
             link=Link(transport),
+            outside=outside,
             progress=progress,
         )
     if outcome.ignored:

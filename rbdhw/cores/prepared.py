@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from rbdhw.arrays import MULTIPLIERS
-from rbdhw.domain.bounds import Domain, with_multipliers, with_time_step
+from rbdhw.domain.bounds import Domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
@@ -81,10 +80,7 @@ def prepare_graph(
     warn(model.remarks)
     if any_takes(functions, "Minv"):
         domain = add_inverse_bounds(domain, source, options)
-    multipliers = [name for name in MULTIPLIERS if any_takes(functions, name)]
-    domain = with_multipliers(domain, source, overrides, multipliers)
-    if any_takes(functions, "h"):
-        domain = with_time_step(domain, source, overrides)
+    domain = with_task_bounds(domain, source, overrides, functions)
     progress("tracing")
     return Prepared(model, domain, optimise(trace_model(model, functions), delays))
 

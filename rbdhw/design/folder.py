@@ -28,17 +28,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from rbdhw.arrays import MULTIPLIERS
 from rbdhw.design.digests import AGAIN, MANIFEST, content, json_object, read_manifest, told_with_version
+from rbdhw.design.domain_file import DOMAIN, domain_from_json, domain_to_json
 from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest, check_accelerator, parse_manifest
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
-from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.program import Program
@@ -48,7 +46,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
 from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, STREAMS
-from rbdhw.protocol import BASE_HELD, CODES, FUNCTIONS, LOAD_PARAMETERS, PARAMETERS, ROLLOUT_PARTS
+from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -115,7 +113,7 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
     except InputError as error:
         reason = str(replace(error, remedy="")).replace(f"{made}{os.sep}", "")
         raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
-    for part, file in (("programs", "model.json"), ("robot", "robot.json"), ("fext", "domain.json")):
+    for part, file in (("programs", "model.json"), ("robot", "robot.json"), ("fext", DOMAIN)):
         if getattr(reread, part) != getattr(design, part):
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
@@ -125,7 +123,7 @@ def _texts(design: Design) -> dict[str, str]:
         VERILOG: design.verilog,
         "model.json": _programs_text(design.programs),
         "robot.json": _json_text(robot_to_json(design.robot)),
-        "domain.json": _json_text(_domain_to_json(design)),
+        DOMAIN: _json_text(domain_to_json(design.domain, design.fext)),
         **design.companions,
     }
 
@@ -166,7 +164,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     check_accelerator(manifest, directory)
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
-    domain, fext = _read_json(directory / "domain.json", lambda data: _domain_from_json(data, robot))
+    domain, fext = _read_json(directory / DOMAIN, lambda data: domain_from_json(data, robot))
     programs = _read_json(directory / "model.json", _programs_from_json)
     present = [name for name in COMPANIONS if (directory / name).exists()]
     companions = {name: content(directory / name).decode("utf-8") for name in present}
@@ -269,57 +267,3 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)
     return stream
-
-
-class _DomainFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    bounds: dict[str, list[tuple[float, float]]]
-    wraps: tuple[bool, ...]
-    fext: tuple[int, ...]
-    any_forces: bool = False
-
-
-def _domain_to_json(design: Design) -> dict[str, Any]:
-    """Return the bounds of each array, the angles that wrap, and the bodies that take an external force.
-
-    Infinite bounds are the strings "inf" and "-inf".
-    """
-    bounds = {
-        array: [[x if np.isfinite(x) else str(x) for x in map(float, row)] for row in rows]
-        for array, rows in design.domain.bounds.items()
-    }
-    wraps, fext, any_forces = list(design.domain.wraps), list(design.fext), design.domain.any_forces
-    return {"bounds": bounds, "wraps": wraps, "fext": fext, "any_forces": any_forces}
-
-
-def _domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple[int, ...]]:
-    try:
-        file = _DomainFile.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"domain data, {where}", first["msg"], "what generate wrote") from None
-    bodies = len(robot.bodies)
-    rows = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, "fext": 6}
-    if robot.base_given:
-        rows |= {"base_v": 6, "base_a": 6}
-    if robot.base_chosen:
-        rows |= {"base_a": 6, BASE_HELD: 1}
-    if robot.gravity_given:
-        rows["gravity"] = 3
-    if robot.loaded is not None:
-        rows[PARAMETERS] = len(robot.loaded.bounds)
-    rows |= {name: robot.nv for name in MULTIPLIERS if name in file.bounds}
-    if "h" in file.bounds:
-        rows["h"] = 1
-    if "Minv" in file.bounds:
-        rows["Minv"] = robot.nv**2
-    if {array: len(pairs) for array, pairs in file.bounds.items()} != rows or len(file.wraps) != robot.nq:
-        expected = ", ".join(f"{size} of {array}" for array, size in rows.items())
-        raise InputError("domain data, bounds", f"do not match robot '{robot.name}'", expected)
-    if any(not lower <= upper for pairs in file.bounds.values() for lower, upper in pairs):
-        raise InputError("domain data, bounds", "a lower bound exceeds its upper bound", "lower <= upper")
-    if any(i not in range(bodies) for i in file.fext):
-        raise InputError("domain data, fext", str(list(file.fext)), f"indices of the {bodies} bodies")
-    bounds = {array: np.array(pairs) for array, pairs in file.bounds.items()}
-    return Domain(bounds, file.wraps, any_forces=file.any_forces), file.fext

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substitutes, bearing_wrench
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE_HELD, PARAMETERS
+from rbdhw.protocol import BASE_HELD, PARAMETERS, any_takes
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 
@@ -108,6 +109,19 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     wraps = tuple(free and k not in unwrapped for k, free in enumerate(unlimited))
     bounds["q"][np.array(unlimited) & ~np.array(wraps)] = (-math.pi, math.pi)
     return Domain(bounds, wraps, substitutes.remarks, overrides.any_forces)
+
+
+def with_task_bounds(
+    domain: Domain, robot: Robot, overrides: Overrides | None, functions: Iterable[str]
+) -> Domain:
+    """Return the domain with bounds of multipliers and time step, if tasks of functions bring them.
+
+    Raises InputError as :func:`with_time_step`.
+    """
+    names = tuple(functions)
+    multipliers = [name for name in MULTIPLIERS if any_takes(names, name)]
+    domain = with_multipliers(domain, robot, overrides, multipliers)
+    return with_time_step(domain, robot, overrides) if any_takes(names, "h") else domain
 
 
 def with_multipliers(

@@ -21,7 +21,7 @@ static size_t put_in_line(struct rbdhw_driver *driver, struct rbdhw_job *job, si
     const struct rbdhw_function *function = job->function;
     const struct rbdhw_packet *request = &function->request[job->options & RBDHW_EXTENDED];
     for (struct rbdhw_slot *slot; next < tasks && (slot = rbdhw_take_slot(driver, job->is_load)) != NULL; next++) {
-        rbdhw_encode(function, request, driver->design->singles, job->data, next, driver->numbers);
+        slot->flags = rbdhw_encode(function, request, driver->design->singles, job->data, next, driver->numbers);
         if (job->steps) {
             driver->numbers[function->steps] = job->steps;
             driver->numbers[function->every] = job->every;
@@ -56,8 +56,6 @@ int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t 
     struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, 0};
     if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
         return RBDHW_ARGUMENT;
-    if (!rbdhw_finite(function, tasks, data))
-        return RBDHW_NOT_FINITE;
     return complete(driver, &job, tasks);
 }
 
@@ -67,14 +65,12 @@ int rbdhw_submit(struct rbdhw_driver *driver, int number, unsigned options, cons
     const struct rbdhw_function *function = function_of(driver, number);
     if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
         return RBDHW_ARGUMENT;
-    if (!rbdhw_finite(function, 1, data))
-        return RBDHW_NOT_FINITE;
     int code = rbdhw_pump(driver, 0); /* takes what has come */
     struct rbdhw_slot *slot = rbdhw_take_slot(driver, 0);
     if (code || !slot)
         return code ? code : RBDHW_BUSY;
     const struct rbdhw_packet *request = &function->request[options & RBDHW_EXTENDED];
-    rbdhw_encode(function, request, driver->design->singles, data, 0, driver->numbers);
+    slot->flags = rbdhw_encode(function, request, driver->design->singles, data, 0, driver->numbers);
     slot->job = NULL;
     slot->answers = 1;
     driver->tickets += driver->options.window;
@@ -98,8 +94,9 @@ int rbdhw_collect(struct rbdhw_driver *driver, uint32_t ticket, uint64_t wait, c
         const struct rbdhw_packet *answer = &slot->function->answer[slot->extended];
         const unsigned char *packet = rbdhw_answer_in(driver, slot);
         rbdhw_decode(slot->function, answer, driver->design->singles, packet, driver->values, data, 0);
+        const uint32_t status = rbdhw_flag(slot->function, data, 0, slot->flags, rbdhw_read_head(packet).status);
         if (data->status)
-            *data->status = (unsigned char)rbdhw_read_head(packet).status;
+            *data->status = (unsigned char)status;
     }
     rbdhw_release(driver, slot);
     driver->statistics.busy += driver->now - begin;
@@ -178,7 +175,7 @@ static void keep_words(struct rbdhw_driver *driver, const struct rbdhw_function 
 {
     const struct rbdhw_packet *request = &function->request[0];
     for (size_t k = 0; k < packets; k++)
-        rbdhw_encode(function, request, driver->design->singles, data, k, words + k * (size_t)request->numbers);
+        (void)rbdhw_encode(function, request, driver->design->singles, data, k, words + k * (size_t)request->numbers);
 }
 
 /* Ends a load. What could not be loaded is loaded before the next task. */
@@ -243,8 +240,6 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
     for (int k = 0; k < RBDHW_COMMANDS && driver->rows[k].function; k++)
         if (driver->rows[k].packets < (size_t)steps * (size_t)driver->rows[k].function->packets)
             return RBDHW_ARGUMENT; /* not as many rows were loaded */
-    if (!rbdhw_finite(function, rollouts, data))
-        return RBDHW_NOT_FINITE;
     const int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
     return code ? code : complete(driver, &job, rollouts);
 }

@@ -166,7 +166,8 @@ class _Function(Declaration):
         k, place = self._place(word, arrays)
         wraps = arrays[k].name in _STATES and word.lowest is None and word.unit == "turn"
         kind = _ANGLE * (word.unit == "turn") | _WRAPS * wraps | _BOUNDED * (word.lowest is not None)
-        return number, k, place, word.format.width, travels, word.format.binary_point, kind
+        bounds = word.lowest or 0, word.highest or 0
+        return number, k, place, word.format.width, travels, word.format.binary_point, kind, *bounds
 
     def _elements(self, extended: bool) -> list[ResultElement]:
         """Return the elements of an answer that have no word of their own, the negatives last."""
@@ -237,7 +238,7 @@ class _Function(Declaration):
 def _word_table(name: str, words: Sequence[tuple[int, ...]], *, is_request: bool) -> str:
     """Return the table of words, which has one at least."""
     entries = []
-    for fields in words or [(0, 0, 0, 0, 1, 1, 0, 0)]:
+    for fields in words or [(0, 0, 0, 0, 1, 1, 0, 0, 0, 0)]:
         power = fields[6] if is_request else -fields[6]
         # Radians have the mantissa of a turn: the product is rounded once, as in turns and then in radians.
         scale = math.ldexp(math.tau if fields[7] & _ANGLE and not is_request else 1.0, power)

@@ -13,7 +13,7 @@ const char *rbdhw_text(int code)
     static const char *const texts[RBDHW_CODES] = {"done", "all places are taken by answers that nobody collects",
         "no answer in time", "no answer yet", "no such device, or it cannot be opened", "another program has the device",
         "the device failed in use", "answers are damaged again and again", "what answers is no accelerator of rbdhw",
-        "the accelerator has another design", "an input is infinite or not a number",
+        "the accelerator has another design", "what is to be loaded is infinite or not a number",
         "no such function, set, row, step or array", "no memory"};
     return code >= 0 && code < RBDHW_CODES ? texts[code] : "unknown code";
 }

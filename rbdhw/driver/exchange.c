@@ -180,6 +180,7 @@ static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint
     *seen = (unsigned char)(*seen | 1 << place % 8);
     const size_t row = slot->task * (size_t)rbdhw_answers(job->steps, job->every) + (size_t)place;
     rbdhw_decode(slot->function, answer, singles, driver->packet, driver->values, job->data, row);
+    status = rbdhw_flag(slot->function, job->data, row, slot->flags, status);
     if (job->data->status)
         job->data->status[row] = (unsigned char)status;
     slot->answers--;
@@ -202,6 +203,7 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
     if (slot->job->steps)
         return store_step(driver, slot, status);
     rbdhw_decode(slot->function, answer_of(slot), singles, driver->packet, driver->values, data, slot->task);
+    status = rbdhw_flag(slot->function, data, slot->task, slot->flags, status);
     if (data->status)
         data->status[slot->task] = (unsigned char)status;
     slot->answers = 0;
@@ -221,7 +223,7 @@ static void store(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t
     } else if (slot->answers) {
         return;
     }
-    count(&driver->statistics, status);
+    count(&driver->statistics, status | slot->flags);
     finish(driver, slot, RBDHW_OK);
 }
 

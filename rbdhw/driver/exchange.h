@@ -25,6 +25,7 @@ struct rbdhw_slot {
     size_t task;
     uint64_t deadline;
     uint32_t generation, ticket, tag;
+    uint32_t flags; /* of the status: inputs that were limited, or not finite */
     uint32_t attempts, answers; /* times that it was sent, and answers that are missing */
     uint16_t previous, next;
     uint8_t state, extended, set;

@@ -84,8 +84,20 @@ static double as_single(double value)
     return fabsf(single) < FLT_MIN ? 0.0 : (double)single;
 }
 
-static int64_t encode(const struct rbdhw_word *word, int singles, double value)
+static int64_t limited(const struct rbdhw_word *word, int64_t number, uint32_t *flags)
 {
+    if (!(word->kind & RBDHW_BOUNDED) || (number >= word->lowest && number <= word->highest))
+        return number;
+    *flags |= RBDHW_STATUS_OUTSIDE;
+    return number < word->lowest ? word->lowest : word->highest;
+}
+
+static int64_t encode(const struct rbdhw_word *word, int singles, double value, uint32_t *flags)
+{
+    if (!(value - value == 0.0)) {
+        *flags |= RBDHW_STATUS_NOT_FINITE;
+        value = 0.0;
+    }
     int width = word->width;
     if (word->kind & RBDHW_WRAPS)
         value = drop_turns(value);
@@ -101,7 +113,7 @@ static int64_t encode(const struct rbdhw_word *word, int singles, double value)
     return sign_extend((uint64_t)(int64_t)fmod(floor(steps), power_of_two(width)), width);
 }
 
-void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
+uint32_t rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
     const struct rbdhw_data *data, size_t task, int64_t *numbers)
 {
     if (data->words) {
@@ -109,16 +121,32 @@ void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_pack
             const size_t number = request->word[k].number;
             numbers[number] = data->words[task * (size_t)request->numbers + number];
         }
-        return;
+        return 0;
     }
+    uint32_t flags = 0;
     const double *rows[RBDHW_MOST_ARRAYS];
     for (int k = 0; k < function->inputs; k++)
         rows[k] = data->inputs[k] ? data->inputs[k] + task * (size_t)function->input[k].size : NULL;
     for (int k = 0; k < request->words; k++) {
         const struct rbdhw_word *word = &request->word[k];
         const double *row = rows[word->array];
-        numbers[word->number] = row ? encode(word, singles, row[word->place]) : 0;
+        const int64_t number = row ? encode(word, singles, row[word->place], &flags) : 0;
+        numbers[word->number] = function->load || !row ? number : limited(word, number, &flags);
     }
+    return flags;
+}
+
+uint32_t rbdhw_flag(
+    const struct rbdhw_function *function, const struct rbdhw_data *data, size_t task, uint32_t flags, uint32_t status)
+{
+    if (!(flags & RBDHW_STATUS_NOT_FINITE))
+        return status | flags;
+    for (int k = 0; k < function->outputs; k++) {
+        const size_t size = (size_t)function->output[k].size;
+        for (size_t i = 0; data->outputs[k] && i < size; i++)
+            data->outputs[k][task * size + i] = NAN;
+    }
+    return RBDHW_STATUS_NOT_FINITE;
 }
 
 /* Returns the integer of a word in a packet. */

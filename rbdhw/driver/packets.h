@@ -11,8 +11,9 @@ struct rbdhw_head {
     uint8_t extended, loaded;
 };
 
-/* Writes the integers of a task's words by their numbers in the manifest. */
-void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
+/* Writes the integers of a task's words by their numbers in the manifest, those of arrays within the domain. Returns
+ * the bits of the status that say which were not; what is loaded stays as it is. */
+uint32_t rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
     const struct rbdhw_data *data, size_t task, int64_t *numbers);
 
 /* Writes the results of a task from the packet of its answer. `values` is room for as many numbers,
@@ -20,13 +21,17 @@ void rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_pack
 void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
     const unsigned char *packet, double *values, const struct rbdhw_data *data, size_t task);
 
+/* Returns the status of an answered task with these bits; without finite numbers its results are NaN. */
+uint32_t rbdhw_flag(
+    const struct rbdhw_function *function, const struct rbdhw_data *data, size_t task, uint32_t flags, uint32_t status);
+
 void rbdhw_write_packet(const struct rbdhw_packet *request, int singles, struct rbdhw_head head,
     const int64_t *numbers, unsigned char *packet);
 struct rbdhw_head rbdhw_read_head(const unsigned char *packet);
 int64_t rbdhw_read_number(
     const struct rbdhw_packet *answer, int singles, const unsigned char *packet, int number);
 
-/* Returns whether all numbers of the inputs are finite. */
+/* Returns whether all numbers of what is loaded are finite. */
 int rbdhw_finite(const struct rbdhw_function *function, size_t tasks, const struct rbdhw_data *data);
 
 #endif

@@ -27,10 +27,10 @@ extern "C" {
 
 /* The bits of a status; 0 says that an answer is good. */
 enum {
-    RBDHW_STATUS_OUTSIDE = 1,    /* an input was outside its domain */
+    RBDHW_STATUS_OUTSIDE = 1,    /* an input was outside its domain, and limited to it */
     RBDHW_STATUS_OVERFLOW = 2,   /* a value inside did not fit its format */
     RBDHW_STATUS_MALFORMED = 4,  /* the request was malformed */
-    RBDHW_STATUS_NOT_FINITE = 8  /* a number of the request was no finite single */
+    RBDHW_STATUS_NOT_FINITE = 8  /* an input was infinite or not a number: results are NaN */
 };
 
 /* What a call asks for, in `options`. */

@@ -28,6 +28,7 @@ struct rbdhw_word {
     uint8_t width, travels;  /* the bits of the word, and those in the packet */
     int16_t point;           /* its value is the integer times 2^-point */
     uint8_t kind;            /* RBDHW_ANGLE, which travels in turns, RBDHW_WRAPS and RBDHW_BOUNDED */
+    int64_t lowest, highest; /* the domain of a bounded input */
     double scale;            /* 2^point in requests; in answers 2^-point, and of an angle the radians of that */
 };
 

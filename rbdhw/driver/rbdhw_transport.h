@@ -20,7 +20,7 @@ enum rbdhw_code {
     RBDHW_DAMAGED,     /* answers were damaged again and again */
     RBDHW_STRANGER,    /* what answers is no accelerator of rbdhw */
     RBDHW_OTHER,       /* the accelerator has another design */
-    RBDHW_NOT_FINITE,  /* an input is infinite or not a number */
+    RBDHW_NOT_FINITE,  /* what is to be loaded is infinite or not a number */
     RBDHW_ARGUMENT,    /* no such function, set, row, step or array */
     RBDHW_NO_MEMORY,
     RBDHW_CODES

@@ -31,23 +31,25 @@ typedef struct {
     PyTypeObject *result;
     int type, inputs, outputs, units, has_status;
     Py_ssize_t most_tasks;
-    double slack, largest;
+    double slack;
+    PyObject *limits;            /* of each input: the lowest and the highest of its numbers, doubles */
     array arrays[MOST_ARRAYS];   /* inputs, then outputs */
     unit unit[MOST_UNITS];
 } binding;
 
-/* Returns whether numbers of either type are within the bound, which no infinity and no NaN is. */
-static int within(const binding *self, PyArrayObject *numbers)
+/* Returns whether the numbers of tasks, of either type, are finite and within the limits of an input. */
+static int within(const binding *self, PyArrayObject *numbers, int input)
 {
-    npy_intp count = PyArray_SIZE(numbers);
+    const double *limit = (const double *)PyBytes_AS_STRING(PyTuple_GET_ITEM(self->limits, input));
+    npy_intp size = self->arrays[input].size, count = PyArray_SIZE(numbers);
     if (PyArray_TYPE(numbers) == NPY_DOUBLE) {
         const double *number = PyArray_DATA(numbers);
-        for (npy_intp k = 0; k < count; k++)
-            if (!(fabs(number[k]) <= self->largest)) return 0;
+        for (npy_intp k = 0, place = 0; k < count; k++, place = place + 1 == size ? 0 : place + 1)
+            if (!(number[k] >= limit[2 * place] && number[k] <= limit[2 * place + 1] && isfinite(number[k]))) return 0;
     } else {
         const float *number = PyArray_DATA(numbers);
-        for (npy_intp k = 0; k < count; k++)
-            if (!(fabsf(number[k]) <= (float)self->largest)) return 0;
+        for (npy_intp k = 0, place = 0; k < count; k++, place = place + 1 == size ? 0 : place + 1)
+            if (!(number[k] >= limit[2 * place] && number[k] <= limit[2 * place + 1] && isfinite(number[k]))) return 0;
     }
     return 1;
 }
@@ -101,7 +103,7 @@ static npy_intp read_inputs(const binding *self, PyObject *const *given, Py_ssiz
         PyArrayObject *numbers = (PyArrayObject *)given[next++];
         npy_intp own = tasks_of(numbers, &self->arrays[k]);
         if (own == -2 || own == 0 || own > self->most_tasks || (next > 1 && own != tasks)) return -2;
-        if (!within(self, numbers)) return -2;
+        if (!within(self, numbers, k)) return -2;
         tasks = own;
         found[k] = numbers;
     }
@@ -226,15 +228,15 @@ static int read_shapes(PyObject *shapes, array *into, int most)
 static PyObject *binding_new(PyTypeObject *type, PyObject *arguments, PyObject *names)
 {
     static char *known[] = {"address",    "inputs",     "outputs", "result", "single",
-                            "has_status", "most_tasks", "units",   "slack",  "largest", NULL};
+                            "has_status", "most_tasks", "units",   "slack",  "limits", NULL};
     unsigned long long address;
-    PyObject *inputs, *outputs, *result, *units;
+    PyObject *inputs, *outputs, *result, *units, *limits;
     int single, has_status;
     Py_ssize_t most_tasks;
-    double slack, largest;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!O!ppnO!dd", known, &address, &PyTuple_Type, &inputs,
+    double slack;
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!O!ppnO!dO!", known, &address, &PyTuple_Type, &inputs,
                                      &PyTuple_Type, &outputs, &PyType_Type, &result, &single, &has_status, &most_tasks,
-                                     &PyTuple_Type, &units, &slack, &largest))
+                                     &PyTuple_Type, &units, &slack, &PyTuple_Type, &limits))
         return NULL;
     binding *self = (binding *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
@@ -245,7 +247,7 @@ static PyObject *binding_new(PyTypeObject *type, PyObject *arguments, PyObject *
     self->has_status = has_status;
     self->most_tasks = most_tasks;
     self->slack = slack;
-    self->largest = largest;
+    self->limits = Py_NewRef(limits);
     self->inputs = read_shapes(inputs, self->arrays, MOST_ARRAYS);
     self->outputs = self->inputs < 0 ? -1 : read_shapes(outputs, self->arrays + self->inputs, MOST_ARRAYS - self->inputs);
     self->units = (int)PyTuple_GET_SIZE(units);
@@ -267,6 +269,7 @@ static PyObject *binding_new(PyTypeObject *type, PyObject *arguments, PyObject *
 static void binding_free(PyObject *object)
 {
     Py_XDECREF(((binding *)object)->result);
+    Py_XDECREF(((binding *)object)->limits);
     Py_TYPE(object)->tp_free(object);
 }
 

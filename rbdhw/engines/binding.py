@@ -1,7 +1,7 @@
 """Calls of compiled functions at the cost of C, if they need neither conversion nor explanation.
 
 A binding (``binding.c``, compiled once for a Python and a NumPy) takes the arrays of a call as they are. It
-returns None if an array has another type, layout or shape, a number beyond the bound of tasks, or a unit
+returns None if an array has another type, layout or shape, a number outside of its limits, or a unit
 vector of another length. Then the engine converts and explains. So a rule about arrays stands in one place,
 and bindings only recognise what certainly keeps to all of them.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.machinery import ExtensionFileLoader
 from importlib.resources import files
@@ -22,15 +22,17 @@ from typing import Protocol
 import numpy as np
 
 from rbdhw.engines.compiled import Library
-from rbdhw.engines.engine import Call, decline, results_type
+from rbdhw.engines.engine import Array, Call, decline, results_type
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.robot.unit_length import unit_vectors
-from rbdhw.runtime.number_bounds import TASK_NUMBER
 from rbdhw.software.calls import TASKS_OF_A_THREAD
 from rbdhw.software.compiler import CompilerError, compile_library
 
 MODULE = "rbdhw_binding"
+
+Limits = Callable[[str], tuple[Array, Array]]
+"""Returns the lowest and the highest numbers of an array, for the shape of one task."""
 
 
 class BindableLibrary(Library, Protocol):
@@ -42,10 +44,13 @@ class BindableLibrary(Library, Protocol):
         """Return the address of ``void f(size_t tasks, void *const *arrays)``: inputs, results and status."""
 
 
-def bind(library: BindableLibrary, robot: Robot, function: str, passed: Sequence[str]) -> Call:
+def bind(
+    library: BindableLibrary, robot: Robot, limits: Limits, function: str, passed: Sequence[str]
+) -> Call:
     """Return the binding of a compiled function; :func:`decline` if its calls always need the engine.
 
-    A call brings the inputs ``passed``, in this order. The others are NULL.
+    A call brings the inputs ``passed``, in this order. The others are NULL. Calls with numbers outside of
+    their limits need the engine.
     """
     module = _module()
     inputs, outputs = library.arrays(function)
@@ -67,7 +72,12 @@ def bind(library: BindableLibrary, robot: Robot, function: str, passed: Sequence
             (names.index("q"), unit.columns.start, unit.columns.stop - unit.columns.start) for unit in units
         ),
         slack=UNIT_SLACK,
-        largest=TASK_NUMBER,
+        limits=tuple(
+            np.stack([np.broadcast_to(limit, array.shape) for limit in limits(array.name)], axis=-1).tobytes()
+            if array.name in passed
+            else b""
+            for array in inputs
+        ),
     )
     return call
 

@@ -103,7 +103,7 @@ class Engine(ABC):
 
     @abstractmethod
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
-        """Compute N tasks in arrays that :func:`rbdhw.model.arrays.check_arrays` returned."""
+        """Compute N tasks in arrays that :func:`rbdhw.model.limits.limit_tasks` returned."""
 
     def binding(self, _function: str, _passed: Sequence[str]) -> Call:
         """Return what computes the simple calls of a function at the cost of C; by default it declines all.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from rbdhw.engines.binding import bind
 from rbdhw.engines.compiled import compute
 from rbdhw.engines.engine import Answer, Array, Call, Source
 from rbdhw.engines.words import WordEngine
+from rbdhw.model.limits import limits_of
 from rbdhw.model.responses import Response, Words, respond
 from rbdhw.software.exact_library import ExactLibrary
 
@@ -26,7 +28,8 @@ class ModelEngine(WordEngine):
         return compute(self._library, self.robot, function, tasks, extended)
 
     def binding(self, function: str, passed: Sequence[str]) -> Call:
-        return bind(self._library, self.robot, function, passed)
+        limits = partial(limits_of, self.robot, self.design.domain)
+        return bind(self._library, self.robot, limits, function, passed)
 
 
 class NumpyEngine(WordEngine):

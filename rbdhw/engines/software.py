@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from rbdhw.engines.binding import bind
 from rbdhw.engines.compiled import compute
 from rbdhw.engines.engine import Answer, Array, Call, Engine, SolvingEngine, Source
 from rbdhw.errors import InputError
+from rbdhw.model.limits import limits_of
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.float_library import FloatLibrary, SoftwareLibrary
@@ -65,7 +67,8 @@ class CEngine(SoftwareEngine, SolvingEngine):
         return self._solver.solve(problems, iterations, tolerance)
 
     def binding(self, function: str, passed: Sequence[str]) -> Call:
-        return bind(self._library, self.robot, function, passed)
+        limits = partial(limits_of, self.robot, self.source.content.domain)
+        return bind(self._library, self.robot, limits, function, passed)
 
 
 class CudaEngine(SoftwareEngine):

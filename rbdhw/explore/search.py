@@ -12,7 +12,7 @@ from rbdhw.cores import KINDS
 from rbdhw.cores.choice import CoreChoice, choose_core, possible_kinds
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared, PreparedBuild, Sharing
-from rbdhw.domain.bounds import input_domain
+from rbdhw.domain.bounds import Domain, input_domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.errors import InputError
@@ -39,11 +39,22 @@ def prepare_build(
     InputError if the robot, an option or an override is not supported.
     """
     source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
+    domain = _state_domain(source, options, overrides)
+    return possible_kinds(options)[0].prepare(source, domain, options, overrides, progress)
+
+
+def software_domain(source: Robot, options: BuildOptions, overrides: Overrides) -> Domain:
+    """Return the domain of the inputs of software; InputError if an override is not supported."""
+    domain = _state_domain(source, options, overrides)
+    return with_task_bounds(domain, source, overrides, options.functions)
+
+
+def _state_domain(source: Robot, options: BuildOptions, overrides: Overrides | None) -> Domain:
     domain = input_domain(source, overrides, strict=options.mounting.strict)
     warn(domain.remarks)
     if overrides is not None:
         warn(overrides.idle_remarks(_bounded_arrays(source, options)))
-    return possible_kinds(options)[0].prepare(source, domain, options, overrides, progress)
+    return domain
 
 
 def _bounded_arrays(source: Robot, options: BuildOptions) -> set[str]:

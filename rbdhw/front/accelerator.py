@@ -15,21 +15,21 @@ from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
 from rbdhw.engines.engine import Call, RolloutEngine, decline, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine, solving
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, unknown
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.golden import inputs_of
-from rbdhw.model.arrays import as_numbers, as_whole, check_arrays, check_parameters, task_shapes
-from rbdhw.model.packets import OVERFLOW, check_finite
+from rbdhw.model.arrays import as_numbers, as_whole, check_parameters, task_shapes
+from rbdhw.model.limits import LIMIT, WAYS, limit_tasks
+from rbdhw.model.packets import check_finite
 from rbdhw.model.rollouts.arrays import neutral_state
-from rbdhw.model.rollouts.codec import check, flag_lengths
+from rbdhw.model.rollouts.codec import check, flagged
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
-from rbdhw.robot.unit_length import off_unit
 
 Array = NDArray[np.float64]
 
@@ -45,9 +45,11 @@ class Accelerator:
     among batches it serves all tasks. Results are named tuples: the arrays of
     :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero if nothing left its domain or overflowed.
 
-    A quaternion, or a cosine and a sine, whose length is not one sets bit 1 of the status. Arrays that this
-    build does not take are refused. An object holds the design that the folder had when it was loaded, and a
-    pickled one is loaded again from there. Threads may share it, as long as none loads parameters.
+    Numbers outside of the domain are limited to it and set bit 0 of the status. A quaternion, or a cosine and
+    a sine, whose length is not one sets bit 1. A task with a number that is not finite sets bit 3, and its
+    results are NaN. Arrays that this build does not take are refused. An object holds the design that the
+    folder had when it was loaded, and a pickled one is loaded again from there. Threads may share it, as long
+    as none loads parameters.
 
     In a build with ``--base any``, ``base`` of the functions that depend on it is ``floating`` (by default),
     ``given`` or ``fixed``, for all tasks or one for each. Where the base is given, it moves by the first six
@@ -58,10 +60,9 @@ class Accelerator:
     folder
         The folder.
     engine
-        One of :data:`rbdhw.engines.registry.ENGINES`; by default the first that serves the folder. In
-        floating point the status is zero but for lengths that are not one.
-    transport, timeout, attempts
-        How the engine ``board`` reaches its board: see :func:`rbdhw.load`.
+        One of :data:`rbdhw.engines.registry.ENGINES`; by default the first that serves the folder.
+    transport, timeout, attempts, outside
+        See :func:`rbdhw.load`.
 
     Raises
     ------
@@ -77,8 +78,11 @@ class Accelerator:
         transport: str | None = None,
         timeout: float | None = None,
         attempts: int | None = None,
+        outside: str = LIMIT,
     ) -> None:
-        self.folder = Path(folder).absolute()
+        if outside not in WAYS:
+            raise unknown("outside", outside, WAYS)
+        self.folder, self._outside = Path(folder).absolute(), outside
         self._engine = open_engine(self.folder, engine, Link(transport, timeout, attempts))
         self._bindings: dict[str, Call] = {}
         self._problems: Problems | None = None
@@ -90,7 +94,7 @@ class Accelerator:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what loads the same design again, in this or another process."""
         source = self._engine.source
-        return _load_again, (self.folder, self.engine, source.link, source.digest, self._sets)
+        return _load_again, (self.folder, self.engine, source.link, self._outside, source.digest, self._sets)
 
     def __copy__(self) -> Accelerator:
         """Return an object with parameters of its own; the engine is that of this object."""
@@ -243,7 +247,7 @@ class Accelerator:
     ) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
         task = self._prepare(function, arrays, extended, parameter_set, base)
-        status, results = self._engine.compute(function, task.arrays, task.extended)
+        status, results = self._engine.compute(function, task.tasks.arrays, task.extended)
         return task.results(status, results)
 
     def _prepare(
@@ -266,8 +270,9 @@ class Accelerator:
         self._engine.check_optional(function, inputs)
         tasks, one = as_batch(inputs)
         extended = extended or any(name in inputs for name in FUNCTIONS[function].optional_inputs)
-        checked = check_arrays(self.robot, self._engine.source.content.fext, tasks)
-        return Prepared(function, checked, extended, one, OVERFLOW * off_unit(self.robot, tasks["q"]))
+        content = self._engine.source.content
+        limited = limit_tasks(self.robot, content.fext, content.domain, tasks, self._outside)
+        return Prepared(function, limited, extended, one)
 
     def submit(self, function: str, *positional: Any, **named: Any) -> Pending:
         """Send one task to an accelerator and return at once.
@@ -295,7 +300,7 @@ class Accelerator:
         task = self._prepare(function, arguments, extended, chosen, arguments.pop("base", None))
         if not task.one:
             raise InputError("submit", "arrays with an axis of tasks", "those of one task", "call the method")
-        return Pending(task, self._engine.submit(function, task.arrays, task.extended))
+        return Pending(task, self._engine.submit(function, task.tasks.arrays, task.extended))
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -369,8 +374,8 @@ class Accelerator:
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
         engine, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
-        results = engine.roll_out(check(design, tasks, between), between, states)
-        results = flag_lengths(design, results, tasks["q"])
+        rollouts = check(design, tasks, between, self._outside)
+        results = flagged(rollouts, engine.roll_out(rollouts, between, states))
         values = [array[0] if one else array for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
 
@@ -484,10 +489,12 @@ def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _load_again(folder: Path, engine: str, link: Link, digest: str, sets: Array | None) -> Accelerator:
+def _load_again(
+    folder: Path, engine: str, link: Link, outside: str, digest: str, sets: Array | None
+) -> Accelerator:
     """Return an object as it was when it was pickled; InputError if the folder has another design now."""
     check_digest(folder, digest)
-    loaded = Accelerator(folder, engine, **vars(link))
+    loaded = Accelerator(folder, engine, **vars(link), outside=outside)
     check_digest(folder, digest)
     loaded._sets = sets
     return loaded

@@ -11,13 +11,24 @@ from rbdhw.design.folder import Design
 from rbdhw.design.manifest import read_manifest
 from rbdhw.design.replacement import check_output
 from rbdhw.domain.overrides import Overrides
+from rbdhw.domain.recorded import domain_text
 from rbdhw.errors import InputError, told_apart, unknown
 from rbdhw.front.results import Description, Generated, Powered, Simulated
 from rbdhw.front.robot_description import describe
+from rbdhw.frontend.read import load_mounted
+from rbdhw.model.arrays import check_arrays
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, show_progress
 from rbdhw.remarks import warn
+from rbdhw.runtime.archive import read_archive
+from rbdhw.runtime.files import check_file, write_text
 from rbdhw.software import folder as software_folder
+
+LOGGED = ("q", "v", "a", "tau", "fext", "base_v", "base_a", "h")
+"""The arrays of a recorded trajectory."""
+
+LARGEST_MARGIN = 10.0
+"""The largest margin of a domain file, as a share of recorded ranges."""
 
 CHECKS = ("warn", "refuse")
 """What follows from a clock that the timing check does not confirm."""
@@ -32,12 +43,32 @@ def generate_folder(
         _refuse_check(check_timing, options.target)
     with show_progress() as progress:
         if options.target in PROCESSORS:
-            software = pipeline.generate_software(urdf, options, progress)
+            software = pipeline.generate_software(urdf, options, overrides, progress)
             return Generated(software_folder.write(software, folder), folder)
         design = pipeline.generate(urdf, options, overrides, progress)
         if check_timing is not None:
             _check_timing(design, check_timing, progress)
         return Generated(design_folder.write(design, folder), folder)
+
+
+def domain_of_log(urdf: Path, log: Path, output: Path, options: BuildOptions, margin: float) -> Path:
+    """Write a domain file with the ranges of the arrays of a recorded trajectory, and return its path.
+
+    Raises InputError if the robot or the log is not usable.
+    """
+    if not 0.0 <= margin <= LARGEST_MARGIN:
+        raise InputError("margin", f"{margin:g}", f"a share of the ranges, 0 to {LARGEST_MARGIN:g}")
+    check_file(output)
+    robot = load_mounted(urdf, options.mounting)
+    arrays, _ = read_archive(log, LOGGED)
+    if "q" not in arrays or not len(arrays["q"]):
+        raise InputError(f"{log}, array 'q'", "missing or empty", "a row for each recorded state")
+    try:
+        checked = check_arrays(robot, range(len(robot.bodies)), arrays)
+    except InputError as error:
+        raise error.within(log) from None
+    write_text(output, domain_text(robot, checked, margin))
+    return output
 
 
 def _refuse_check(check_timing: str, target: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.engines.engine import Future, results_type
 from rbdhw.fixed.format import Integers
+from rbdhw.model.limits import Limited
 
 
 @dataclass(frozen=True)
@@ -21,25 +21,22 @@ class Prepared:
     ----------
     function
         The function.
-    arrays
-        The checked arrays of its tasks.
+    tasks
+        Its tasks within their domain.
     extended
         Whether optional arrays travel.
     one
         Whether arrays have no axis of tasks.
-    status
-        What the status of each task has beside the engine's, (N,).
     """
 
     function: str
-    arrays: dict[str, NDArray[np.float64]]
+    tasks: Limited
     extended: bool
     one: bool
-    status: Integers
 
     def results(self, status: Integers, arrays: Mapping[str, NDArray[Any]]) -> Any:
         """Return the named results for an engine's answer."""
-        together = status | self.status
+        together = self.tasks.flagged(status, arrays)
         values = [array[0] if self.one else array for array in arrays.values()]
         kind = results_type(self.function, tuple(arrays))
         return kind(*values, int(together[0]) if self.one else together)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,15 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.units import suspicions
-from rbdhw.model.arrays import as_numbers, check_arrays, check_optional
+from rbdhw.model.arrays import as_numbers, check_optional
 from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
-from rbdhw.model.packets import OVERFLOW
-from rbdhw.model.rollouts.codec import check, flag_lengths, prepare_checked
+from rbdhw.model.limits import LIMIT, Limited, limit_tasks
+from rbdhw.model.packets import NOT_FINITE
+from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT, SOLVE, Solved
-from rbdhw.robot.unit_length import off_unit
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
@@ -43,9 +43,9 @@ SETTINGS = ("shift", "iterations", "tolerance")
 
 @dataclass(frozen=True)
 class Loaded:
-    """Checked arrays, ``q`` as it was given, the names of unused arrays in the file, and warnings."""
+    """The tasks, ``q`` as it was given, the names of unused arrays in the file, and warnings."""
 
-    arrays: dict[str, Array]
+    tasks: Limited
     q: Array
     ignored: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -78,6 +78,7 @@ def run(
     *,
     extended: bool = False,
     link: Link | None = None,
+    outside: str = LIMIT,
     cache: Path | None = None,
     progress: Progress = silent,
 ) -> Outcome:
@@ -96,6 +97,8 @@ def run(
         simulator is kept in ``cache``.
     link
         How the engine ``board`` reaches its board.
+    outside
+        One of :data:`rbdhw.model.limits.WAYS`: what becomes of tasks outside the domain.
     extended
         Also compute the function's optional results (such as ``Minv`` and ``a`` of ``dfd``). Optional arrays
         in the file (``Minv`` for ``difd``) are sent in any case.
@@ -127,18 +130,19 @@ def run(
     chosen = start_engine(engine, Source(directory, digest_of(directory), design, cache, link or NO_LINK))
     check_file(target)
     if function == ROLLOUT:
-        return _run_rollout(answering_rollouts(chosen), source, target, progress)
-    loaded = load(design, function, source)
-    arrays = loaded.arrays
+        return _run_rollout(answering_rollouts(chosen), source, target, outside, progress)
+    loaded = load(design, function, source, outside)
+    arrays = loaded.tasks.arrays
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
     status, results = chosen.compute(function, arrays, extended)
-    status = status | OVERFLOW * off_unit(design.robot, loaded.q)
-    flagged = np.flatnonzero(status)
-    if len(flagged):
-        progress(f"explaining {len(flagged)} flagged tasks")
+    status = loaded.tasks.flagged(status, results)
+    explained = np.flatnonzero(status & ~NOT_FINITE)
+    if len(explained):
+        progress(f"explaining {len(explained)} flagged tasks")
+    asked = {name: array[explained] for name, array in loaded.tasks.asked.items()}
     circles = explain_circles(design.robot, function, loaded.q)
-    causes = order_causes([*circles, *diagnose(design, function, _rows(arrays, flagged), extended, flagged)])
+    causes = order_causes([*circles, *diagnose(design, function, asked, extended, explained)])
     _write(target, {**results, "status": status})
     return _outcome("task", status, causes, loaded)
 
@@ -147,27 +151,39 @@ def _outcome(kind: str, status: Integers, causes: tuple[Cause, ...], loaded: Loa
     """Return the outcome of tasks, or of what ``kind`` they are, with this status (N,)."""
     tasks, flagged = len(status), int(np.count_nonzero(status))
     warnings = loaded.warnings + all_flagged(kind, tasks, flagged)
+    damaged = np.flatnonzero(status == NOT_FINITE)
+    if len(damaged):
+        many = f"{kind} {damaged[0]}" + f" and {len(damaged) - 1} more" * (len(damaged) > 1)
+        warnings += (f"{many}: numbers that are not finite, so results are NaN",)
     return Outcome(tasks, flagged, causes, loaded.ignored, warnings)
 
 
-def _run_rollout(engine: RolloutEngine, source: Path, target: Path, progress: Progress) -> Outcome:
+def _run_rollout(
+    engine: RolloutEngine, source: Path, target: Path, outside: str, progress: Progress
+) -> Outcome:
     """Compute the rollouts in an npz file; ``tau`` (K, nv) are the forces of all."""
     design = engine.source.design
     arrays, every, ignored = _load_rollouts(design, source)
     progress(f"evaluating {ROLLOUT}")
     try:
-        rollouts, q = check(design, arrays, every), as_numbers("array 'q'", arrays["q"])
-        results = flag_lengths(design, engine.roll_out(rollouts, every, states=True), q)
+        rollouts, q = check(design, arrays, every, outside), as_numbers("array 'q'", arrays["q"])
+        results = flagged(rollouts, engine.roll_out(rollouts, every, states=True))
     except InputError as error:
         raise error.within(source) from None
     first_flagged = results["first_flagged"].astype(np.int64)
     if first_flagged.any():
         progress(f"explaining {np.count_nonzero(first_flagged)} flagged rollouts")
-    prepared = prepare_checked(design, rollouts, every)
-    explained = explain_rollouts(design, prepared, first_flagged, rollouts.states)
+    first = rollouts.first
+    prepared = prepare_checked(design, replace(rollouts, first=replace(first, arrays=first.asked)), every)
+    explained = explain_rollouts(design, prepared, first_flagged, first.asked)
     causes = order_causes([*explain_circles(design.robot, ROLLOUT, q), *explained])
     _write(target, results)
-    loaded = Loaded(rollouts.states, q, ignored, tuple(suspicions(design, rollouts.states)))
+    warnings = [
+        *suspicions(design, first.asked),
+        *[f"a reference is outside the domain, and was limited, in step {rollouts.late}"]
+        * bool(rollouts.late),
+    ]
+    loaded = Loaded(first, q, ignored, tuple(warnings))
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
 
 
@@ -223,12 +239,8 @@ def _check_extended(function: str, extended: bool) -> None:
         raise InputError(where, reason, having, "leave out --extended")
 
 
-def _rows(arrays: Mapping[str, Array], rows: Integers) -> dict[str, Array]:
-    return {name: array[rows] for name, array in arrays.items()}
-
-
-def load(design: Design, function: str, path: Path) -> Loaded:
-    """Return the checked arrays of an npz file that the function uses.
+def load(design: Design, function: str, path: Path, outside: str = LIMIT) -> Loaded:
+    """Return the arrays of an npz file that the function uses, within the domain.
 
     Raises InputError, which names the file, the array and what was expected of it.
     """
@@ -244,8 +256,8 @@ def load(design: Design, function: str, path: Path) -> Loaded:
             raise InputError(f"{path}, array '{name}'", "missing", f"{', '.join(required)} for {function}")
     try:
         check_optional(design, function, arrays)
-        checked = check_arrays(design.robot, design.fext, arrays)
+        given = {name: as_numbers(f"array '{name}'", array) for name, array in arrays.items()}
+        tasks = limit_tasks(design.robot, design.fext, design.domain, given, outside)
     except InputError as error:
         raise error.within(path) from None
-    q = as_numbers("array 'q'", arrays["q"])
-    return Loaded(checked, q, others, tuple(suspicions(design, checked)))
+    return Loaded(tasks, given["q"], others, tuple(suspicions(design, tasks.asked)))

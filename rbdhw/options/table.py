@@ -555,7 +555,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="name",
         check=_check_top_name,
     ),
-    _hardware("domain", Path | None, "A TOML file with bounds of the inputs.", metavar="FILE"),
+    Option("domain", HARDWARE, Path | None, "A TOML file with bounds of the inputs.", metavar="FILE"),
     _hardware("seed", int, "Seed of all random numbers.", default=0, attribute="seed", check=_check_seed),
 )
 """All options, in the order of the help."""

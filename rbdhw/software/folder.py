@@ -9,10 +9,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rbdhw.design.digests import MANIFEST, content, json_object, read_manifest, told_with_version
+from rbdhw.design.digests import (
+    MANIFEST,
+    content,
+    json_object,
+    read_manifest,
+    recorded_digests,
+    told_with_version,
+)
+from rbdhw.design.domain_file import DOMAIN, domain_from_json, domain_to_json
 from rbdhw.design.entry import parse_entry, told_within
 from rbdhw.design.replacement import software_files, write_files
 from rbdhw.design.software_manifest import ArrayEntry, SoftwareManifest, SolverEntry
+from rbdhw.domain.bounds import Domain
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
 from rbdhw.robot.model import Robot
@@ -24,11 +33,15 @@ ROBOT = "robot.json"
 
 @dataclass(frozen=True)
 class Software:
-    """Generated software: the robot, the sources by name, and the manifest without digests."""
+    """Generated software: the robot, the sources by name, the manifest without digests, and the domain.
+
+    Without a domain file its inputs have no domain.
+    """
 
     robot: Robot
     sources: Mapping[str, str]
     manifest: dict[str, Any]
+    domain: Domain | None = None
 
     @cached_property
     def description(self) -> SoftwareManifest:
@@ -65,7 +78,10 @@ def _arrays(entries: Sequence[ArrayEntry]) -> tuple[Array, ...]:
 def write(software: Software, directory: Path) -> dict[str, Any]:
     """Write a folder of software and return its manifest as written."""
     contents = {name: text.encode() for name, text in software.sources.items()}
-    contents[ROBOT] = (json.dumps(robot_to_json(software.robot), indent=1) + "\n").encode()
+    entries = {ROBOT: robot_to_json(software.robot)}
+    if software.domain is not None:
+        entries[DOMAIN] = domain_to_json(software.domain, software.fext)
+    contents |= {name: (json.dumps(entry, indent=1) + "\n").encode() for name, entry in entries.items()}
     return write_files(software.manifest, contents, directory, lambda _: None)
 
 
@@ -87,4 +103,7 @@ def read(directory: Path) -> Software:
         solver = description.solver is not None
         names = software_files(description.target, description.functions, solver=solver)
         sources = {name: content(directory / name).decode("utf-8") for name in names}
-    return Software(robot, sources, manifest)
+        domain = None
+        if DOMAIN in recorded_digests(directory):
+            domain, _ = domain_from_json(json_object(directory / DOMAIN), robot)
+    return Software(robot, sources, manifest, domain)

@@ -112,7 +112,8 @@ def test_an_odd_robot_is_taken_with_a_warning(rbdhw, tmp_path, old, new, warning
 class TestUsage:
     """Help, version, completion, and invalid command lines."""
 
-    COMMANDS = ("info", "generate", "simulate", "power", "run", "report", "driver", "synthesize", "package")
+    BEFORE_A_DESIGN = ("info", "generate", "domain")
+    COMMANDS = (*BEFORE_A_DESIGN, "simulate", "power", "run", "report", "driver", "synthesize", "package")
 
     def test_the_version_is_that_of_the_package(self, rbdhw):
         assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")

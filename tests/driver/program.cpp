@@ -41,7 +41,8 @@ int main(int, char** words)
     expect_error([&] { id(q, v, std::vector<double>(3)); });
     expect_error([&] { id["a"]; });
     expect_error([&] { arm.function("fd"); });
-    expect_error([&] { id(q, v, std::vector<double>{0.0, 0.0 / (q[0] - q[0])}); });
+    id(q, v, std::vector<double>{0.0, 0.0 / (q[0] - q[0])});
+    std::printf("%u\n", id.status());
     rbdhw::Serial link(rbdhw_design, "/dev/none");
     expect_error([&] { rbdhw::Driver(rbdhw_design, link); });
 #ifdef EIGEN_CORE_H

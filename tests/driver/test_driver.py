@@ -151,10 +151,19 @@ def bare(loaded_folder):
     simulation.close()
 
 
-def test_c_refuses_numbers_that_are_not_finite(bare):
-    q = np.array([[0.1, np.nan]])
+def test_c_limits_numbers_and_flags_those_that_are_not_finite(bare, loaded_folder):
+    q, v, status = np.array([[0.1, 0.2], [0.1, np.nan], [9.0, 0.2]]), np.zeros((3, 2)), np.zeros(3, np.uint8)
+    tau, limited = np.zeros((3, 2)), np.zeros((1, 2))
+    bare.run("id", 0, 3, Data([q, v, v], [tau], status=status))
+    assert (status.tolist(), np.isnan(tau).tolist()) == ([0, 8, 1], [[False] * 2, [True] * 2, [False] * 2])
+    highest = read(loaded_folder).domain.bounds["q"][0, 1]
+    bare.run("id", 0, 1, Data([np.array([[highest, 0.2]]), v[:1], v[:1]], [limited], status=status[:1]))
+    assert (tau[2].tolist(), status[0]) == (limited[0].tolist(), 0)
+    ticket = bare.submit("id", 0, Data([q[1:2], v[:1], v[:1]]))
+    bare.collect(ticket, 10**10, Data([], [limited], status=status[:1]))
+    assert (status[0], np.isnan(limited).all()) == (8, True)
     with pytest.raises(DriverError, match="infinite or not a number"):
-        bare.run("id", 0, 1, Data([q, q, q], [None]))
+        bare.load_parameters(0, Data([np.full((1, 10), np.nan)], []))
 
 
 def test_c_refuses_what_the_design_has_not(bare):

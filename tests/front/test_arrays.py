@@ -5,6 +5,7 @@ import pytest
 
 import rbdhw
 from rbdhw.design.folder import write
+from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
 from rbdhw.options.build import BuildOptions, Mounting
@@ -17,13 +18,14 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 OPTIONS = BuildOptions(functions=("id",), width=24, ii=4, samples=256)
 ENGINES = ("model", "numpy", "golden", "float64", "float32")
 SOFTWARE = ("float64", "float32")
+BOUNDS = Overrides(default=JointBounds(acceleration=(-40.0, 40.0)))
 
 
 def written(folder, urdf, options):
     """Return the folders of an accelerator and of software of one robot."""
-    write(generate(urdf, options), folder / "accelerator")
+    write(generate(urdf, options, BOUNDS), folder / "accelerator")
     plain = BuildOptions(functions=options.functions, mounting=options.mounting, target="c")
-    software_folder.write(generate_software(urdf, plain), folder / "software")
+    software_folder.write(generate_software(urdf, plain, BOUNDS), folder / "software")
     return folder
 
 
@@ -42,8 +44,8 @@ def floating(tmp_path_factory):
     return written(folder, folder / "wheel.urdf", options)
 
 
-def load(folder, engine):
-    return rbdhw.load(folder / ("software" if engine in SOFTWARE else "accelerator"), engine)
+def load(folder, engine, **settings):
+    return rbdhw.load(folder / ("software" if engine in SOFTWARE else "accelerator"), engine, **settings)
 
 
 NOUGHT = np.zeros(2)
@@ -78,12 +80,6 @@ MISUSE = {
     "batch": ((NOUGHT, np.zeros((4, 3)), NOUGHT), {}, "array 'v': shape (4, 3); expected (2,) for one"),
     "no axis": ((NOUGHT, 1.0, NOUGHT), {}, "array 'v': shape (); expected"),
     "q": ((np.zeros(5), NOUGHT, NOUGHT), {}, "array 'q': shape (5,); expected (2,) for one task"),
-    "nan": (
-        (NOUGHT, np.array([NOUGHT, [0.0, np.nan]]), NOUGHT),
-        {},
-        "array 'v', row 1, column 1: nan; expected finite",
-    ),
-    "large": ((NOUGHT, [0.0, 1e300], NOUGHT), {}, "array 'v', row 0: 1e+300; expected magnitudes"),
     "masked": ((NOUGHT, np.ma.masked_array(NOUGHT, [0, 1]), NOUGHT), {}, "array 'v': has masked elements"),
     "complex": ((NOUGHT, NOUGHT + 0j, NOUGHT), {}, "array 'v': holds complex128; expected real numbers"),
     "times": ((NOUGHT, NOUGHT.astype("M8[s]"), NOUGHT), {}, "array 'v': holds datetime64[s]"),
@@ -103,6 +99,36 @@ def test_misuse_is_refused_alike_by_every_engine(toy, engine):
         with pytest.raises(InputError) as refusal:
             pytest.fail(f"{case}: {acc.id(*positional, **named)}")
         assert reason in str(refusal.value)
+
+
+OUTSIDE = {
+    "array 'a', row 2, column 0: 41; expected -40 to 40": (2, "a", [41.0, -1.0]),
+    "array 'q', row 1, column 1: nan; expected finite numbers": (1, "q", [0.0, np.nan]),
+    "array 'v', row 0: 1e+300; expected magnitudes": (0, "v", [0.0, 1e300]),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_task_outside_leaves_the_others_alone(toy, engine):
+    """It is computed where its numbers are limited; without numbers it has no result."""
+    acc, good = load(toy, engine), np.random.default_rng(1).uniform(-0.5, 0.5, (3, 4, 2))
+    expected, changed = acc.id(*good), dict(zip("qva", good.copy(), strict=True))
+    for row, name, numbers in OUTSIDE.values():
+        changed[name][row] = numbers
+    found, one = acc.id(**changed), acc.id(*(changed[name][2] for name in "qva"))
+    assert (found.status.tolist(), one.status) == ([1, 8, 1, 0], 1)
+    assert np.isnan(found.tau[1]).all()
+    assert np.array_equal(found.tau[3], expected.tau[3])
+    inside = acc.id(good[0, 2], good[1, 2], [40.0, -1.0])
+    assert (one.tau.tolist(), inside.status) == (inside.tau.tolist(), 0)
+    assert found.tau[2] == pytest.approx(inside.tau, rel=1e-6)
+    assert acc.id(*good[:2], np.full(2, 40.0 * (1.0 + 1e-12))).status.tolist() == [0] * 4
+    for reason, (row, name, numbers) in OUTSIDE.items():
+        arrays = dict(zip("qva", good.copy(), strict=True))
+        arrays[name][row] = numbers
+        with pytest.raises(InputError) as refusal:
+            pytest.fail(f"{load(toy, engine, outside='refuse').id(**arrays)}")
+        assert str(refusal.value).startswith(reason)
 
 
 def test_numbers_of_every_kind_are_taken(toy):

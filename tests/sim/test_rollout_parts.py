@@ -103,14 +103,12 @@ REFUSED = {
     r"array 'Q': shape \(2,\); expected \(2, 4\), or \(4,\) for all": {"x_ref": X, "Q": np.ones(2)},
     "array 'Q', row 0, column 0: -1; expected 0 to 1e": {"x_ref": X, "Q": -np.ones(4)},
     "array 'R', row 0, column 1: inf; expected finite": {"R": np.array([0.0, np.inf])},
-    "array 'x_ref', row 0, column .: 1e.06; expected": {"x_ref": X + 1e6},
     "array 'x_nominal': missing; expected the state without feedback": {"K": np.ones((2, 4))},
     r"array 'K': shape \(2, 2\); expected \(2, 2, 4\), or \(2, 4\) for": {
         "x_nominal": X,
         "K": np.ones((2, 2)),
     },
     "array 'K', row 0, column 0: nan; expected": {"x_nominal": X, "K": np.full((2, 4), np.nan)},
-    "array 'x_nominal', row 0, column .: 1e.06; expected": {"x_nominal": X + 1e6},
     "array 'K', step 0, force 0, element 0 of the state: a magnitude of 1e.09; expected": {
         "x_nominal": X,
         "K": np.full((2, 4), 1e9),
@@ -130,6 +128,24 @@ def test_unusable_arrays_are_refused(parts_folder, text):
     q, tau = np.zeros(2), np.zeros((2, 2))
     with pytest.raises(InputError, match=text):
         rbdhw.load(parts_folder, "numpy").rollout(q, q, tau, 0.01, **REFUSED[text])
+
+
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_references_and_first_states_outside_are_limited(parts_folder, engine):
+    """Rollouts are flagged from the step on whose reference, or whose first state, was outside."""
+    acc, q, tau = rbdhw.load(parts_folder, engine), np.zeros((3, 2)), np.zeros((2, 2))
+    x_ref = np.zeros((2, 4))
+    x_ref[1, 2] = 1e6
+    q[1, 0], q[2, 1] = 1e6, np.nan
+    found = acc.rollout(q, np.zeros(2), tau, 0.001, x_ref=x_ref, Q=np.full(4, 1e-3))
+    assert (found.status.tolist(), found.first_flagged.tolist()) == ([1, 1, 8], [2, 1, 1])
+    q[1, 0], x_ref[1, 2] = acc._engine.source.content.domain.bounds["q"][0, 1], 0.0
+    inside = acc.rollout(q[:2], np.zeros(2), tau, 0.001, x_ref=x_ref, Q=np.full(4, 1e-3))
+    np.testing.assert_array_equal(found.states[:2], inside.states)
+    assert np.isnan(found.states[2]).all()
+    assert np.isnan(found.cost[2])
+    with pytest.raises(InputError, match=r"array 'x_ref', row 0, column 0: 1e.06; expected"):
+        rbdhw.load(parts_folder, engine, outside="refuse").rollout(q[0], q[0], tau, 0.01, x_ref=x_ref + 1e6)
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,15 @@ def test_large_batches_are_divided_among_threads():
     assert_same_bits(ExactLibrary(design, threads=3).respond("id", words), alone)
 
 
-def test_a_number_that_is_not_finite_is_flagged():
+def test_numbers_outside_or_not_finite_are_flagged():
     design = built("pipeline")
     zeros = {name: np.zeros((3, 2)) for name in ("q", "v", "a")}
     zeros["v"][1, 0] = np.nan
     zeros["a"][2, 1] = np.inf
-    status = ExactLibrary(design).compute("id", zeros, {"tau": np.zeros((3, 2))})
-    assert status.tolist() == [0, 8, 8]
+    zeros["a"][0, 0] = 1e6
+    tau = np.zeros((3, 2))
+    status = ExactLibrary(design).compute("id", zeros, {"tau": tau})
+    assert (status.tolist(), np.isnan(tau).any(axis=1).tolist()) == ([1, 8, 8], [False, True, True])
 
 
 PACKETS = """

@@ -5,6 +5,7 @@ An orientation has two quaternions, and an error is that of the nearer one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -39,12 +40,32 @@ def check_rows(name: str, values: Array, steps: int, lowest: Array, highest: Arr
     return rows
 
 
-def check_reference(model: AcceleratorModel, name: str, states: Array | None, steps: int) -> Array:
-    """Return references (K, nq + nv) of unit quaternions; without any, a state in the domain."""
-    robot = model.robot
+def limit_references(model: AcceleratorModel, arrays: Mapping[str, Array]) -> tuple[int, dict[str, Array]]:
+    """Return the first row of a reference with a number outside, from 1 on, or 0; and arrays within."""
+    limited, late = dict(arrays), []
+    lowest, highest = _state_bounds(model)
+    for name in ("x_ref", "x_nominal"):
+        rows = np.atleast_2d(as_numbers(f"array '{name}'", arrays.get(name, lowest)))
+        if name in arrays and rows.shape[1:] == lowest.shape and np.isfinite(rows).all():
+            slack = ROUNDING * np.minimum(np.abs(lowest), np.abs(highest))
+            outside = ((rows < lowest - slack) | (rows > highest + slack)).any(axis=1)
+            late += (np.flatnonzero(outside)[:1] + 1).tolist()
+            limited[name] = np.clip(arrays[name], lowest, highest)
+    return min(late, default=0), limited
+
+
+def _state_bounds(model: AcceleratorModel) -> tuple[Array, Array]:
+    """Return the bounds (nq + nv,) of references; angles without limits have none."""
     bounds = [np.asarray(model.domain.bounds[array], np.float64) for array in ("q", "v")]
     bounds[0] = np.where(np.asarray(model.domain.wraps)[:, np.newaxis], [-np.inf, np.inf], bounds[0])
     lowest, highest = np.concatenate(bounds).T
+    return lowest, highest
+
+
+def check_reference(model: AcceleratorModel, name: str, states: Array | None, steps: int) -> Array:
+    """Return references (K, nq + nv) of unit quaternions; without any, a state in the domain."""
+    robot = model.robot
+    lowest, highest = _state_bounds(model)
     if states is None:
         nearest = np.clip(neutral_state(robot), lowest, highest)
         return np.broadcast_to(nearest, (steps, len(lowest)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,15 +16,15 @@ from rbdhw.fixed.rollout import RolloutShape, force_words
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
-from rbdhw.model.packets import OVERFLOW, decode, encode
-from rbdhw.model.rollouts.arrays import nearer, with_signs
+from rbdhw.model.limits import LIMIT, REFUSE, limit_tasks
+from rbdhw.model.packets import NOT_FINITE, OUTSIDE, decode, encode
+from rbdhw.model.rollouts.arrays import limit_references, nearer, with_signs
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, sent_after
 from rbdhw.model.rollouts.evaluate import step_forces
 from rbdhw.model.rollouts.parts import ARRAYS, PARTS, parts_in
-from rbdhw.model.rollouts.rows import repeated, row_words
+from rbdhw.model.rollouts.rows import row_words
 from rbdhw.protocol import NEXT_STATE, ROLLOUT
 from rbdhw.robot.model import Robot
-from rbdhw.robot.unit_length import off_unit
 
 
 def prepare(
@@ -58,8 +59,13 @@ def _may_lack_states(model: AcceleratorModel) -> bool:
     return model.interface.words(ROLLOUT).extensible
 
 
-def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> RolloutArrays:
-    """Return the checked arrays of rollouts; the errors are those of :func:`prepare`."""
+def check(
+    model: AcceleratorModel, arrays: Mapping[str, Array], every: int, way: str = LIMIT
+) -> RolloutArrays:
+    """Return the checked arrays of rollouts within the domain; the errors are those of :func:`prepare`.
+
+    ``way`` is one of :data:`rbdhw.model.limits.WAYS`.
+    """
     shape = model.interface.rollout
     if shape is None:
         raise InputError("rollout", "this build takes none", remedy="generate with --functions rollout")
@@ -72,13 +78,14 @@ def check(model: AcceleratorModel, arrays: Mapping[str, Array], every: int) -> R
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
     first = {name: array for name, array in arrays.items() if name not in ("tau", *ARRAYS)}
-    states = check_arrays(model.robot, model.fext, first)
-    if not len(states["q"]):
+    if not len(first["q"]):
         raise InputError("array 'q'", "no row", "a first state for each rollout")
-    one = repeated({"q": first["q"]}, len(tau))
-    forces = check_arrays(model.robot, model.fext, one | {"tau": tau})["tau"]
-    parts = _check_parts(model, shape, arrays, len(states["q"]), len(tau))
-    return _with_near_quaternions(model.robot, RolloutArrays(states, forces, parts))
+    limited = limit_tasks(model.robot, model.fext, model.domain, first, way)
+    any_q = np.ones((len(tau), *np.shape(first["q"])[1:]))
+    forces = check_arrays(model.robot, model.fext, {"q": any_q, "tau": tau})["tau"]
+    late, near = (0, arrays) if way == REFUSE else limit_references(model, arrays)
+    parts = _check_parts(model, shape, near, len(limited.status), len(tau))
+    return _with_near_quaternions(model.robot, RolloutArrays(limited, forces, parts, late=late))
 
 
 def _check_parts(
@@ -117,7 +124,8 @@ def _with_near_quaternions(robot: Robot, arrays: RolloutArrays) -> RolloutArrays
         return arrays
     q = arrays.states["q"]
     signs = nearer(robot, q, first)
-    return RolloutArrays(arrays.states | {"q": q * signs}, arrays.tau, parts, signs)
+    near = replace(arrays.first, arrays=arrays.states | {"q": q * signs})
+    return replace(arrays, first=near, parts=parts, signs=signs)
 
 
 def decode_answers(
@@ -180,11 +188,14 @@ def applied_forces(model: AcceleratorModel, arrays: RolloutArrays) -> Array:
     return forces
 
 
-def flag_lengths(
-    model: AcceleratorModel, results: Mapping[str, NDArray[np.generic]], q: Array
+def flagged(
+    arrays: RolloutArrays, results: Mapping[str, NDArray[np.generic]]
 ) -> dict[str, NDArray[np.generic]]:
-    """Return results, flagged from the first step on where a unit vector of ``q`` has another length."""
-    off = off_unit(model.robot, q)
-    first = np.where(off, 1, results["first_flagged"])
-    status = np.asarray(results["status"], np.int64) | OVERFLOW * off
-    return dict(results) | {"first_flagged": first, "status": status}
+    """Return an engine's results, flagged from where on a first state or a reference was limited."""
+    numbers = {name: array for name, array in results.items() if name not in ("first_flagged", "status")}
+    status = arrays.first.flagged(np.asarray(results["status"], np.int64), numbers)
+    none = np.iinfo(np.int64).max
+    begins = (np.asarray(results["first_flagged"], np.int64), 1 * (arrays.first.status != 0), arrays.late)
+    first = np.min(np.broadcast_arrays(*(np.where(begin, begin, none) for begin in begins)), axis=0)
+    status |= np.where((arrays.late > 0) & (status != NOT_FINITE), OUTSIDE, 0)
+    return numbers | {"first_flagged": np.where(first == none, 0, first), "status": status}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.format import Integers
+from rbdhw.model.limits import Limited
 from rbdhw.model.responses import Words
 
 Array = NDArray[np.float64]
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 class RolloutArrays:
     """The checked arrays of the user."""
 
-    states: dict[str, Array]
+    first: Limited
     """The arrays of ``step`` in the N first states, without the forces."""
     tau: Array
     """The forces (K, nv)."""
@@ -27,6 +28,12 @@ class RolloutArrays:
     """What each part of the build has beside them (:mod:`rbdhw.model.rollouts.part`), by its name."""
     signs: Array | None = None
     """One or -1 (N, nq): the coordinates of ``states`` are these times the user's. None if all are one."""
+    late: int = 0
+    """The first step whose reference was outside its domain, from 1 on; 0 without one."""
+
+    @property
+    def states(self) -> dict[str, Array]:
+        return self.first.arrays
 
     @property
     def tasks(self) -> int:

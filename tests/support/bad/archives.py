@@ -192,12 +192,4 @@ ARCHIVES: dict[str, tuple[Callable[[Path], None], str]] = {
         arrays(fext=np.ones((TASKS, 2, 6))),
         "array 'fext', row 0: a force on link 'cart_0'",
     ),
-    "NaN": (arrays(v=ZEROS * np.nan), "array 'v', row 0, column 0: nan"),
-    "infinity": (arrays(a=ZEROS - np.inf), "array 'a', row 0, column 0: -inf"),
-    "more than a double": (
-        arrays(q=np.full((TASKS, 2), np.longdouble("1e4000"))),
-        "array 'q', row 0, column 0: inf",
-    ),
-    "1e300": (arrays(q=ZEROS + 1e300), "array 'q', row 0: 1e+300"),
-    "large integers": (arrays(a=np.full((TASKS, 2), 2**63, np.uint64)), "array 'a', row 0: 9.22337e+18"),
 }

@@ -220,6 +220,8 @@ COMMANDS: dict[tuple[object, ...], str] = {
     ("info", path("toy"), "--explore", "-o", os.devnull): "is not a folder",
     ("info", path("toy"), "--explore", "-o", 300 * "n"): "File name too long",
     ("info", path("toy"), "--explore", "--ii", LARGE): f"ii: {LARGE} is not possible",
+    ("domain", path("toy"), "log.npz", "-o", "d", "--margin", -1): "margin: -1; expected",
+    ("domain", path("toy"), path("toy"), "-o", "d"): "not a readable npz file",
     ("generate", path("toy")): "missing option '--output' / '-o'",
     ("generate", path("toy"), "-o", os.devnull): "is not a folder",
     ("generate", path("toy"), "-o", 300 * "n"): "File name too long",

@@ -10,7 +10,7 @@ from rbdhw.options.build import Mounting
 from rbdhw.robot import reroot, rewrite
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.builds import graph_of
+from tests.support.builds import graph_of, model_of
 from tests.support.marks import long
 
 
@@ -86,8 +86,10 @@ def test_all_roots_of_an_ordinary_robot_are_compared(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_no_alternative_of_ordinary_robots_is_skipped():
-    assert prepare(load_urdf(path("hyq")), ("did",)).remarks == ()
+@pytest.mark.parametrize(("name", "function"), [("hyq", "id"), ("iiwa14", "id"), long("hyq", "did")])
+def test_no_alternative_of_ordinary_robots_is_skipped(name, function):
+    model = model_of(name) if function == "id" else prepare(load_urdf(path(name)), (function,))
+    assert model.remarks == ()
 
 
 def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):

@@ -2,35 +2,30 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import choose
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.options.algorithms import ALGORITHMS
-from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
-from rbdhw.robot.regroup import regroup_inertias
-from tests.support.graph_results import assert_graph_is_golden, results
+from tests.support.graph_results import assert_graph_is_golden
 from tests.support.mechanisms import every_kind_driven, mechanism, with_random_drives
-from tests.support.strategies import random_states
 
 TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC
 
 
 def plain() -> Robot:
     """Return a driven robot with a branch that every algorithm supports."""
-    return with_random_drives(mechanism([TURN, TURN, SHIFT, TURN], (BASE, 0, 1, 0), seed=1), seed=2)
+    return with_random_drives(mechanism([TURN, SHIFT, TURN], (BASE, 0, 0), seed=1), seed=2)
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
-    assert_graph_is_golden(every_kind_driven(base), seed=5)
+    assert_graph_is_golden(every_kind_driven(base), 5, functions=("fd", "did"))
 
 
 @pytest.mark.parametrize(
@@ -48,17 +43,8 @@ def test_every_algorithm(algorithms: Algorithms) -> None:
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])
 def test_second_derivatives_and_steps(second: str) -> None:
-    robot, functions = plain(), ("sid", "sfd", "hid", "hfd", "dstep", "drk4")
-    own = regroup_inertias(align_axes(elementary(robot)))
-    arrays = random_states(robot, 2, seed=7)
-    del arrays["fext"]
-    found = results(trace(own, functions, (), Algorithms(second=second)), robot, arrays, functions)
-    for function, actual in found.items():
-        for name, expected in golden.evaluate(robot, function, arrays).items():
-            if name == "x_next":  # its angles are in turns; A and B follow from the same accelerations
-                actual[name], expected = actual[name][:, robot.nq :], expected[:, robot.nq :]
-            largest = max(1.0, np.abs(expected).max())
-            np.testing.assert_allclose(actual[name], expected, rtol=0, atol=1e-8 * largest, err_msg=name)
+    functions = ("sid", "sfd", "hid", "hfd", "dstep", "rk4")
+    assert_graph_is_golden(plain(), 7, Algorithms(second=second), functions, within=1e-8)
 
 
 def test_symbols_are_only_for_joints_without_friction() -> None:

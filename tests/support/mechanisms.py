@@ -100,9 +100,13 @@ def _placement(rng: np.random.Generator) -> Placement:
     return Placement(random_rotation(rng), (x, y, z))
 
 
-def every_kind_driven(base: str) -> Robot:
-    """Return a tree of every kind of joint and a mimic, with rotors and friction, on a base."""
+def every_kind(base: str) -> Robot:
+    """Return a tree of every kind of joint and a mimic on a base."""
     kinds = [kind for kind in JointKind if kind is not JointKind.FLOATING]
     robot = with_mimic(mechanism(kinds, [BASE, 0, 1, 0, 3, 4, 3, 0, 7], seed=3), 3, 2, 0.6, 0.1)
-    robot = with_random_drives(robot, seed=4)
     return robot.with_floating_base() if base == "floating" else replace(robot, base_given=base == "given")
+
+
+def every_kind_driven(base: str) -> Robot:
+    """Return such a tree with rotors and friction."""
+    return with_random_drives(every_kind(base), seed=4)

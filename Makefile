@@ -45,7 +45,7 @@ test: $(READY) ## Run the tests, except the long ones marked "verify"
 .PHONY: verify
 verify: $(READY) $(ICARUS) ## Run every test, the long ones included, but those that passed since the last change; PART=3/6: a sixth
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR)" $(PYTEST) \
-		-p tests.support.verify_parts --part $(PART) --passed build/verify/passed
+		--hypothesis-profile=ci -p tests.support.verify_parts --part $(PART) --passed build/verify/passed
 
 .PHONY: lint
 lint: $(READY) ## Check style, format and types

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from amaranth.hdl import _nir
+from hypothesis import settings
 
 from rbdhw import progress
 from rbdhw.cli.app import BAD_INPUT, main
@@ -23,6 +24,9 @@ from tests.support.designs import faulty, rail_design
 from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
+
+settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
+"""The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ TOO_FAST = InputError("clock", "too fast")
 BOTH = ("pipeline", "array")
 
 TOY = BuildOptions(
-    ("id", "fd", "did"), target="ecp5-85", width=18, data_width=64, samples=256, core="auto", ii=32
+    ("id", "fd", "did"), target="ecp5-85", width=18, data_width=64, samples=128, core="auto", ii=32
 )
 
 
@@ -192,14 +192,22 @@ def smaller(monkeypatch):
     monkeypatch.setitem(TARGETS, "ecp5-85", SMALLER)
 
 
+FEWER = replace(TOY, functions=("id", "fd"))
+
+
+@cache
+def fewer() -> BuildSearch:
+    return search_of(FEWER)
+
+
 def share(core, ii):
     """Return a share of the look-up tables slightly larger than the toy's on a core at an interval."""
-    return 1.001 * build().schedule(core, ii).estimate.luts / SMALLER.luts
+    return 1.001 * fewer().schedule(core, ii).estimate.luts / SMALLER.luts
 
 
 @cache
 def find_plan(**options):
-    return make_plan(load_urdf(path("toy")), toy(ii=1, pacing=Pacing(link=False), **options))
+    return make_plan(load_urdf(path("toy")), replace(FEWER, ii=1, pacing=Pacing(link=False), **options))
 
 
 @pytest.mark.usefixtures("smaller")
@@ -218,8 +226,8 @@ class TestIntervals:
         """Half of the block RAMs, without those reserved for other parts, hold four memories."""
         monkeypatch.setitem(TARGETS, "ecp5-85", replace(ECP5, block_rams=2 * (SPARE_BLOCK_RAMS + 4)))
         source = load_urdf(path("toy"))
-        plan = make_plan(source, toy(core="array", fit=0.5))
-        free = make_plan(source, toy(core="array"))
+        plan = make_plan(source, replace(FEWER, core="array", fit=0.5))
+        free = make_plan(source, replace(FEWER, core="array"))
         assert (plan.core.schedule.block_rams, free.core.schedule.block_rams) == (4, SPARE_BLOCK_RAMS + 8)
         assert plan.estimate.block_rams < free.estimate.block_rams
         assert plan.estimate.luts > free.estimate.luts
@@ -236,17 +244,17 @@ class TestIntervals:
         assert "no other ii fits better" in str(error.value)
 
     def test_the_interval_of_the_link_is_that_of_the_chosen_core(self):
-        plan = make_plan(load_urdf(path("toy")), toy(ii=1, data_width=32, pacing=Pacing()))
+        plan = make_plan(load_urdf(path("toy")), replace(FEWER, ii=1, data_width=32, pacing=Pacing()))
         assert plan.core.name == "pipeline"
         assert plan.choice.why.startswith("no array (ii: ")
 
     def test_a_refusal_considers_both_cores(self):
         fit, source = share("array", 64), load_urdf(path("toy"))
         with pytest.raises(InputError) as error:
-            make_plan(source, toy(ii=8, fit=fit))
+            make_plan(source, replace(FEWER, ii=8, fit=fit))
         fitting = find_plan(fit=fit).ii
         assert str(error.value).endswith(f" of ecp5-85; use --ii {fitting}")
         with pytest.raises(InputError) as error:
-            make_plan(source, toy(ii=8, fit=fit, core="pipeline"))
+            make_plan(source, replace(FEWER, ii=8, fit=fit, core="pipeline"))
         assert error.value.reason.endswith(" of ecp5-85, and no ii up to 64 fits")
         assert error.value.remedy.startswith(f"use --core array --ii {fitting}, fewer ")

@@ -13,7 +13,7 @@ from rbdhw.robots import path
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "manifest.schema.json"
 
-TOY = {"functions": ("id", "fd"), "width": 18, "samples": 256}
+TOY = {"functions": ("id", "fd"), "width": 18, "samples": 32}
 
 BUILDS = {
     "pipeline": {"ii": 8, "core": "pipeline"},

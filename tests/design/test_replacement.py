@@ -65,7 +65,7 @@ OURS = [*FILES, *COMPANIONS, *software_files("c", ["fd"]), *software_files("cuda
 FREE = ["notes.txt", "build-release", "build-sim", "Makefile", ".git", ".writing-1-00", "model.cpp"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from([*OURS, *FREE]), ADDING, max_size=4), st.booleans())
 def test_what_is_not_ours_survives(tmp_path_factory, others, sealed):
     """A folder is written exactly where no name is taken; else it is refused and stays as it is."""

@@ -26,7 +26,7 @@ CHANGED = (
 def designs(tmp_path_factory):
     """A folder with the toy's design, and one with the design of another robot."""
     folder = tmp_path_factory.mktemp("designs")
-    write(generate(path("toy"), BuildOptions(width=18, samples=256, target="ecp5-85")), folder / "toy")
+    write(generate(path("toy"), BuildOptions(width=18, samples=16, target="ecp5-85")), folder / "toy")
     write(rail_design(bodies=2), folder / "rails")
     return folder
 

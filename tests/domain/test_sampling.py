@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw import golden
@@ -63,7 +63,6 @@ def test_attitudes_and_gravity_are_drawn_on_the_sphere():
 
 
 @given(robots(max_bodies=5), st.integers(0, 2**16))
-@settings(max_examples=20)
 def test_samples_stay_within_the_bounds_and_reach_them(robot, seed):
     domain = input_domain(robot)
     arrays = sample(robot, domain, 400, np.random.default_rng(seed), range(robot.nv), Forces.ANY)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw import golden
 from rbdhw.dynamics.articulated import articulated_inverse
@@ -35,7 +35,6 @@ def test_bundled_robot(name, rewrite):
     assert_golden(source, rewrite(source))
 
 
-@settings(max_examples=30, deadline=None)
 @given(robots(max_bodies=7))
 def test_random_robot(source):
     assert_golden(source, align_axes(source))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.dynamics.block_elimination import BlockSystem, Pair
@@ -37,7 +37,6 @@ def system(parents: list[int], seed: int) -> tuple[BlockSystem, np.ndarray]:
 
 
 @pytest.mark.parametrize("way", ["reduce", "eliminate"])
-@settings(max_examples=20, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_solutions_of_random_trees(way, data, seed):
     count = data.draw(st.integers(1, 9))

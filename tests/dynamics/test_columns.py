@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw import golden
 from rbdhw.dynamics.columns import column_derivatives
@@ -39,7 +39,6 @@ def test_bundled_robot(name):
     assert_golden(load_urdf(bundled()[name]))
 
 
-@settings(max_examples=30, deadline=None)
 @given(robots(max_bodies=7))
 def test_random_robot(source):
     assert_golden(source)

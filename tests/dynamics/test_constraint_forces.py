@@ -23,8 +23,8 @@ from tests.support.strategies import robots
 
 DELAY = operation_delay(DEFAULT_DELAYS)
 
-HAND_ON_ARM = (-1, 0, 1, 2, 3, 2, 5, 2, 7)
-"""The parents of an arm of three bodies that carries three fingers of two."""
+HAND_ON_ARM = (-1, 0, 1, 2, 1, 4, 1)
+"""The parents of an arm of two bodies that carries fingers of two, two and one."""
 
 
 def assert_golden(robot: Robot, way: str, functions: Sequence[str] = ("fd",), seed: int = 0) -> None:
@@ -36,7 +36,7 @@ def chain(links: int) -> Robot:
 
 
 @pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(robots(max_bodies=6), st.integers(0, 100))
 def test_random_trees(way, robot, seed):
     if Algorithms(forward=way).possible_for(prepared(robot)):
@@ -45,10 +45,10 @@ def test_random_trees(way, robot, seed):
 
 @pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
 def test_chains_branches_and_rotors(way):
-    assert_golden(chain(6), way)
-    hand = mechanism([JointKind.REVOLUTE] * 9, HAND_ON_ARM, seed=2)
+    assert_golden(chain(4), way)
+    hand = mechanism([JointKind.REVOLUTE] * 7, HAND_ON_ARM, seed=2)
     assert_golden(with_random_drives(hand, seed=3), way)
-    assert_golden(load_urdf(path("toy")), way, ("id", "fd", "dfd"))
+    assert_golden(load_urdf(path("toy")), way, ("id", "fd"))
     assert_golden(mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2), way, ("fd", "step"))
 
 
@@ -57,7 +57,7 @@ def test_velocities_by_segments(monkeypatch, segment):
     """Segments of segments, and segments that begin at branches."""
     monkeypatch.setattr(velocity_scan, "SERIAL", segment)
     monkeypatch.setattr(velocity_scan, "SEGMENT", segment)
-    assert_golden(chain(12), "reduced")
+    assert_golden(chain(8), "reduced")
     parents = [-1, 0, 1, 2, 3, 2, 5, 6, 4, 8, 9, 0]
     assert_golden(mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC] * 6, parents, seed=5), "reduced")
 
@@ -73,14 +73,14 @@ def test_long_chains_and_many_branches(way):
 
 def test_the_path_grows_with_the_logarithm_and_the_work_with_the_links():
     costs = [
-        cost_of(trace(prepared(chain(n)), ("fd",), (), Algorithms(forward="reduced")), DELAY) for n in (8, 32)
+        cost_of(trace(prepared(chain(n)), ("fd",), (), Algorithms(forward="reduced")), DELAY) for n in (8, 16)
     ]
-    assert costs[1].nanoseconds < 2.5 * costs[0].nanoseconds
-    assert costs[1].multiplications < 6 * costs[0].multiplications
+    assert costs[1].nanoseconds < 1.4 * costs[0].nanoseconds
+    assert costs[1].multiplications < 2.8 * costs[0].multiplications
 
 
 def test_they_compete_by_the_same_cost():
-    found = choose(prepared(chain(8)), ("fd",), (), DELAY, {})
+    found = choose(prepared(chain(4)), ("fd",), (), DELAY, {})
     assert list(found.costs["forward"]) == ["inverse", "propagated", *BY_CONSTRAINT_FORCES]
     chosen = found.costs["forward"][found.algorithms.forward].total
     assert all(chosen <= cost.total for cost in found.costs["forward"].values())

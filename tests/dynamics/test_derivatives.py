@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw import golden
 from rbdhw.dynamics.derivatives import inverse_dynamics_derivatives, mass_matrix
@@ -54,14 +54,12 @@ def test_bundled_robot(name, rewrite):
     assert_equal(derivatives(rewrite(source), states), expected(source, states))
 
 
-@settings(max_examples=40, deadline=None)
 @given(robots(max_bodies=8))
 def test_random_robot(robot):
     states = random_states(robot, TASKS, seed=5)
     assert_equal(derivatives(align_axes(robot), states), expected(robot, states))
 
 
-@settings(max_examples=20, deadline=None)
 @given(robots(max_bodies=8))
 def test_mass_matrix_alone_is_the_same(robot):
     aligned = align_axes(robot)

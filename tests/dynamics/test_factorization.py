@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw import golden
@@ -50,14 +50,12 @@ def trees(draw):
     return tuple(draw(st.integers(-1, i - 1)) for i in range(n))
 
 
-@settings(max_examples=60, deadline=None)
 @given(trees(), st.integers(1, 3), st.integers(0, 1000))
 def test_inverse_and_solves_of_any_tree(parents, largest, seed):
     matrix = tree_matrix(parents, seed)
     check_factors(matrix, factorize(unknown(matrix), largest))
 
 
-@settings(max_examples=30, deadline=None)
 @given(trees(), st.integers(0, 1000))
 def test_pivots_that_are_known_go_first(parents, seed):
     """All pivots are floats, so none are eliminated in pairs."""
@@ -67,7 +65,6 @@ def test_pivots_that_are_known_go_first(parents, seed):
     check_factors(matrix, factors)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 9), st.floats(0.0, 0.5), st.integers(1, 3), st.integers(0, 1000))
 def test_inverse_and_solves_of_any_pattern(size, density, largest, seed):
     """The sparsity is not that of a tree, as in robots with mimics."""
@@ -78,7 +75,6 @@ def test_inverse_and_solves_of_any_pattern(size, density, largest, seed):
     check_factors(matrix, factorize(unknown(matrix), largest))
 
 
-@settings(max_examples=40, deadline=None)
 @given(trees(), st.integers(1, 3), st.integers(0, 1000))
 def test_inverse_and_solves_above_a_known_diagonal(limbs, largest, seed):
     """Limbs hang from a floating base whose first block starts from a known mass."""

@@ -146,9 +146,8 @@ class TestTable:
     def test_a_design_of_the_table_built_again_is_within_the_error(self, name, core):
         """Otherwise the hardware has changed: `make calibrate` measures the table again."""
         own = {"robot": "toy", "width": 18, "target": name, "core": core}
-        kept = next(
-            design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1
-        )
+        alike = [design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1]
+        kept = min(alike, key=lambda design: (len(design.functions), design.ii))
         options = subject_of(kept).options
         found = make_plan(load_urdf(path("toy")), options).estimate
         for resource in WEIGHED:

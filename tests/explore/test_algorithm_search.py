@@ -21,7 +21,7 @@ from tests.support.urdf_documents import light_arm
 
 pytestmark = pytest.mark.filterwarnings("ignore:domain")
 
-CORE = {"ii": 4, "samples": 256}
+CORE = {"ii": 4, "samples": 64}
 """Options of all builds."""
 
 

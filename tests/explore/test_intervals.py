@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("without_verilog")
 
 FUNCTIONS = ("id", "fd")
 PIPELINE = BuildOptions(
-    FUNCTIONS, target="ecp5-85", clock_mhz=40.0, width=18, data_width=32, samples=256, core="pipeline"
+    FUNCTIONS, target="ecp5-85", clock_mhz=40.0, width=18, data_width=32, samples=64, core="pipeline"
 )
 BOTH = replace(PIPELINE, core=None)
 

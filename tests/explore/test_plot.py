@@ -39,19 +39,20 @@ FOUND = {
 }
 
 
-@pytest.fixture
-def draw():
-    """A function that draws the figure of an exploration with changes and returns it."""
+def drawn(found):
+    """Return the figure of an exploration."""
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
-    def draw(**changes):
-        figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-        plot.draw_intervals(figure, FOUND | changes)
-        figure.draw_without_rendering()
-        return figure
+    figure = Figure(figsize=(13.0, 8.0), layout="constrained")
+    plot.draw_intervals(figure, found)
+    figure.draw_without_rendering()
+    return figure
 
-    return draw
+
+@pytest.fixture(scope="module")
+def figure():
+    return drawn(FOUND)
 
 
 INTERVALS = {"pipeline": [1, 2, 4, 5, 8, 16], "array": [8, 16]}
@@ -62,8 +63,8 @@ def legend(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_the_label_of_every_line_includes_its_core(draw):
-    share, count, latency, rate = draw().axes
+def test_the_label_of_every_line_includes_its_core(figure):
+    share, count, latency, rate = figure.axes
     for axes, names in ((share, RESOURCES), (count, [*RESOURCES, "multipliers"]), (latency, ["id", "fd"])):
         lines = {line.get_label(): list(line.get_xdata()) for line in axes.get_lines()}
         for core, intervals in INTERVALS.items():
@@ -76,8 +77,7 @@ def test_the_label_of_every_line_includes_its_core(draw):
     assert solid.get_color() == dashed.get_color()
 
 
-def test_legends_lie_beside_their_panels(draw):
-    figure = draw()
+def test_legends_lie_beside_their_panels(figure):
     for axes in figure.axes:
         box = axes.get_legend().get_window_extent()
         assert box.x0 >= axes.get_window_extent().x1 - 1.0
@@ -85,19 +85,17 @@ def test_legends_lie_beside_their_panels(draw):
         assert not any(box.overlaps(other.get_window_extent()) for other in figure.axes)
 
 
-def test_shares_are_percent_of_the_device_with_its_limits(draw):
-    axes = draw().axes[0]
+def test_shares_are_percent_of_the_device_with_its_limits(figure):
+    axes = figure.axes[0]
     assert axes.get_title() == "share of ecp5-85 (by estimate)"
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
     assert lines["DSP blocks, pipeline"] == [200.0, 100.0, 50.0, 40.0, 25.0, 12.5]
     assert lines["all of ecp5-85"] == [100.0, 100.0]
     assert lines["--fit 60%"] == [60.0, 60.0]
     assert "50%" in [label.get_text() for label in axes.get_yticklabels()]
-    assert "--fit 60%" not in legend(draw(fit=None).axes[0])
 
 
-def test_the_chosen_interval_is_marked_in_every_panel(draw):
-    figure = draw()
+def test_the_chosen_interval_is_marked_in_every_panel(figure):
     for axes in figure.axes:
         (mark,) = (x for x in axes.get_lines() if x.get_label() == "chosen: II 5, pipeline")
         assert list(mark.get_xdata()) == [5, 5]
@@ -107,8 +105,10 @@ def test_the_chosen_interval_is_marked_in_every_panel(draw):
     )
 
 
-def test_an_interval_that_cannot_be_chosen_is_explained(draw):
-    figure = draw(chosen={"ii": None, "core": None, "why": "fit: " + "at an ii of 64 it does not fit " * 9})
+def test_an_interval_that_cannot_be_chosen_is_explained_and_a_limit_that_is_not_asked_for_not_drawn():
+    chosen = {"ii": None, "core": None, "why": "fit: " + "at an ii of 64 it does not fit " * 9}
+    figure = drawn(FOUND | {"chosen": chosen, "fit": None})
+    assert "--fit 60%" not in legend(figure.axes[0])
     first, second, *_ = figure.get_suptitle().split("\n")
     assert first == "toy on ecp5-85 at 50 MHz"
     assert second.startswith("no II can be chosen: fit: at an ii of 64 it does not fit")
@@ -118,7 +118,13 @@ def test_an_interval_that_cannot_be_chosen_is_explained(draw):
 
 def test_equal_results_give_identical_pictures_and_drawings(tmp_path):
     pytest.importorskip("matplotlib")
-    first, second = (plot.plot(FOUND, tmp_path / name / "new", plot.draw_intervals) for name in ("a", "b"))
+
+    def draw(figure, found):
+        axes = figure.subplots()
+        axes.plot([row["ii"] for row in found["rows"]], label="II")
+        axes.legend()
+
+    first, second = (plot.plot(FOUND, tmp_path / name / "new", draw) for name in ("a", "b"))
     picture, drawing = first
     assert picture == tmp_path / "a" / "new" / "explore.png"
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

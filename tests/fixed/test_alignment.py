@@ -26,6 +26,7 @@ from rbdhw.schedule.twins import shareable
 from rbdhw.target import target
 from tests.support.builds import of_the_box, torques
 from tests.support.limbs import limbed
+from tests.support.marks import long
 
 REGION = Region("rnea_forward", 0)
 LIMBS = [[{"x": "own"}, {"y": "own"}]]
@@ -148,8 +149,7 @@ def lower_robot(limbs: int, trunk: bool, width: int = 18):
     return model, graph, twins, lower(graph, sizes, graph_ranges(model.source, domain, ()), widths, twins)
 
 
-@pytest.mark.parametrize("width", [14, 18, 27])
-@pytest.mark.parametrize("limbs", [2, 4])
+@pytest.mark.parametrize(("limbs", "width"), [(2, 14), (4, 18), (2, 27), long(4, 14), long(4, 27)])
 def test_operations_of_twins_differ_in_constants_and_signs_alone(limbs, width):
     _, graph, twins, program = lower_robot(limbs, False, width)
     for group in twins.groups:
@@ -167,7 +167,7 @@ def test_most_twins_that_take_from_a_trunk_are_of_one_width_and_rounding():
     assert sum(group in kept for group in twins.groups) > 0.9 * len(twins.groups)
 
 
-@pytest.mark.parametrize("width", [14, 18, 27])
+@pytest.mark.parametrize("width", [18, long(14), long(27)])
 def test_products_of_twins_fit_their_ports(width):
     *_, program = lower_robot(4, False, width)
     assert program.wide == {}

@@ -1,5 +1,6 @@
 """Noise gains compared with finite differences and with the bit-exact program."""
 
+from itertools import product
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +17,7 @@ from rbdhw.graph.graph import Graph, Op
 from rbdhw.graph.interpret import interpret, node_values
 from rbdhw.graph.text import loads
 from tests.support.builds import evaluated, graph_of, lowered, magnitudes, model_of
+from tests.support.marks import long
 
 EVERYTHING = """n0 = input x @ decode
 n1 = input y @ decode
@@ -126,8 +128,13 @@ def test_words_of_one_array_may_belong_to_several_parts():
     assert found.noise[:, 0] == pytest.approx([1, 1, 4, 4])
 
 
-@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
-@pytest.mark.parametrize("width", [12, 18, 27, 32])
+@pytest.mark.parametrize(
+    ("robot", "width"),
+    [
+        *(("toy", 12), ("toy", 32), ("iiwa14", 18), ("hyq", 27)),
+        *(long(*case) for case in product(["toy", "iiwa14", "hyq"], [12, 18, 27, 32])),
+    ],
+)
 def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width):
     model, graph = model_of(robot), graph_of(robot)
     domain = input_domain(model.source)

@@ -16,7 +16,7 @@ def singles_of(*values):
     return np.array(values, np.float32).view(np.uint32)
 
 
-def some_singles(seed, count=20_000):
+def some_singles(seed, count=3_000):
     """Return singles of every exponent and kind, including some near ties."""
     rng = np.random.default_rng(seed)
     singles = rng.integers(0, 2**32, count, dtype=np.uint32)

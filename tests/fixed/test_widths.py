@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.fixed.widths import FactorLimits, plain_widths, port_widths
@@ -31,7 +31,6 @@ def test_the_second_port_is_narrow_up_to_27_bits(width, ports):
 
 
 @given(graphs(trigonometry=True), st.integers(0, 5))
-@settings(max_examples=60)
 def test_a_cover_has_a_member_of_every_pair_and_none_to_spare(graph, seed):
     factors = FactorLimits(graph)
     cover = factors.cover(np.random.default_rng(seed).uniform(0.1, 9.0, 2 * factors.nodes))

@@ -27,7 +27,7 @@ def states_of(robot: Robot) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("links", [2, 7])
+@pytest.mark.parametrize("links", [2, 5])
 @pytest.mark.parametrize("driven", [False, True])
 def test_all_steps_together_are_golden(kinds: str, links: int, driven: bool) -> None:
     robot = chain(links, kinds, seed=links)
@@ -40,7 +40,7 @@ def test_all_steps_together_are_golden(kinds: str, links: int, driven: bool) -> 
 
 
 @pytest.mark.parametrize("kinds", ["turning", "mixed"])
-@pytest.mark.parametrize("branches", TREES)
+@pytest.mark.parametrize("branches", ["two arms", "two roots", "a hand"])
 def test_branches_are_golden(kinds: str, branches: str) -> None:
     robot = with_random_drives(tree(TREES[branches], kinds, seed=4), seed=3)
     graph = unroll(sweeps_of(robot))

@@ -116,7 +116,7 @@ def any_robot(draw: st.DrawFn, bodies: int) -> Robot:
 
 @pytest.mark.parametrize(("examples", "bodies"), [(8, 3), long(60, 6)])
 def test_random_robots_of_all_joints(examples, bodies):
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(any_robot(bodies), st.sampled_from(WAYS))
     def check(robot, algorithms):
         assert_graph_is_golden(robot, 7, algorithms)

@@ -87,7 +87,7 @@ def test_a_fixed_time_step_is_a_constant():
 
 @pytest.mark.parametrize(("examples", "bodies"), [(4, 2), long(40, 4)])
 def test_random_trees(examples, bodies):
-    @settings(max_examples=examples, deadline=None, phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=examples, phases=[Phase.explicit, Phase.generate])
     @given(robots(max_bodies=bodies, kinds=ALL_KINDS, mimics=True), st.integers(0, 100))
     def check(robot, seed):
         assert_golden(robot, seed=seed)

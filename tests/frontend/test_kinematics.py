@@ -47,7 +47,7 @@ def test_bundled_robots(name: str, base: str, axes: str) -> None:
     assert_golden(with_frames(robot.with_floating_base() if base == "floating" else robot, axes), ("kin",), 1)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(robots(max_bodies=5, kinds=ALL_KINDS, mimics=True), st.sampled_from(FRAME_AXES), st.integers(0, 2**16))
 def test_random_trees(robot: Robot, axes: str, seed: int) -> None:
     assert_golden(with_frames(robot, axes, seed), ("kin",), seed)

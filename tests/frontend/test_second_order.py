@@ -109,7 +109,7 @@ SEEDS = st.integers(0, 2**16)
 @pytest.mark.parametrize("second", ALGORITHMS["second"])
 @pytest.mark.parametrize(("examples", "bodies"), [(3, 2), long(40, 4)])
 def test_random_trees(examples: int, bodies: int, second: str) -> None:
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples)
     @given(robot=robots(max_bodies=bodies, kinds=tuple(JointKind), mimics=True), seed=SEEDS)
     def check(robot: Robot, seed: int) -> None:
         assert_golden(robot, SECOND, seed, Algorithms(second=second))
@@ -117,7 +117,7 @@ def test_random_trees(examples: int, bodies: int, second: str) -> None:
     check()
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(robot=robots(max_bodies=4, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)), seed=SEEDS)
 def test_symbols(robot: Robot, seed: int) -> None:
     assert_golden(robot, ("fd", "sfd", "hfd"), seed, Algorithms(rates="symbols"))

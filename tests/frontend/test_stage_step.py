@@ -81,7 +81,7 @@ def test_quaternions_of_any_length_are_those_of_stages_side_by_side(kind: JointK
 
 @pytest.mark.parametrize(("examples", "bodies"), [(3, 2), long(40, 4)])
 def test_random_trees(examples: int, bodies: int) -> None:
-    @settings(max_examples=examples, deadline=None, phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=examples, phases=[Phase.explicit, Phase.generate])
     @given(robots(max_bodies=bodies, kinds=ALL_KINDS, mimics=True), st.integers(0, 100))
     def check(robot: Robot, seed: int) -> None:
         assert_golden(robot, seed=seed)

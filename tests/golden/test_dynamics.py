@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rbdhw.robots
@@ -17,6 +17,7 @@ from rbdhw.golden import dynamics
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
+from tests.support.combinations import pairwise
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.references import (
     Arrays,
@@ -66,9 +67,10 @@ def bundled(request: pytest.FixtureRequest) -> Robot:
     return load_urdf(URDFS / f"{request.param}.urdf")
 
 
-@pytest.mark.parametrize("fext", [False, True], ids=["free", "fext"])
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
+@pytest.mark.parametrize(
+    ("base", "fext", "function"),
+    [*pairwise(["fixed", "floating"], [False, True], DEFAULT_FUNCTIONS)],
+)
 def test_bundled_robots_equal_pinocchio(bundled: Robot, function: str, base: str, fext: bool) -> None:
     robot = bundled if base == "fixed" else bundled.with_floating_base()
     arrays = random_states(robot, tasks=4, seed=1)
@@ -131,7 +133,6 @@ def urdf_forces(model: pin.Model, robot: Robot, fext: np.ndarray) -> pin.StdVec_
     return forces
 
 
-@settings(max_examples=25)
 @given(robots(), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_random_trees_equal_pinocchio(robot: Robot, floating: bool, loaded: bool, seed: int) -> None:
     robot = with_offsets(with_link_frames(robot.with_floating_base() if floating else robot, seed), seed)

@@ -12,7 +12,7 @@ from rbdhw.robots import path
 from tests.support.references import assert_close, references
 from tests.support.strategies import random_states
 
-TASKS = 4
+TASKS = 2
 SPLIT = {"q": 7, "v": 6, "a": 6, "tau": 6}
 """The entries of the base in each array."""
 
@@ -127,7 +127,7 @@ def test_a_step_of_a_base_that_moves(robot, states, function):
 
 @pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
 def test_other_bases_float(robot, states, function):
-    states["base_held"] = np.array([0.0, 1.0, 0.0, 1.0])
+    states["base_held"] = np.array([0.0, 1.0])
     found = golden.evaluate(robot, function, states)
     expected = references(replace(robot, base_chosen=False), function, states)
     assert_close({name: x[::2] for name, x in found.items()}, {name: x[::2] for name, x in expected.items()})

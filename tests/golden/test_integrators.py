@@ -12,6 +12,7 @@ from rbdhw.golden.integrators import integrate
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states, robots
@@ -134,13 +135,13 @@ def test_every_kind_of_joint(kind):
     check(mechanism([JointKind.REVOLUTE, kind, JointKind.REVOLUTE], [-1, 0, 1], seed=3))
 
 
-@pytest.mark.parametrize(("name", "floating"), [("iiwa14", False), ("hyq", True)])
+@pytest.mark.parametrize(("name", "floating"), [long("iiwa14", False), ("hyq", True)])
 def test_bundled_robots(name, floating):
     robot = load_urdf(path(name))
     check(robot.with_floating_base() if floating else robot, tasks=1)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(robots(mimics=False))
 def test_random_trees(robot):
     check(robot, tasks=1)

@@ -1,5 +1,7 @@
 """Every joint kind in the golden model, compared with Pinocchio and with finite differences."""
 
+from itertools import product
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from rbdhw import golden
 from rbdhw.golden.joints import constant_parts, motion_subspace
 from rbdhw.robot.model import BASE, JointKind, Placement, Vector3
+from tests.support.marks import some
 from tests.support.mechanisms import BRANCHED, mechanism, random_parents, with_mimic
 from tests.support.oracle import pinocchio_model, rnea, to_pinocchio_q
 from tests.support.references import assert_golden_is_pinocchio
@@ -16,15 +19,16 @@ KINDS = tuple(JointKind)
 TURN = JointKind.REVOLUTE
 
 
-@pytest.mark.parametrize("at", range(len(BRANCHED)), ids=["root", "middle", "leaf", "limb", "tip"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "at"), some(product(KINDS, range(len(BRANCHED))), 2))
 def test_a_kind_among_revolute_joints(kind: JointKind, at: int) -> None:
     kinds = [kind if i == at else TURN for i in range(len(BRANCHED))]
     assert_golden_is_pinocchio(mechanism(kinds, BRANCHED, seed=at), seed=at)
 
 
-@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "axis"),
+    some(product(KINDS, [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]), 3),
+)
 def test_a_chain_of_one_kind_about_an_axis(kind: JointKind, axis: Vector3) -> None:
     assert_golden_is_pinocchio(mechanism([kind] * 3, (BASE, 0, 1), seed=11, axis=axis))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw import golden
@@ -107,13 +107,11 @@ def test_bundled_robots(name: str, base: str, axes: str) -> None:
     )
 
 
-@settings(max_examples=20, deadline=None)
 @given(robots(max_bodies=5, kinds=KINDS, mimics=True), st.integers(0, 2**16))
 def test_random_trees_in_the_frames_axes(robot: Robot, seed: int) -> None:
     assert_golden_is_pinocchio(with_frames(robot, "local", seed), seed)
 
 
-@settings(max_examples=20, deadline=None)
 @given(robots(max_bodies=5, kinds=SINGLE, mimics=True), st.booleans(), st.integers(0, 2**16))
 def test_random_trees_in_the_worlds_axes(robot: Robot, floats: bool, seed: int) -> None:
     assert_golden_is_pinocchio(

@@ -81,7 +81,7 @@ def test_bundled_robots(name: str, floating: bool) -> None:
     assert_golden_is_difference(robot.with_floating_base() if floating else robot, seed=5)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(robots(max_bodies=4, kinds=KINDS), st.integers(0, 2**16))
 def test_random_trees(robot: Robot, seed: int) -> None:
     assert_golden_is_difference(robot, seed)

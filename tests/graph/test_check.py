@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw.graph.check import GraphError, check
 from rbdhw.graph.graph import Edge, Graph, Node, Op
@@ -18,7 +18,6 @@ X, Y = node(Op.INPUT, name="x"), node(Op.INPUT, name="y")
 
 
 @given(graphs(trigonometry=True))
-@settings(max_examples=60)
 def test_the_builder_makes_well_formed_graphs(graph):
     check(graph)
 

@@ -29,13 +29,13 @@ WHEN_OUTSIDE = "in generate's --domain file"
 def floating():
     """Return the model of a floating toy: with external forces, and gravity in the task."""
     toy = replace(load_urdf(path("toy")), base_inertia=BODY)
-    options = BuildOptions(functions=("id", "fd", "m", "difd"), width=20, fext="all", ii=4, samples=256)
+    options = BuildOptions(functions=("id", "fd", "m", "difd"), width=20, fext="all", ii=4, samples=64)
     return make_plan(mount(toy, Mounting("floating", gravity="task")), options).accelerator
 
 
 @pytest.fixture(scope="module")
 def given():
-    options = BuildOptions(functions=("id",), width=20, mounting=Mounting("given"), ii=4, samples=256)
+    options = BuildOptions(functions=("id",), width=20, mounting=Mounting("given"), ii=4, samples=64)
     return make_plan(load_mounted(path("toy"), Mounting("given")), options).accelerator
 
 
@@ -79,7 +79,7 @@ KINDS = [kind for kind in JointKind if kind is not JointKind.FLOATING]
 @lru_cache
 def design_of(name):
     """Return the model of a small robot whose tasks bring many arrays."""
-    own = {"width": 20, "ii": 4, "samples": 128}
+    own = {"width": 20, "ii": 4, "samples": 32}
     if name == "kinds":  # every kind of joint, side by side
         robot = mechanism(KINDS, [BASE] * len(KINDS), 3)
         options = BuildOptions(functions=("step", "id"), **own)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.graph.graph import Edge, Graph, GraphBuilder, Node, Op
@@ -95,7 +95,6 @@ def assert_close(actual: float, expected: float) -> None:
     assert actual == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph, dict[int, float]]) -> None:
     graph, seeds = problem
@@ -109,7 +108,6 @@ def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
         assert_close(edge_value(values, derivative).real, edge_value(expected, edge).imag / STEP)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_reverse_derivatives_are_those_of_the_complex_step(problem: tuple[Graph, dict[int, float]]) -> None:
     """One direction moves all seeded nodes but the last; another the last but one, and one half of them."""
@@ -127,7 +125,6 @@ def test_reverse_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
         assert_close(edge_value(values, derivative).real, edge_value(expected, value).imag / STEP)
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_second_derivatives_by_reverse_then_forward(problem: tuple[Graph, dict[int, float]]) -> None:
     graph, seeds = problem

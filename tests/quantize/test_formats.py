@@ -29,7 +29,7 @@ FEW = Draws(ranging=64, held_out=64, chunk=64, group=16, probed=32)
 
 def test_values_that_cancel_keep_room_for_rounding_errors():
     """Joints 1 and 2 of the iiwa14 make some terms zero up to rounding; they must flag almost no task."""
-    plan = make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16, samples=1024))
+    plan = make_plan(load_urdf(path("iiwa14")), BuildOptions(functions=("did",), width=16, samples=256))
     assert plan.formats.errors["did"].whole.flagged <= 0.002 * plan.formats.errors["did"].whole.samples
     assert plan.formats.errors["did"].whole.median < 3e-4
 
@@ -55,7 +55,7 @@ def test_limbs_that_share_err_little_more():
     """Limbs of different sizes have values that differ by thousands; these have formats of their own."""
     errors = {}
     for share in ("on", "off"):
-        options = BuildOptions(("did",), ii=4, width=18, fext="all", share_limbs=share, samples=256)
+        options = BuildOptions(("did",), ii=4, width=18, fext="all", share_limbs=share, samples=128)
         plan = make_plan(limbed(4, 1, seed=8, trunk=True), options)
         errors[share] = plan.formats.errors["did"].results["dtau_dq"].whole.median
     assert errors["on"] < 2 * errors["off"]

@@ -24,7 +24,7 @@ TASKS = 1000
 @cache
 def arm(any_forces=False):
     """Return the model of forward dynamics of an arm at 18 bits."""
-    options = BuildOptions(("fd",), width=18, samples=1024)
+    options = BuildOptions(("fd",), width=18, samples=256)
     return make_plan(load_urdf(path("iiwa14")), options, Overrides(any_forces=any_forces)).accelerator
 
 

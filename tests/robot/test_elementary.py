@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw.robot.check import check_robot
 from rbdhw.robot.elementary import elementary
@@ -29,7 +29,6 @@ def alone(kind):
 
 
 class TestDynamics:
-    @settings(max_examples=40)
     @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
     def test_have_the_dynamics_of_the_original_robot(self, robot):
         chained = elementary(robot)

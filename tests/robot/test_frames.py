@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import (
@@ -64,7 +64,6 @@ class TestInvariance:
         assert_same_dynamics(robot, rewrite(robot))
         assert rewrite(robot).bodies[0] == robot.bodies[0]
 
-    @settings(max_examples=20)
     @given(ANY_ROBOT)
     def test_of_any_robot(self, robot):
         robot = elementary(robot)
@@ -75,7 +74,6 @@ class TestInvariance:
         for rewrite in WHOLE:
             assert_same_dynamics(robot, rewrite(straight), tasks=1)
 
-    @settings(max_examples=20)
     @given(ANY_ROBOT)
     def test_of_every_candidate(self, robot):
         straight = align_axes(elementary(robot))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.robot.elementary import elementary
@@ -29,7 +29,6 @@ def test_floating_robots_keep_their_dynamics(name):
     assert_same_dynamics(robot, regroup_inertias(robot))
 
 
-@settings(max_examples=40)
 @given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True))
 def test_random_robots_keep_their_dynamics(robot):
     assert_same_dynamics(robot, regroup_inertias(align_axes(elementary(robot))), tasks=1)

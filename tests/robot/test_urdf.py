@@ -128,9 +128,9 @@ class TestReading:
         assert load(text).name == "é"
 
     def test_very_long_chains_are_read(self, load):
-        names = [f"link{i}" for i in range(3000)]
+        names = [f"link{i}" for i in range(1200)]
         joints = [joint(f"to_{b}", a, b) for a, b in pairwise(names)]
-        assert load(robot(*map(link, names), *joints)).nv == 2999
+        assert load(robot(*map(link, names), *joints)).nv == 1199
 
     def test_a_floating_joint_frees_the_roots_only_child(self, load):
         free = load(robot(*FREE, link("foot"), joint("ground", "world", "foot", "fixed", "")))

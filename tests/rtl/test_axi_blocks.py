@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
-from rbdhw.design.folder import read, write
+from rbdhw.design.folder import Design, read, write
 from rbdhw.design.replacement import AXI_VERILOG, VERILOG
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
@@ -19,14 +19,14 @@ from rbdhw.registers.map import Constants, Register, counter_address
 from rbdhw.robots import path
 from rbdhw.rtl.registers import Registers
 from rbdhw.rtl.verilog import to_verilog
-from tests.support.block import beats_of, build_block, build_top, packets_of, simulate
+from tests.support.block import beats_of, build_top, packets_of, simulate
 from tests.support.disturbed import answered, disturbed
 from tests.support.marks import long
 
 TASKS = 60
-OPTIONS = BuildOptions(("id",), width=18, data_width=32, ii=4, samples=256)
-BUILDS = {"left_": "id", "right_": "fd"}
-"""The function of each of two blocks, by the prefix of its ports."""
+OPTIONS = BuildOptions(("id",), width=18, data_width=32, ii=4, samples=64)
+BUILDS = {"left_": ("id", 2), "right_": ("m", 1)}
+"""The function of each of two blocks and its pairs of streams, by the prefix of its ports."""
 
 MOST_LUTS = 800
 
@@ -45,46 +45,49 @@ def around(blocks: dict[str, str]) -> str:
     return "\n".join([f"module both ({', '.join(ports)});", *instances, "endmodule", ""])
 
 
-def test_two_blocks_stand_in_one_design(tmp_path: Path) -> None:
-    folders = {prefix: tmp_path / prefix for prefix in BUILDS}
-    for prefix, function in BUILDS.items():
-        options = replace(OPTIONS, functions=(function,), name=prefix.rstrip("_"))
-        write(generate(path("toy"), options), folders[prefix])
-    texts = {prefix: (folder / AXI_VERILOG).read_text() for prefix, folder in folders.items()}
-    inner = [(folder / VERILOG).read_text() for folder in folders.values()]
-    simulator = build_top("both", [around(texts), *texts.values(), *inner], tmp_path)
-    designs = {prefix: read(folder) for prefix, folder in folders.items()}
-    traffic = {prefix: disturbed(design, TASKS, 1) for prefix, design in designs.items()}
+@pytest.fixture(scope="module")
+def designs(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Design], Path]:
+    """Return the designs of two blocks, the left one with two pairs of streams, and their simulator."""
+    folder = tmp_path_factory.mktemp("blocks")
+    texts: list[str] = []
+    for prefix, (function, streams) in BUILDS.items():
+        options = replace(OPTIONS, functions=(function,), name=prefix.rstrip("_"), streams=streams)
+        write(generate(path("toy"), options), folder / prefix)
+        texts += [(folder / prefix / name).read_text() for name in (AXI_VERILOG, VERILOG)]
+    blocks = dict(zip(BUILDS, texts[::2], strict=True))
+    simulator = build_top("both", [around(blocks), *texts], folder)
+    return {prefix: read(folder / prefix) for prefix in BUILDS}, simulator
+
+
+def test_two_blocks_stand_in_one_design_and_pairs_of_streams_are_counted_together(
+    designs: tuple[dict[str, Design], Path],
+) -> None:
+    blocks, simulator = designs
+    left, right = (blocks[prefix] for prefix in BUILDS)
+    pairs, alone = [disturbed(left, TASKS, seed) for seed in (1, 2)], disturbed(right, TASKS, 3)
     steps = {
-        prefix: [["send", packets_of(own.beats)], ["receive", TASKS], ["read", Register.IDENTITY]]
-        for prefix, own in traffic.items()
+        "left_": [
+            ["stall", 0.2, 0.4],
+            *(["send", packets_of(own.beats), pair] for pair, own in enumerate(pairs)),
+            ["receive", TASKS, 0],
+            ["receive", TASKS, 1],
+            ["count", counter_address("answers")],
+            ["count", counter_address("request_beats")],
+            ["read", Register.STATUS],
+            ["read", Register.IDENTITY],
+        ],
+        "right_": [["send", packets_of(alone.beats)], ["receive", TASKS], ["read", Register.IDENTITY]],
     }
-    for prefix, (_, received, word) in simulate(simulator, steps).items():
-        assert answered(designs[prefix], beats_of(received, 4)) == traffic[prefix].expected
-        assert f"{word:08x}" == designs[prefix].manifest["identity"][:8]
-
-
-def test_pairs_of_streams_are_counted_together(tmp_path: Path) -> None:
-    design = generate(path("toy"), replace(OPTIONS, streams=2))
-    write(design, tmp_path / "design")
-    traffic = [disturbed(design, TASKS, seed) for seed in (1, 2)]
-    (tmp_path / "simulator").mkdir()
-    sends = [["send", packets_of(own.beats), pair] for pair, own in enumerate(traffic)]
-    steps = [
-        ["stall", 0.2, 0.4],
-        *sends,
-        ["receive", TASKS, 0],
-        ["receive", TASKS, 1],
-        ["count", counter_address("answers")],
-        ["count", counter_address("request_beats")],
-        ["read", Register.STATUS],
-    ]
-    simulator = build_block(tmp_path / "design", tmp_path / "simulator")
-    *_, first, second, answers, beats, status = simulate(simulator, steps)
-    for received, own in zip((first, second), traffic, strict=True):
-        assert answered(design, beats_of(received, 4)) == own.expected
+    results = simulate(simulator, steps)
+    *_, first, second, answers, beats, status, identity = results["left_"]
+    for received, own in zip((first, second), pairs, strict=True):
+        assert answered(left, beats_of(received, 4)) == own.expected
     assert (answers, status) == (2 * TASKS, 1)
-    assert beats == sum(len(own.beats.last) for own in traffic)
+    assert beats == sum(len(own.beats.last) for own in pairs)
+    _, received, other = results["right_"]
+    assert answered(right, beats_of(received, 4)) == alone.expected
+    for design, word in ((left, identity), (right, other)):
+        assert f"{word:08x}" == design.manifest["identity"][:8]
 
 
 @pytest.mark.parametrize("family", ["ecp5", long("xc7"), long("xcup")])

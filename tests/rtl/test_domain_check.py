@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.fixed.evaluate import outside_domain
@@ -55,7 +55,6 @@ def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]
     return values
 
 
-@settings(max_examples=30)
 @given(bounded_words(), st.randoms(use_true_random=False))
 def test_agrees_with_the_evaluator(inputs: tuple[Word, ...], rng: Any) -> None:
     function = FunctionWords("id", inputs, ())

@@ -34,7 +34,7 @@ BUILDS = {
     ],
 )
 def design(request: pytest.FixtureRequest) -> Design:
-    return generate(path("toy"), replace(BUILDS[request.param], samples=512))
+    return generate(path("toy"), replace(BUILDS[request.param], samples=64))
 
 
 def assignments(text: str) -> list[tuple[str, str]]:

@@ -128,13 +128,13 @@ def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> N
             for code in codes:
                 rng = random.Random(f"{number} {code}")
                 before = [beat for _ in range(40) for beat in noise(dut, rng)] if number else []
-                await drive(ctx, before, rng.randrange(25, 90) if number else 0, rng)
+                await drive(ctx, before, rng.randrange(25, 70) if number else 0, rng)
                 ctx.set(bench.reset, 1)
                 await ctx.tick()
                 ctx.set(bench.reset, 0)
                 own = random.Random(code)
                 asked = [beat for tag in range(TASKS) for beat in packet(dut, code, tag, own)]
-                answers[code].append(await drive(ctx, asked, 100, None))
+                answers[code].append(await drive(ctx, asked, 90, None))
 
     Simulation(bench).run(testbench)
     for code in codes:

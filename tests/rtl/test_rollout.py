@@ -87,7 +87,7 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts:
     answers: list[list[Any]] = []
 
     async def testbench(ctx: Any) -> None:
-        for cycles in (0, 17, 41, 73):
+        for cycles in (0, 17, 73):
             await drive(ctx, dut, job(random.Random(cycles), parts), cycles)
             ctx.set(bench.reset, 1)
             await ctx.tick()
@@ -135,14 +135,14 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
     interface = program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1))
     dut = Accelerator(cores=[core], interface=interface)
     rng, rows = random.Random(3), [5, -9, 17]
-    states = [(rng.randrange(-128, 129), rng.randrange(-128, 129)) for _ in range(60)]
+    states = [(rng.randrange(-128, 129), rng.randrange(-128, 129)) for _ in range(45)]
     beats = [
         beat for row, tau in enumerate(rows) for beat in packet(LOAD, row, **{"tau[0]": tau, "row": row})
     ]
     for tag, (q, v) in enumerate(states):
         beats += packet(ROLLOUT, tag, steps=1 + tag % 3, **{"q[0]": q, "v[0]": v})
     answers, came = [], []
-    for _, beat, last in simulated(dut, beats, 900):
+    for _, beat, last in simulated(dut, beats, 700):
         came.append(beat)
         if last:
             answers.append(sum(beat << WIDTH * k for k, beat in enumerate(came)))

@@ -55,7 +55,7 @@ def saturated(tasks: list[Task], priority: tuple[str, ...] = (), ready: float = 
 
 @pytest.fixture(scope="module")
 def mixed() -> Saturated:
-    return saturated(good_tasks(300, 8, FUNCTIONS))
+    return saturated(good_tasks(160, 8, FUNCTIONS))
 
 
 def test_short_answers_wait_for_few_others(mixed: Saturated) -> None:
@@ -81,7 +81,7 @@ def test_long_answers_wait_for_no_more_than_their_places(mixed: Saturated) -> No
 def few_long() -> list[Task]:
     """Return mostly short tasks and tasks of medium length."""
     return [
-        task for k, task in enumerate(good_tasks(300, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
+        task for k, task in enumerate(good_tasks(160, 8, FUNCTIONS)) if task.code != LONG.code or k % 8 == 0
     ]
 
 
@@ -104,6 +104,6 @@ def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
 
 @pytest.mark.parametrize("priority", [long(()), ("difd", "dfd")])
 def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
-    found = saturated(good_tasks(80, 3, FUNCTIONS), priority, ready=0.4)
+    found = saturated(good_tasks(60, 3, FUNCTIONS), priority, ready=0.4)
     assert by_function(found.packets) == by_function(found.expected)
-    assert len(found.packets) == 80
+    assert len(found.packets) == 60

@@ -26,69 +26,70 @@ from tests.support.marks import long, some
 
 
 @pytest.mark.parametrize(
-    ("ii", "traffic", "width"), some(pairwise((1, 3), ((0.4, 1.0), (1.0, 0.3), (0.6, 0.6)), DATA_WIDTHS), 4)
+    ("ii", "traffic", "width"), some(pairwise((1, 3), ((0.4, 1.0), (1.0, 0.3), (0.6, 0.6)), DATA_WIDTHS), 7)
 )
 def test_every_task_is_answered_in_order(ii: int, traffic: tuple[float, float], width: int) -> None:
     core = core_of(ii)
-    tasks = any_tasks(120, seed=width + ii, width=width)
+    tasks = any_tasks(60, seed=width + ii, width=width)
     bench = Bench(accelerator(core, width), *traffic, seed=ii)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, width, core)
 
 
 @pytest.mark.parametrize(
-    ("latencies", "ii"), [((0, 0), 1), ((1, 3), 5), ((2, 1), 1), ((33, 5), 5), ((64, 61), 1)]
+    ("latencies", "ii"),
+    [((0, 0), 1), ((1, 3), 5), ((64, 61), 1), long((2, 1), 1), long((33, 5), 5)],
 )
 def test_latencies(latencies: tuple[int, int], ii: int) -> None:
     core = core_of(ii, {"id": latencies[0], "dfd": latencies[1], "difd": latencies[1]})
-    tasks = any_tasks(80, seed=sum(latencies), width=64)
+    tasks = any_tasks(45, seed=sum(latencies), width=64)
     bench = Bench(accelerator(core, 64), 0.9, 0.8)
     packets = bench.run([task.packet(64) for task in tasks], cycles=4000, expected=len(tasks))
     assert by_function(packets) == expected(tasks, 64, core)
 
 
-@pytest.mark.parametrize(("ii", "latency"), [(1, 0), (2, 40), (7, 3), (8, 125)])
+@pytest.mark.parametrize(("ii", "latency"), [(1, 0), (2, 40), long(7, 3), (8, 125)])
 def test_one_task_starts_every_initiation_interval(ii: int, latency: int) -> None:
     core = core_of(ii, {"id": latency}, (ID,))
-    tasks = good_tasks(150, 3, (ID,))
+    tasks = good_tasks(60, 3, (ID,))
     bench = Bench(accelerator(core, 128))
-    packets = bench.run([task.packet(128, (ID,)) for task in tasks], cycles=4000, expected=150)
+    packets = bench.run([task.packet(128, (ID,)) for task in tasks], cycles=4000, expected=60)
     assert packets == [response(task, 128, core, (ID,)) for task in tasks]
     cycles = [cycle for cycle, _ in bench.beats]
-    assert cycles == list(range(cycles[0], cycles[0] + 150 * ii, ii))
+    assert cycles == list(range(cycles[0], cycles[0] + 60 * ii, ii))
 
 
 @pytest.mark.parametrize("ii", [1, 2])
 def test_all_functions_share_the_full_rate(ii: int) -> None:
     core = core_of(ii, {"id": 21, "dfd": 43, "difd": 30})
-    tasks = good_tasks(200, 4)
+    tasks = good_tasks(120, 4)
     bench = Bench(accelerator(core, 256))
-    packets = bench.run([task.packet(256) for task in tasks], cycles=2000, expected=200)
+    packets = bench.run([task.packet(256) for task in tasks], cycles=2000, expected=120)
     assert by_function(packets) == expected(tasks, 256, core)
-    cycles = [cycle for cycle, _ in bench.sent[100:]]
-    assert cycles == list(range(cycles[0], cycles[0] + 100 * ii, ii))
+    cycles = [cycle for cycle, _ in bench.sent[60:]]
+    assert cycles == list(range(cycles[0], cycles[0] + 60 * ii, ii))
 
 
-@pytest.mark.parametrize("ii", [1, 2, 3])
+@pytest.mark.parametrize("ii", [1, long(2), 3])
 def test_narrow_requests_are_taken_without_a_pause(ii: int) -> None:
     functions = (answering(20),)
     core = core_of(ii, {"id": 9}, functions)
-    tasks = good_tasks(200, 5, functions)
+    tasks = good_tasks(60, 5, functions)
     bench = Bench(accelerator(core, 32))
-    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=200)
+    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=60)
     assert packets == [response(task, 32, core, functions) for task in tasks]
-    assert len(bench.sent) == 600
-    assert bench.sent[-1][0] - bench.sent[0][0] <= 600 + ii
+    assert len(bench.sent) == 180
+    assert bench.sent[-1][0] - bench.sent[0][0] <= 180 + ii
 
 
 def test_narrow_responses_leave_without_a_pause() -> None:
     functions = (answering(200),)
     core = core_of(2, {"id": 9}, functions)
-    tasks = good_tasks(100, 6, functions)
+    tasks = good_tasks(40, 6, functions)
     bench = Bench(accelerator(core, 32))
-    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=100)
+    packets = bench.run([task.packet(32, functions) for task in tasks], cycles=2000, expected=40)
     assert packets == [response(task, 32, core, functions) for task in tasks]
-    assert bench.beats[-1][0] - bench.beats[0][0] == 100 * 8 - 1
+    assert bench.beats[-1][0] - bench.beats[0][0] == 40 * 8 - 1
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_latency_of_the_edge(latency: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "ii", "width"), [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 4)]
+    ("place", "ii", "width"), [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 7)]
 )
 def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(place: int, ii: int, width: int) -> None:
     """Each phase has its own wait. After a reset the turn is the first function's."""
@@ -147,15 +148,15 @@ def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(place: int, i
 @pytest.mark.parametrize(("ii", "width"), [(1, 32), (4, 128), long(4, 32), long(1, 128)])
 def test_a_long_pause_of_the_sink_stops_the_source_and_loses_nothing(ii: int, width: int) -> None:
     core = core_of(ii)
-    tasks = good_tasks(150, 7)
-    bench = Bench(accelerator(core, width), pause=range(30, 1000))
-    packets = bench.run([task.packet(width) for task in tasks], cycles=4000, expected=150)
+    tasks = good_tasks(120, 7)
+    bench = Bench(accelerator(core, width), pause=range(30, 400))
+    packets = bench.run([task.packet(width) for task in tasks], cycles=4000, expected=120)
     assert by_function(packets) == expected(tasks, width, core)
     places = sum(buffer_depth(latency, ii) for latency in LATENCIES.values())
-    waiting = max(number for cycle, number in bench.sent if cycle < 1000)
+    waiting = max(number for cycle, number in bench.sent if cycle < 400)
     finished = sum(cycle < 30 for cycle, _ in bench.beats)
     assert waiting <= finished + places + 4
-    assert not [cycle for cycle, _ in bench.sent if 300 <= cycle < 1000]
+    assert not [cycle for cycle, _ in bench.sent if 250 <= cycle < 400]
 
 
 @pytest.mark.parametrize(
@@ -173,17 +174,17 @@ def test_a_function_may_take_no_words(functions: tuple[FunctionWords, ...]) -> N
 @pytest.mark.parametrize(
     ("start", "length"),
     [
-        *some(((start, 1) for start in range(2, 20)), 5),
-        *((11, 5), (200, 1)),
+        *some(((start, 1) for start in range(2, 20)), 9),
+        *((11, 5), (120, 1)),
         *(long(start, 5) for start in (4, 200)),
     ],
 )
 def test_reset_in_mid_stream(start: int, length: int) -> None:
     core = core_of(3)
-    tasks = any_tasks(80, seed=start, width=32)
+    tasks = any_tasks(60, seed=start, width=32)
     reset = range(start, start + length)
     bench = Bench(accelerator(core, 32), 0.9, 0.7, seed=start, reset=reset)
-    bench.run([task.packet(32) for task in tasks], cycles=900)
+    bench.run([task.packet(32) for task in tasks], cycles=700)
     after = min(number for cycle, number in bench.sent if cycle >= start)
     assert after < len(tasks) - 20
     answers = by_function(bench.packets(after=start))
@@ -192,8 +193,8 @@ def test_reset_in_mid_stream(start: int, length: int) -> None:
 
 def test_reset_during_a_pause_frees_every_place() -> None:
     core = core_of(1)
-    tasks = good_tasks(200, 8)
-    bench = Bench(accelerator(core, 128), pause=range(200), reset=range(150, 151))
-    bench.run([task.packet(128) for task in tasks], cycles=800)
-    after = min(number for cycle, number in bench.sent if cycle >= 150)
+    tasks = good_tasks(120, 8)
+    bench = Bench(accelerator(core, 128), pause=range(120), reset=range(90, 91))
+    bench.run([task.packet(128) for task in tasks], cycles=500)
+    after = min(number for cycle, number in bench.sent if cycle >= 90)
     assert by_function(bench.packets()) == expected(tasks[after:], 128, core)

@@ -19,7 +19,7 @@ from tests.support.edge import (
     unloaded_latencies,
 )
 from tests.support.edge_tasks import spoil
-from tests.support.marks import long, some
+from tests.support.marks import long
 from tests.support.singles import DIFD, FUNCTIONS, LATENCIES, NONE, Task, accelerator, core_of, single
 
 
@@ -56,13 +56,13 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
 @pytest.mark.parametrize(
     ("width", "valid", "ready"),
     [
-        *((32, 0.6, 0.4), (128, 0.6, 0.4), (256, 1.0, 1.0)),
+        *((32, 0.6, 0.4), (256, 1.0, 1.0)),
         *(long(width, *traffic) for width in DATA_WIDTHS for traffic in ((0.6, 0.4), (1.0, 1.0))),
     ],
 )
 def test_every_task_is_answered_in_order(width: int, valid: float, ready: float) -> None:
     core = core_of(2)
-    tasks = any_tasks(75, width, width)
+    tasks = any_tasks(60, width, width)
     bench = Bench(accelerator(core, width), valid, ready, seed=width)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == by_function(task.response(width, core) for task in tasks)
@@ -84,7 +84,7 @@ def alone(task: Task, width: int) -> tuple[int, list[int]]:
     return value >> 24 & 0xFF, [value >> (32 * k) & 0xFFFFFFFF for k in range(1, len(packet) * width // 32)]
 
 
-@pytest.mark.parametrize("width", [32, 256])
+@pytest.mark.parametrize("width", [32, long(256)])
 @pytest.mark.parametrize(("place", "bits"), [(0, NONE[0]), (1, NONE[2]), (2, NONE[4]), (2, NONE[1])])
 def test_what_is_no_number_is_told(place: int, bits: int, width: int) -> None:
     singles = [0, 0, 0]
@@ -129,7 +129,10 @@ def test_a_zero_is_plus_zero() -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "place"), some(product(DATA_WIDTHS, range(3)), 4))
+@pytest.mark.parametrize(
+    ("width", "place"),
+    [(32, 0), (64, 1), (256, 2), *(long(*case) for case in product(DATA_WIDTHS, range(3)))],
+)
 def test_latency_of_a_task_alone(width: int, place: int) -> None:
     """Conversions take five cycles each way, the edge five more in addition to the beats."""
     function = FUNCTIONS[place]
@@ -143,20 +146,20 @@ def test_latency_of_a_task_alone(width: int, place: int) -> None:
 
 def test_one_task_a_cycle() -> None:
     core = core_of(1)
-    tasks = [Task(k, 0, [single(k / 8), single(-k), 0]) for k in range(200)]
+    tasks = [Task(k, 0, [single(k / 8), single(-k), 0]) for k in range(80)]
     bench = Bench(accelerator(core, 128))
-    packets = bench.run([task.packet(128) for task in tasks], cycles=1000, expected=200)
+    packets = bench.run([task.packet(128) for task in tasks], cycles=1000, expected=80)
     assert packets == [task.response(128, core) for task in tasks]
     cycles = [cycle for cycle, _ in bench.beats]
-    assert cycles == list(range(cycles[0], cycles[0] + 200))
+    assert cycles == list(range(cycles[0], cycles[0] + 80))
 
 
-@pytest.mark.parametrize("start", [2, 14, *(long(start) for start in range(5, 30, 3)), 200])
+@pytest.mark.parametrize("start", [14, *(long(start) for start in range(5, 30, 3)), 110])
 def test_reset_in_mid_stream(start: int) -> None:
     core = core_of(3)
-    tasks = any_tasks(90, start, 32)
+    tasks = any_tasks(60, start, 32)
     bench = Bench(accelerator(core, 32), 0.9, 0.7, seed=start, reset=range(start, start + 2))
-    bench.run([task.packet(32) for task in tasks], cycles=1300)
+    bench.run([task.packet(32) for task in tasks], cycles=900)
     after = min(number for cycle, number in bench.sent if cycle >= start)
     answers = by_function(bench.packets(after=start))
     assert answers == by_function(task.response(32, core) for task in tasks[after:])

@@ -32,7 +32,7 @@ def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) 
 def singles_of_all_kinds(seed: int) -> np.ndarray:
     """Return singles of every exponent and both signs, with extreme, tied and random fractions."""
     rng = np.random.default_rng(seed)
-    exponents = np.repeat(np.arange(256, dtype=np.uint32), 10)
+    exponents = np.repeat(np.arange(256, dtype=np.uint32), 4)
     ties = np.uint32(1) << rng.integers(0, 23, len(exponents), dtype=np.uint32)
     fractions = np.select(
         [rng.random(len(exponents)) < chance for chance in (0.2, 0.3, 0.6)],
@@ -40,12 +40,11 @@ def singles_of_all_kinds(seed: int) -> np.ndarray:
         rng.integers(0, 2**23, len(exponents), dtype=np.uint32),
     )
     signs = rng.integers(0, 2, len(exponents), dtype=np.uint32)
-    near = (rng.integers(-(2**9), 2**9, 400) / 2.0 / 2.0**10).astype(np.float32).view(np.uint32)
+    near = (rng.integers(-(2**9), 2**9, 200) / 2.0 / 2.0**10).astype(np.float32).view(np.uint32)
     return np.concatenate([signs << 31 | exponents << 23 | fractions, near])
 
 
-@pytest.mark.parametrize("width", [32, 36])
-@pytest.mark.parametrize("wrapping", [False, True])
+@pytest.mark.parametrize(("width", "wrapping"), [(32, True), (36, False)])
 def test_singles_become_integers(width: int, wrapping: bool) -> None:
     formats = tuple(Format(width, point) for point in (-3, 10, 26, 33))
     dut = SingleToFixed(formats=formats, width=width, wraps=wrapping)
@@ -84,14 +83,14 @@ def test_of_an_angle_of_many_turns_the_last_bits_count(width: int) -> None:
     assert found == from_singles(singles, field, wraps=True)[0].tolist()
 
 
-@pytest.mark.parametrize("width", [32, 36, 41])
+@pytest.mark.parametrize("width", [32, 41])
 def test_integers_become_singles(width: int) -> None:
     dut = FixedToSingle(width=width)
     rng = np.random.default_rng(width)
-    sizes = rng.integers(1, width, 3000)
+    sizes = rng.integers(1, width, 600)
     whole = Format(width, 0)
-    integers = rng.integers(whole.lowest, whole.highest, 3000, endpoint=True) >> (width - 1 - sizes)
-    ties = (1 << sizes) + (1 << np.maximum(sizes - 24, 0)) * rng.choice([-1, 1, 3], 3000)
+    integers = rng.integers(whole.lowest, whole.highest, 600, endpoint=True) >> (width - 1 - sizes)
+    ties = (1 << sizes) + (1 << np.maximum(sizes - 24, 0)) * rng.choice([-1, 1, 3], 600)
     ends = [whole.lowest, whole.highest, whole.lowest + 1, 0, 1, -1]
     every = np.concatenate([integers, np.clip(ties, whole.lowest, whole.highest), -ties // 3, ends])
     points = rng.choice([-5, 0, 17, 40], len(every))

@@ -1,7 +1,7 @@
 """The list scheduler: its schedules are valid and early."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource, Schedule, Time
@@ -13,7 +13,6 @@ from tests.support.schedule_problems import problems, small, twinned
 
 
 @given(problems())
-@settings(max_examples=40)
 def test_random_problems(task):
     verify(task, schedule(task))
 

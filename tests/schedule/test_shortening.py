@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rbdhw.schedule.list_scheduler import list_schedule
 from rbdhw.schedule.model import Resource, Schedule, Step, Time
@@ -16,7 +16,6 @@ from tests.support.schedule_problems import REGION, problems, small, twinned
 
 
 @given(problems())
-@settings(max_examples=50)
 def test_random_problems(task):
     known = list_schedule(task)
     found = shorten(task, known)

@@ -28,6 +28,7 @@ MODERATE = Overrides(any_forces=True, default=JointBounds(velocity=1.0, effort=1
 TREES: dict[str, Sequence[int]] = {
     "two arms": (-1, 0, 1, 1, 3, 2),
     "two roots": (-1, -1, 0, 1, 1),
+    "a root and an arm": (-1, -1, 1),
     "a hand": (-1, 0, 1, 1, 1, 2, 4),
 }
 """The parents of the links of robots that branch; two arms come side by side."""
@@ -56,7 +57,7 @@ def domain_of(robot: Robot) -> Domain:
 
 def options_of(links: int, window: int = 1, width: int = 18) -> BuildOptions:
     """Return options of a build that takes ``window`` cycles for each link."""
-    return BuildOptions(("fd",), ii=window * links, width=width, core="chain", samples=256)
+    return BuildOptions(("fd",), ii=window * links, width=width, core="chain", samples=128)
 
 
 def program_of(robot: Robot, width: int = 18) -> UnrolledProgram:

@@ -68,8 +68,7 @@ def test_idle_units_are_removed():
     verify(anneal(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
 
 
-@pytest.mark.parametrize("ii", [8, 13])
-@pytest.mark.parametrize("width", [8, 18])
+@pytest.mark.parametrize(("ii", "width"), [(8, 18), (13, 8), long(8, 8), long(13, 18)])
 def test_all_kinds_of_jobs(ii, width):
     """Units other than accumulators keep their jobs, and the latency of functions does not rise."""
     program = mixed(width)
@@ -85,8 +84,7 @@ def test_all_kinds_of_jobs(ii, width):
         assert max(ready) <= before.latency[function]
 
 
-@pytest.mark.parametrize("ii", [8, 13])
-@pytest.mark.parametrize("number", [0, long(1), long(2)])
+@pytest.mark.parametrize(("ii", "number"), [(13, 0), *(long(ii, n) for ii in (8, 13) for n in range(3))])
 def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
     """If each connection saves something, jobs move everywhere, up to the last cycle that results allow."""
     monkeypatch.setattr(annealing, "INPUT", -1.0)
@@ -99,8 +97,8 @@ def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
 
 
 def test_annealing_is_reproducible():
-    program = fuse(program_of("iiwa14", 18), 8)
-    before = placed_of(program, 24)
+    program = shared(24)
+    before = placed_of(program, 13)
     assert anneal(before, outputs_of(program), 18) == anneal(before, outputs_of(program), 18)
     assert anneal(before, outputs_of(program), 18, seed=1) != anneal(before, outputs_of(program), 18)
 

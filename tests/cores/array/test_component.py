@@ -37,7 +37,7 @@ def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block
 )
 def test_functions_mixed(ii, width):
     program = mixed(width)
-    answered = assert_bit_exact(program, ii, mixed_words(program, 24, seed=width), seed=ii)
+    answered = assert_bit_exact(program, ii, mixed_words(program, 16, seed=width), seed=ii)
     assert {flag for _, flag in answered} == {0, 1}
 
 
@@ -48,7 +48,7 @@ def test_corner_words_of_every_input(skip):
         (word.format.lowest, word.format.highest, word.lowest, word.highest, 0, -1) for word in program.inputs
     ]
     rng = np.random.default_rng(skip)
-    words = {word.name: rng.choice(corner, 40) for word, corner in zip(program.inputs, corners, strict=True)}
+    words = {word.name: rng.choice(corner, 16) for word, corner in zip(program.inputs, corners, strict=True)}
     assert_bit_exact(program, 9, words, seed=1, skip=skip)
 
 
@@ -67,7 +67,7 @@ def test_robots_with_words_from_everywhere(name, ii):
 
 
 def test_angles_from_many_units():
-    program = crowded(angles=12, words=60)
+    program = crowded(angles=12, words=24)
     assert_bit_exact(program, 12, random_words(program, 4, seed=1), seed=2)
 
 

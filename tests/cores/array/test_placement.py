@@ -12,8 +12,9 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import LIMITS, array_of, chained, crowded, mixed, oldest
 from tests.support.builds import program_of
+from tests.support.marks import long
 
-CASES = [("toy", 8), ("toy", 13), ("iiwa14", 16), ("hyq", 32)]
+CASES = [("toy", 8), ("toy", 13), ("iiwa14", 16), long("hyq", 32)]
 
 
 @pytest.mark.parametrize(("name", "ii"), CASES)

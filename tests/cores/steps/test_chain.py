@@ -119,7 +119,8 @@ def test_links_bring_their_numbers_one_after_the_other(
 @pytest.mark.parametrize(
     ("branches", "kinds", "window", "skip"),
     [
-        ("two roots", "sliding", 1, 0),
+        ("a root and an arm", "sliding", 1, 0),
+        long("two roots", "sliding", 1, 0),
         long("two arms", "turning", 1, 0),
         long("two roots", "mixed", 2, 1),
         long("a hand", "sliding", 3, 0),

@@ -58,7 +58,7 @@ def words_of(search: BuildSearch, program: Program) -> dict[str, np.ndarray]:
     ("kinds", "function", "window", "skip"),
     [
         ("slide", "rk4", 1, 0),
-        ("pendulum", "rk4", 2, 1),
+        long("pendulum", "rk4", 2, 1),
         ("pendulum", "drk4", 1, 2),
         long("mixed", "rk4", 2, 1),
         long("chain", "drk4", 1, 2),

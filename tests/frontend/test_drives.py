@@ -25,7 +25,7 @@ def plain() -> Robot:
 
 @pytest.mark.parametrize("base", ["fixed", "floating", "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
-    assert_graph_is_golden(every_kind_driven(base), 5, functions=("fd", "did"))
+    assert_graph_is_golden(every_kind_driven(base), 5, functions=("fd", "did", "bias"))
 
 
 @pytest.mark.parametrize(

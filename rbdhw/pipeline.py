@@ -35,7 +35,7 @@ from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build, software_domain
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
-from rbdhw.frontend.solvability import check_solvable
+from rbdhw.frontend.solvability import check_functions
 from rbdhw.frontend.solver_steps import trace_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
@@ -68,7 +68,7 @@ def build_design(
 
     Raises InputError if an option or override is not supported for this robot.
     """
-    check_solvable(source, options.functions)
+    check_functions(source, options.functions)
     return _build(source, options, overrides, (), progress)
 
 

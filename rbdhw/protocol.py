@@ -245,10 +245,38 @@ FUNCTIONS: dict[str, Function] = {
         algorithms=("axes",),
         cost_like="id",
     ),
+    "energy": Function(
+        23,
+        "kinetic and potential energy",
+        ("q", "v", "base_v", "gravity", PARAMETERS),
+        ("kinetic", "potential"),
+        algorithms=("axes",),
+        cost_like="m",
+    ),
+    "com": Function(
+        24,
+        "centre of mass",
+        ("q", "v", "base_v", PARAMETERS),
+        ("com", "com_velocity", "J_com"),
+        algorithms=("axes",),
+        cost_like="m",
+    ),
+    "centroidal": Function(
+        25,
+        "momentum about the centre of mass",
+        ("q", "v", "base_v", "base_a", PARAMETERS),
+        ("h_g", "A_g"),
+        optional_outputs=("dA_g_v",),
+        algorithms=("axes",),
+        cost_like="m",
+    ),
 }
 """The registry of functions, in the order of their codes.
 
 A function that is added takes the lowest code that neither a function nor a command ever had."""
+
+WHOLE_BODY = ("energy", "com", "centroidal")
+"""The functions of a robot as one body. They need the masses of all links, felt by a joint or not."""
 
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""

@@ -60,6 +60,9 @@ CONTRACT = {
     "drk4": (15, STEP, ("x_next", "A", "B")),
     "gravity": (21, ("q", "gravity", "parameters"), ("tau",)),
     "bias": (22, ("q", "v", *BASE), ("tau",)),
+    "energy": (23, ("q", "v", "base_v", "gravity", "parameters"), ("kinetic", "potential")),
+    "com": (24, ("q", "v", "base_v", "parameters"), ("com", "com_velocity", "J_com")),
+    "centroidal": (25, ("q", "v", "base_v", "base_a", "parameters"), ("h_g", "A_g")),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 
@@ -94,7 +97,14 @@ def test_optional_arrays():
     assert FUNCTIONS["dfd"].optional_outputs == ("Minv", "a")
     assert FUNCTIONS["kin"].optional_outputs == ("acceleration", "dv_dq", "da_dq", "da_dv")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
-    assert [name for name, own in FUNCTIONS.items() if own.extensible] == ["did", "dfd", "difd", "kin"]
+    assert FUNCTIONS["centroidal"].optional_outputs == ("dA_g_v",)
+    assert [name for name, own in FUNCTIONS.items() if own.extensible] == [
+        "did",
+        "dfd",
+        "difd",
+        "kin",
+        "centroidal",
+    ]
 
 
 def test_the_registry_says_what_functions_need():
@@ -122,4 +132,5 @@ def test_optional_results_may_be_those_of_other_functions():
         ("dv_dq", "kin"): "kin",
         ("da_dq", "kin"): "kin",
         ("da_dv", "kin"): "kin",
+        ("dA_g_v", "centroidal"): "centroidal",
     }

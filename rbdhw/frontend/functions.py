@@ -37,6 +37,7 @@ from rbdhw.frontend.second_order import (
 )
 from rbdhw.frontend.second_quantities import SecondQuantities
 from rbdhw.frontend.setting import Setting
+from rbdhw.frontend.whole_body import WholeBody
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
@@ -88,6 +89,7 @@ class Functions:
         self._forward_dynamics = ForwardDynamics(self._inverse_dynamics)
         self._gradients = Gradients(self._forward_dynamics)
         self._second = SecondQuantities(self._gradients)
+        self._whole = WholeBody(setting)
         self.integrator = Integrator(setting.recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
@@ -113,6 +115,12 @@ class Functions:
                 return (inverse.gravity,)
             case "bias":
                 return (inverse.bias_at_rest,)
+            case "energy":
+                return self._whole.energy
+            case "com":
+                return ([*self._whole.centre], self._whole.velocity, self._whole.jacobian)
+            case "centroidal":
+                return (self._whole.momentum, self._whole.momentum_map, self._whole.momentum_rate)
             case "fd":
                 return (forward.coordinate_accelerations,)
             case "m":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rbdhw.errors import InputError
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, choose_root
-from rbdhw.frontend.solvability import check_solvable
+from rbdhw.frontend.solvability import check_functions
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
@@ -27,7 +27,7 @@ from rbdhw.target import target
 def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tuple[Robot, list[RootTrial]]:
     """Return the robot of a URDF file with the requested base, gravity and root, and the roots compared."""
     source = load(urdf, options, progress)
-    check_solvable(source, options.functions)
+    check_functions(source, options.functions)
     return rooted(source, options, progress)
 
 

@@ -32,7 +32,7 @@ def result_elements(
             within = kind.ordered and mirror != index and _within_joint(kind, joints, index)
             differs = within and not equal(entry, entries[mirror])
             if differs or (mirror <= index and not is_zero(entry) and not _is_one(kind, index, entry)):
-                yield f"{function}.{array}[{','.join(map(str, index))}]", entry
+                yield str(WordName(array, index, function)), entry
 
 
 def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge], ...]:

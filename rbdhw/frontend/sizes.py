@@ -9,7 +9,7 @@ from types import MappingProxyType
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import without_long_inverse
 from rbdhw.frontend.alternatives import freedoms_to, is_too_long, pairs_on
-from rbdhw.frontend.solvability import check_solvable
+from rbdhw.frontend.solvability import check_solvable, check_weighed
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import Robot
@@ -40,6 +40,9 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "hfd": (0, 370, 60),
     "gravity": (60, 0, 0),
     "bias": _ID,
+    "energy": (260, 0, 0),
+    "com": (60, 60, 0),
+    "centroidal": (100, 120, 0),
 }
 """Operations of each function for each freedom, each freedom on the path to it, and each pair of these.
 Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take
@@ -69,6 +72,7 @@ def countable(
     for function in functions:
         refusal = _refusal(without_long_inverse, plain, [function], forced)
         refusal = singular if singular and function in inverting else refusal
+        refusal = refusal or _refusal(check_weighed, robot, [function])
         if refusal is not None:
             result.refused[function] = refusal
             continue

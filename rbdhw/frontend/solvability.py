@@ -1,4 +1,7 @@
-"""Check that a robot's mass matrix can be inverted, before functions that need its inverse are built."""
+"""Check that functions can be had of a robot, before they are built.
+
+Some need the inverse of the mass matrix, others the masses of all links.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.errors import InputError
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, WHOLE_BODY
 from rbdhw.remarks import subject
 from rbdhw.robot.inertial import negative_moment
 from rbdhw.robot.model import Body, Inertia, Robot
@@ -31,6 +34,21 @@ INVOLVED = 1e-3
 """A joint takes part in a motion if its component is at least this share of the largest one."""
 
 Array = NDArray[np.float64]
+
+
+def check_functions(robot: Robot, functions: Iterable[str]) -> None:
+    """Refuse functions that the robot does not have: :func:`check_weighed`, :func:`check_solvable`."""
+    check_weighed(robot, functions)
+    check_solvable(robot, functions)
+
+
+def check_weighed(robot: Robot, functions: Iterable[str]) -> None:
+    """Refuse functions of the whole body if the masses that no joint feels may vary."""
+    weighed = [function for function in functions if function in WHOLE_BODY]
+    if weighed and robot.loaded is not None and not robot.floats:
+        reason = f"{weighed[0]} needs all masses, and parameters on a base that does not float have only"
+        expected = "parameters that are constant, or a base that floats"
+        raise InputError("parameters", f"{reason} those that joints feel", expected)
 
 
 def check_solvable(robot: Robot, functions: Iterable[str]) -> None:

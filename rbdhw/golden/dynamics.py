@@ -37,6 +37,7 @@ from rbdhw.golden.kinematics import kinematics
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system
 from rbdhw.golden.tasks import Tasks, check_inputs
+from rbdhw.golden.whole_body import centre_of_mass, centroidal, energy
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
@@ -299,6 +300,12 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return {"tau": _inverse_dynamics(model, {**tasks, **base, "v": still}, still)}
         case "bias":
             return {"tau": _inverse_dynamics(model, tasks, np.zeros_like(tasks["v"]))}
+        case "energy":
+            return energy(model, tasks)
+        case "com":
+            return centre_of_mass(model, tasks)
+        case "centroidal":
+            return centroidal(model, tasks)
         case "fd":
             return {"a": _forward_dynamics(model, tasks)}
         case "m":

@@ -253,6 +253,8 @@ class Robot:
     bodies: tuple[Body, ...]
     base_inertia: Inertia = Inertia()
     """Inertia of the root link and of all links fixed to it, in the root link's frame."""
+    unfelt: Inertia = Inertia()
+    """What a regrouping has moved from the bodies to a base that is not one of them, in its frame."""
     gravity: Vector3 = (0.0, 0.0, -9.81)
     """Acceleration of free fall (m/s^2) in the world frame, or in the base link's frame if the base is fixed
     or its motion is given."""

@@ -19,8 +19,8 @@ def regroup_inertias(robot: Robot) -> Robot:
     is zero and it looks the same at every joint angle, so it can be moved to the parent. What remains has
     ``m = h_z = 0`` and ``I_xx + I_yy = I_zz``. A prismatic joint does not feel its body's rotational
     inertia. A spherical joint does not feel a mass at its centre. Planar and floating joints are left alone.
-    Bodies are processed from the leaves to the root. What reaches the base is added to ``base_inertia``,
-    which has no effect if the base is fixed or its motion is given.
+    Bodies are processed from the leaves to the root. What reaches the base is added to ``unfelt``, which has
+    no effect on the joints if the base is fixed or its motion is given.
 
     Results in joint space keep their values, including those of mimics: a joint that feels no inertia at any
     motion of its own feels none when it follows another. The resulting parameters are not those of a rigid
@@ -29,7 +29,7 @@ def regroup_inertias(robot: Robot) -> Robot:
     of Robots*, section 9.4 (base inertial parameters).
     """
     bodies = [replace(body, whole=body.inertia) for body in robot.bodies]
-    base_inertia = robot.base_inertia
+    at_base = robot.unfelt
     for i in reversed(range(len(bodies))):
         body = bodies[i]
         if body.joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
@@ -41,11 +41,11 @@ def regroup_inertias(robot: Robot) -> Robot:
         moved = move_inertia(unfelt, placement)
         bodies[i] = replace(body, inertia=felt)
         if body.parent == BASE:
-            base_inertia = add_inertia(base_inertia, moved)
+            at_base = add_inertia(at_base, moved)
         else:
             parent = bodies[body.parent]
             bodies[body.parent] = replace(parent, inertia=add_inertia(parent.inertia, moved))
-    return replace(robot, bodies=tuple(bodies), base_inertia=base_inertia)
+    return replace(robot, bodies=tuple(bodies), unfelt=at_base)
 
 
 def _split_inertia(inertia: Inertia, kind: JointKind) -> tuple[Inertia, Inertia]:

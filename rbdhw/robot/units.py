@@ -55,6 +55,16 @@ _QUOTIENTS: Mapping[str, tuple[str, ...]] = {
 }
 """For each array, the quantity of its first index, divided by those of the others; ``1`` has no index."""
 
+_WHOLE_BODY: Mapping[str, tuple[str, str]] = {
+    "com": ("m", "m"),
+    "com_velocity": ("m/s", "m/s"),
+    "h_g": ("kg m/s", "kg m^2/s"),
+    "dA_g_v": (FORCE, MOMENT),
+    "kinetic": ("J", "J"),
+    "potential": ("J", "J"),
+}
+"""The units of a robot as a whole: of the first three elements of an array, and of the others."""
+
 _INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "dM_dq": 1, "dMinv_dq": -1}
 """The arrays whose first two indices are those of a mass matrix, and their power of the mass."""
 
@@ -78,7 +88,22 @@ COUNTS = ("base_held", "steps", "every", "seed", "row", "step", "first_flagged",
 """The arrays of numbers without a unit."""
 
 WITH_UNITS = frozenset(
-    ("fext", "h", "x_next", "A", "B", "placement", *BASE_UNITS, *COUNTS, *_TWISTS, *_INERTIAS, *_QUOTIENTS)
+    (
+        "fext",
+        "h",
+        "x_next",
+        "A",
+        "B",
+        "placement",
+        "J_com",
+        "A_g",
+        *_WHOLE_BODY,
+        *BASE_UNITS,
+        *COUNTS,
+        *_TWISTS,
+        *_INERTIAS,
+        *_QUOTIENTS,
+    )
 )
 """The arrays of whose elements :class:`Units` has the unit."""
 
@@ -104,6 +129,12 @@ class Units:
             return "s"
         if array in COUNTS:
             return "1"
+        if array in _WHOLE_BODY:
+            return _WHOLE_BODY[array][bool(index) and index[0] > 2]
+        if array == "J_com":
+            return "1" if self._shifts[index[1]] else "m/rad"
+        if array == "A_g":
+            return write_unit(_inertia(1, [index[0] < 3, self._shifts[index[1]]]))
         if function == "kin":
             return self._of_frame(array, index)
         if array == "x_next":

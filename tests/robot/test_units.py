@@ -32,7 +32,8 @@ def size(unit: str) -> float:
 
 def product(text: str) -> float:
     newton = KILOGRAM * METRE / SECOND**2
-    known = {"m": METRE, "kg": KILOGRAM, "s": SECOND, "N": newton, "Nm": newton * METRE, "rad": 1.0, "1": 1.0}
+    known = {"m": METRE, "kg": KILOGRAM, "s": SECOND, "rad": 1.0, "1": 1.0}
+    known |= {"N": newton, **dict.fromkeys(("Nm", "J"), newton * METRE)}
     found = 1.0
     for factor in text.split():
         name, _, exponent = factor.partition("^")

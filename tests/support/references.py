@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from rbdhw import golden
 from rbdhw.golden.pinocchio import compute_with_friction
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, WHOLE_BODY
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q, velocity_map
 from tests.support.strategies import random_states
@@ -19,7 +19,7 @@ TOLERANCE = 1e-9
 
 DERIVATIVES = ("did", "dfd", "difd")
 
-OF_PINOCCHIO = (*DEFAULT_FUNCTIONS, "gravity", "bias")
+OF_PINOCCHIO = (*DEFAULT_FUNCTIONS, "gravity", "bias", *WHOLE_BODY)
 """The functions that are calls of Pinocchio's."""
 
 
@@ -27,7 +27,9 @@ def assert_golden_is_pinocchio(robot: Robot, seed: int = 0, tasks: int = 2) -> N
     """Check that Pinocchio's functions agree for random states under external forces."""
     arrays = random_states(robot, tasks, seed)
     for function in OF_PINOCCHIO:
-        assert_close(golden.evaluate(robot, function, arrays), references(robot, function, arrays))
+        whole = function in WHOLE_BODY
+        results = golden.evaluate(robot, function, arrays, extended=whole)
+        assert_close(results, references(robot, function, arrays, extended=whole))
 
 
 def assert_close(actual: Arrays, expected: Arrays) -> None:
@@ -41,10 +43,17 @@ def assert_close(actual: Arrays, expected: Arrays) -> None:
         assert np.all(error <= TOLERANCE * norm + 1e-12), f"{name}: error {error} of {norm}"
 
 
-def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+def references(robot: Robot, function: str, arrays: Arrays, extended: bool = False) -> Arrays:
     """Return Pinocchio's results on the model built joint by joint from ``robot``; arrays as for golden."""
     split = function in DERIVATIVES and any(b.joint.kind is JointKind.UNIVERSAL for b in robot.bodies)
     bound = robot.base_given or any(body.joint.mimic for body in robot.bodies)
+    if function in WHOLE_BODY:
+        tasks = _tasks(robot, function, arrays)
+        results = stacked([_whole_body(robot, function, task) for task in tasks])
+        return {
+            name: results[name]
+            for name in FUNCTIONS[function].outputs + extended * FUNCTIONS[function].optional_outputs
+        }
     return stacked(
         [
             _reduced(robot, function, task, split) if bound else _task(robot, function, task, split)
@@ -56,6 +65,27 @@ def references(robot: Robot, function: str, arrays: Arrays) -> Arrays:
 def stacked(results: list[Arrays]) -> Arrays:
     """Return the results of single tasks as arrays over all tasks."""
     return {name: np.stack([result[name] for result in results]) for name in results[0]}
+
+
+def _whole_body(robot: Robot, function: str, task: Arrays) -> Arrays:
+    """Return one task's energy, centre of mass or centroidal momentum."""
+    model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])))
+    data, G, base = model.createData(), velocity_map(robot), np.zeros((2, model.nv))
+    if robot.base_given:
+        base[:, :6] = task["base_v"], task["base_a"]
+    q, v = to_pinocchio_q(robot, task["q"]), G @ task["v"] + base[0]
+    if function == "energy":
+        rotors, model.armature = 0.5 * model.armature @ v**2, 0.0 * model.armature
+        # Pinocchio leaves out the rotors of some joints of several degrees of freedom.
+        kinetic = pin.computeKineticEnergy(model, data, q, v) + rotors
+        return {"kinetic": kinetic, "potential": pin.computePotentialEnergy(model, data, q)}
+    if function == "com":
+        pin.centerOfMass(model, data, q, v)
+        jacobian = pin.jacobianCenterOfMass(model, data, q) @ G
+        return {"com": data.com[0].copy(), "com_velocity": data.vcom[0].copy(), "J_com": jacobian}
+    rate = pin.computeCentroidalMomentumTimeVariation(model, data, q, v, base[1]).vector.copy()
+    pin.ccrba(model, data, q, v)
+    return {"h_g": data.hg.vector.copy(), "A_g": data.Ag @ G, "dA_g_v": rate}
 
 
 def reference(model: pin.Model, function: str, q, v, u, fext: pin.StdVec_Force) -> Arrays:

@@ -1,0 +1,65 @@
+"""A robot as one body: its mass and centre of mass, and how its momentum depends on its velocities.
+
+All of it is about the origin and in the axes of the base, or of a floating first body. The momentum for a
+unit velocity of a joint is a column of the mass matrix before it is projected on other joints, moved there.
+
+Source: Orin, Goswami and Lee, "Centroidal dynamics of a humanoid robot" (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbdhw.dynamics.composite import Composite, composite_at_rest, composites_at_rest, in_parent
+from rbdhw.dynamics.derivatives import momentum_column
+from rbdhw.dynamics.joint import Coordinate, directions
+from rbdhw.dynamics.rnea import STILL, RoundTrip, backward, inertial_wrench
+from rbdhw.dynamics.spatial import ZERO, Wrench, add_twist
+from rbdhw.robot.model import BASE, Robot
+from rbdhw.scalar import region
+
+
+def whole_body(robot: Robot, q: Sequence[Coordinate]) -> Composite:
+    """Return all moving bodies as one composite."""
+    bodies = composites_at_rest(robot, q)
+    if robot.floats:
+        return bodies[0]
+    with region("whole_body"):
+        whole = composite_at_rest(robot.unfelt)
+        for i in _roots(robot):
+            whole += in_parent(robot, i, q[i], ZERO, STILL, bodies[i])
+    return whole
+
+
+def momentum_columns(robot: Robot, q: Sequence[Coordinate]) -> list[Wrench]:
+    """Return the momentum (moment, force) of all bodies at a unit velocity of each degree of freedom."""
+    columns: list[Wrench] = []
+    bodies = composites_at_rest(robot, q)
+    for i, body in enumerate(robot.bodies):
+        for direction in directions(body.joint):
+            with region("mass_matrix", i):
+                columns.append(_to_base(robot, q, i, momentum_column(direction, bodies[i])))
+    return columns
+
+
+def base_wrench(robot: Robot, q: Sequence[Coordinate], trip: RoundTrip) -> Wrench:
+    """Return the wrench that gives all moving bodies the motions of a round trip."""
+    if robot.floats:
+        return trip.wrenches[0]
+    with region("whole_body"):
+        unfelt = inertial_wrench(robot.unfelt, trip.base)
+        return add_twist(unfelt, *(_to_base(robot, q, i, trip.wrenches[i]) for i in _roots(robot)))
+
+
+def _roots(robot: Robot) -> list[int]:
+    return [i for i, body in enumerate(robot.bodies) if body.parent == BASE]
+
+
+def _to_base(robot: Robot, q: Sequence[Coordinate], i: int, wrench: Wrench) -> Wrench:
+    """Return a wrench of body ``i`` about the origin of the base, or of a floating first body."""
+    for at in robot.path(i):
+        if at == 0 and robot.floats:
+            return wrench
+        with region("mass_matrix", at):
+            wrench = backward(robot.bodies[at].joint, q[at], wrench)
+    return wrench

@@ -1,0 +1,172 @@
+"""The quantities of a robot as a whole: energy, centre of mass, and centroidal momentum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from rbdhw.dynamics.composite import Composite
+from rbdhw.dynamics.derivatives import momentum_of
+from rbdhw.dynamics.drives import with_drive_forces
+from rbdhw.dynamics.rnea import STILL, Motion, joint_forces, make_motion
+from rbdhw.dynamics.spatial import (
+    ZERO,
+    Vector,
+    Wrench,
+    add,
+    cross,
+    dot,
+    multiply,
+    scale,
+    subtract,
+)
+from rbdhw.dynamics.whole_body import base_wrench, momentum_columns, whole_body
+from rbdhw.frontend.setting import Setting
+from rbdhw.scalar import Scalar, inner_product, reciprocal, region
+
+Matrix = list[list[Scalar]]
+
+
+class WholeBody:
+    """The quantities of a task's robot as one body. Each is recorded when a function first needs it.
+
+    Results are in the world's axes, or in those of a base whose motion is given. Momentum is linear first.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.task = setting, setting.task
+        self._configuration = setting.unloaded
+
+    @cached_property
+    def energy(self) -> tuple[Scalar, Scalar]:
+        """Kinetic and potential energy.
+
+        A robot at rest that is given its velocities as accelerations needs its momentum as forces.
+        """
+        setting, (angular, linear) = self.setting, self.task.base_twists[0]
+        base = Motion(ZERO, angular, linear, ZERO, ZERO)
+        trip = self._configuration.round_trip(setting.zeros, setting.v, base)
+        forces = joint_forces(self._configuration.robot, trip)
+        momenta = with_drive_forces(setting.robot, forces, setting.zeros, setting.v)
+        moment, force = base_wrench(self._configuration.robot, self._configuration.coordinates, trip)
+        with region("energy"):
+            kinetic = inner_product(momenta, setting.v)
+            if self.task.floating is None:
+                kinetic = kinetic + dot(moment, angular) + dot(force, linear)
+            return 0.5 * kinetic, -1.0 * self._lifted
+
+    @property
+    def _lifted(self) -> Scalar:
+        """The work of gravity from the origin to where the bodies are."""
+        body, floating, gravity = self._body, self.task.floating, self.task.gravity
+        if floating is None:
+            return dot(body.first, gravity)
+        return dot(body.first, floating.gravity) + body.mass * dot(self._place(ZERO), gravity)
+
+    @cached_property
+    def centre(self) -> Vector:
+        """The centre of mass."""
+        return self._place(self._centre)
+
+    @cached_property
+    def jacobian(self) -> Matrix:
+        """The derivatives (3, nv) of the centre of mass by the configuration."""
+        with region("centroidal"):
+            columns = [self._turn(scale(self._per_mass, force)) for _, force in self._columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @cached_property
+    def velocity(self) -> list[Scalar]:
+        """The velocity of the centre of mass."""
+        angular, linear = self.task.base_twists[0]
+        with region("centroidal"):
+            carried = add(linear, cross(angular, self._centre))
+            return [
+                inner_product(row, self.task.v) + x for row, x in zip(self.jacobian, carried, strict=True)
+            ]
+
+    @cached_property
+    def momentum_map(self) -> Matrix:
+        """The matrix (6, nv) that maps velocities to the momentum about the centre of mass."""
+        with region("centroidal"):
+            columns = [self._about_centre(column) for column in self._columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @cached_property
+    def momentum(self) -> list[Scalar]:
+        """The momentum (6,) about the centre of mass."""
+        angular, linear = self.task.base_twists[0]
+        with region("centroidal"):
+            base = self._about_centre(momentum_of(self._body, (angular, linear)))
+            return [
+                inner_product(row, self.task.v) + x for row, x in zip(self.momentum_map, base, strict=True)
+            ]
+
+    @cached_property
+    def momentum_rate(self) -> list[Scalar]:
+        """The rate of change (6,) of that momentum at zero acceleration of the joints."""
+        setting, floating = self.setting, self.task.floating
+        still = list(setting.zeros)
+        if floating is not None:
+            with region("floating"):
+                still[:3] = replace(floating, gravity=ZERO).proper(ZERO)
+        trip = self._configuration.round_trip(setting.v, still, self._base_motion)
+        wrench = base_wrench(self._configuration.robot, self._configuration.coordinates, trip)
+        with region("centroidal"):
+            return self._about_centre(wrench)
+
+    @property
+    def _base_motion(self) -> Motion:
+        """The motion of the base without gravity."""
+        if not self.setting.robot.base_given:
+            return STILL
+        (velocity, linear), (angular, change) = self.task.base_twists
+        with region("base"):
+            return make_motion(velocity, angular, add(change, cross(velocity, linear)))
+
+    @cached_property
+    def _body(self) -> Composite:
+        return whole_body(self._configuration.robot, self._configuration.coordinates)
+
+    @cached_property
+    def _columns(self) -> list[Wrench]:
+        """The momentum at a unit of each of the robot's velocities, about the origin of the base."""
+        columns = momentum_columns(self._configuration.robot, self._configuration.coordinates)
+        with region("whole_body"):
+            gathered = [
+                self.setting.coupling.gather([part[k] for part in half])
+                for half in zip(*columns, strict=True)
+                for k in range(3)
+            ]
+        return [((mx, my, mz), (x, y, z)) for mx, my, mz, x, y, z in zip(*gathered, strict=True)]
+
+    @cached_property
+    def _per_mass(self) -> Scalar:
+        return reciprocal(self._body.mass)
+
+    @cached_property
+    def _centre(self) -> Vector:
+        """The centre of mass from the origin of the base, in its axes."""
+        with region("centroidal"):
+            return scale(self._per_mass, self._body.first)
+
+    def _about_centre(self, wrench: Wrench) -> list[Scalar]:
+        """Return momentum about the base's origin as ``[linear; angular]`` about the centre of mass."""
+        moment, force = wrench
+        return [*self._turn(force), *self._turn(subtract(moment, cross(self._centre, force)))]
+
+    def _turn(self, vector: Vector) -> Vector:
+        """Return a vector in the axes of results."""
+        if self.task.floating is None:
+            return vector
+        rotation = self.setting.robot.bodies[0].joint.placement.rotation
+        return multiply(rotation, self.task.poses[0].out_of(vector))
+
+    def _place(self, point: Vector) -> Vector:
+        """Return a point in the world."""
+        if self.task.floating is None:
+            return point
+        placement = self.setting.robot.bodies[0].joint.placement
+        with region("floating"):
+            shift = multiply(placement.rotation, self.task.poses[0].shift)
+            return add(self._turn(point), shift, placement.translation)

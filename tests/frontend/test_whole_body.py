@@ -1,0 +1,63 @@
+"""Energy, centre of mass and centroidal momentum: of every joint, on every base, and what they cost."""
+
+from dataclasses import replace
+
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_model
+from rbdhw.frontend.read import load_mounted
+from rbdhw.frontend.solvability import check_functions
+from rbdhw.options.build import Mounting
+from rbdhw.protocol import WHOLE_BODY
+from rbdhw.robot.model import BASE, JointKind, LoadedInertias
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.graph_results import assert_graph_is_golden
+from tests.support.mechanisms import mechanism, with_mimic
+
+K = JointKind
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating", "given"])
+@pytest.mark.parametrize(
+    "kinds",
+    [(K.REVOLUTE, K.PRISMATIC, K.SPHERICAL), (K.PLANAR, K.HELICAL, K.UNIVERSAL)],
+    ids=["revolute", "planar"],
+)
+def test_every_joint_on_every_base(kinds, base):
+    robot = mechanism([*kinds, K.CONTINUOUS], [BASE, 0, 1, BASE], seed=6)
+    robot = robot.with_floating_base() if base == "floating" else replace(robot, base_given=base == "given")
+    assert_graph_is_golden(robot, 6, functions=WHOLE_BODY)
+
+
+def test_a_mimic_and_functions_that_share_its_bodies():
+    robot = with_mimic(
+        mechanism([K.REVOLUTE, K.PRISMATIC, K.REVOLUTE], [BASE, 0, BASE], seed=2), 2, 0, -0.7, 0.3
+    )
+    assert_graph_is_golden(robot, 2, functions=("id", "m", *WHOLE_BODY))
+
+
+@pytest.mark.parametrize(
+    ("function", "robot", "base", "most"),
+    [
+        ("gravity", "iiwa14", "fixed", 36),
+        ("bias", "iiwa14", "fixed", 192),
+        ("com", "hyq", "floating", 306),
+        ("energy", "iiwa14", "fixed", 134),
+        ("centroidal", "iiwa14", "fixed", 520),
+    ],
+)
+def test_products(function, robot, base, most):
+    model = prepare(load_mounted(path(robot), Mounting(base)), (function,))
+    graph = optimise(trace_model(model, (function,)), DEFAULT_DELAYS)
+    assert multiplications(graph) <= most
+
+
+@pytest.mark.parametrize("function", WHOLE_BODY)
+def test_masses_that_no_joint_feels_must_be_constant(function):
+    robot = replace(load_urdf(path("toy")), loaded=LoadedInertias(("tip",)))
+    with pytest.raises(InputError) as refusal:
+        check_functions(robot, (function,))
+    assert refusal.value.where == "parameters"
+    check_functions(robot.with_floating_base(), (function,))

@@ -3,7 +3,7 @@
 import pytest
 
 from rbdhw.boards.yosys import FAMILIES, synthesize_target
-from rbdhw.estimate.fabric import ECP5, FABRICS, ULTRASCALE_PLUS, Cells
+from rbdhw.estimate.fabric import ECP5, FABRICS, ULTRASCALE_PLUS, Cells, UnitCells
 from rbdhw.target import TARGETS
 from tests.support.marks import long
 
@@ -107,3 +107,9 @@ def test_tables_lie_in_block_rams(fabric, width, depth, blocks):
 
 def test_every_family_of_a_target_has_a_fabric():
     assert {device.family for device in TARGETS.values()} <= set(FABRICS)
+
+
+def test_cells_of_a_polynomial_grow_with_width_and_with_powers():
+    unit = UnitCells(luts=2.0, luts_a_power=3.0, flip_flops=4.0, flip_flops_a_power=5.0)
+    assert unit.cells(width=10, order=1) == Cells(20.0, 40.0)
+    assert unit.cells(width=10, order=3) == Cells(80.0, 140.0)

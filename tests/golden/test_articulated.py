@@ -8,9 +8,10 @@ import pytest
 from rbdhw import golden
 from rbdhw.errors import InputError
 from rbdhw.golden import articulated, dynamics
+from rbdhw.golden.system import system
 from rbdhw.robot.model import Inertia, JointKind
 from tests.support.chains import chain
-from tests.support.mechanisms import mechanism, with_random_drives
+from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 from tests.support.references import assert_close, references
 from tests.support.strategies import random_states
 
@@ -43,3 +44,9 @@ def test_a_joint_without_inertia(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = robot.with_bodies([*robot.bodies[:2], replace(robot.bodies[2], inertia=Inertia())])
     with pytest.raises(InputError, match="singular mass matrix"):
         golden.evaluate(robot, "fd", random_states(robot, 2, seed=1))
+
+
+def test_a_long_chain_with_a_mimic_is_not_solved_by_articulated_bodies() -> None:
+    robot = chain(articulated.LEAST_LINKS)
+    assert articulated.is_long(system(robot))
+    assert not articulated.is_long(system(with_mimic(robot, 5, 2, multiplier=0.5, offset=0.0)))

@@ -40,6 +40,7 @@ from benchmarks.processors import (
     processor_rows,
 )
 from benchmarks.published import measure_published, measure_small, small_layout
+from benchmarks.register_cells import register_layout, register_rows
 from benchmarks.rollouts import rollout_layout, rollout_rows
 from benchmarks.rows import Rows
 from benchmarks.run_costs import costs
@@ -221,6 +222,7 @@ TABLES: dict[str, Table] = {
         host_layout,
         varies=True,
     ),
+    "registers": Table("Cells of the registers, by Yosys", register_rows, register_layout),
     "batches": Table(
         "iiwa14: batches on processors and on accelerators of one function (xcvu9p, 125 MHz)",
         batch_rows,

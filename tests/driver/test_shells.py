@@ -30,10 +30,10 @@ FEW, MANY = 30, 1000
 
 BATCH = 200
 
-SERIAL_AGAIN = "vcu118-uart"
-"""A board with the shell of another one, and other pins."""
+AGAIN = ("vcu118-uart", "vcu118")
+"""Boards with the shell of another one and other pins, or with another diagram: a long case."""
 
-LINES = [long(name) if name == SERIAL_AGAIN else name for name in PINS]
+LINES, BOTH_DIAGRAMS = ([long(name) if name in AGAIN else name for name in kind] for kind in (PINS, DIAGRAMS))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def compute(board, work, tasks, seed):
         assert [driver.statistics[name] for name in trouble] == [0] * len(trouble)
 
 
-@pytest.mark.parametrize("board", [*LINES, *DIAGRAMS], indirect=True)
+@pytest.mark.parametrize("board", [*LINES, *BOTH_DIAGRAMS], indirect=True)
 def test_some_tasks(board, work):
     compute(board, work, FEW, 0)
 
@@ -99,7 +99,7 @@ def test_the_wire_is_full(board):
     assert 0.8 < share <= 1.0
 
 
-@pytest.mark.parametrize("board", DIAGRAMS, indirect=True)
+@pytest.mark.parametrize("board", BOTH_DIAGRAMS, indirect=True)
 def test_the_interrupt_arrives(board):
     """The end of a reset is a level at the host's line of the block, until it is cleared."""
     block, ended = board.block(), 1 << INTERRUPTS.index("reset_done")

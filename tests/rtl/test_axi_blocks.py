@@ -1,6 +1,4 @@
-# amaranth: UnusedElaboratable=no
-# ruff: noqa: ERA001 (the line above is for Amaranth)
-"""Blocks of one design: two beside each other, and one with several pairs of streams; what a block takes."""
+"""Blocks of one design: two beside each other, and one with several pairs of streams."""
 
 from __future__ import annotations
 
@@ -10,25 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.boards.yosys import FAMILIES, synthesize_target
 from rbdhw.design.folder import Design, read, write
 from rbdhw.design.replacement import AXI_VERILOG, VERILOG
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
-from rbdhw.registers.map import Constants, Register, counter_address
+from rbdhw.registers.map import Register, counter_address
 from rbdhw.robots import path
-from rbdhw.rtl.registers import Registers
-from rbdhw.rtl.verilog import to_verilog
 from tests.support.block import beats_of, build_top, packets_of, simulate
 from tests.support.disturbed import answered, disturbed
-from tests.support.marks import long
 
 TASKS = 60
 OPTIONS = BuildOptions(("id",), width=18, data_width=32, ii=4, samples=64)
 BUILDS = {"left_": ("id", 2), "right_": ("m", 1)}
 """The function of each of two blocks and its pairs of streams, by the prefix of its ports."""
-
-MOST_LUTS = 800
 
 
 def around(blocks: dict[str, str]) -> str:
@@ -88,13 +80,3 @@ def test_two_blocks_stand_in_one_design_and_pairs_of_streams_are_counted_togethe
     assert answered(right, beats_of(received, 4)) == alone.expected
     for design, word in ((left, identity), (right, other)):
         assert f"{word:08x}" == design.manifest["identity"][:8]
-
-
-@pytest.mark.parametrize("family", ["ecp5", long("xc7"), long("xcup")])
-def test_registers_take_few_cells(family: str, tmp_path: Path) -> None:
-    constants = Constants(64, 1, False, (0, 1, 2, 3, 4, 5, 6), 1, 125_000, 125_000, "2d711642b726b044" * 4)
-    source = tmp_path / "registers.v"
-    source.write_text(to_verilog(Registers(constants=constants), "registers"))
-    found = synthesize_target((source,), "registers", FAMILIES[family], tmp_path / family)
-    assert 200 < found.luts <= MOST_LUTS
-    assert found.block_rams == found.dsp_blocks == 0

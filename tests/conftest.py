@@ -45,7 +45,7 @@ def quick_compilation(tmp_path_factory):
     run_make, headers = Tools.run_make, precompiled_headers(tmp_path_factory.getbasetemp())
 
     def with_headers(tools, folder, arguments, log):
-        if AS_ONE_FILE in arguments:
+        if AS_ONE_FILE[0] in arguments:
             arguments = [*arguments, f"OPT_FAST={OPTIMISATION} -include {headers}"]
         run_make(tools, folder, arguments, log)
 

@@ -40,8 +40,12 @@ Compiling the precompiled header that several files share takes longer than comp
 model is compiled by several processes at once.
 """
 
-AS_ONE_FILE = "VM_PARALLEL_BUILDS=0"
-"""The option of Verilator's makefiles to compile a model as one file."""
+AS_ONE_FILE = (
+    "VM_PARALLEL_BUILDS=0",
+    "VM_FAST=$(VM_CLASSES_FAST) $(VM_SUPPORT_FAST) $(VM_USER_CLASSES)",
+    "VK_USER_OBJS=Vtop__ALL.o",
+)
+"""The options of Verilator's makefiles to compile a model and its harness as one file."""
 
 LIBRARIES = "cocotb_libraries"
 """The link to the folder of cocotb's libraries, where simulators are linked and where they run."""
@@ -181,9 +185,9 @@ def _write_inputs(work: Path, source: Path, top: str, harness: Harness) -> list[
 
 
 def _splitting(work: Path) -> list[str]:
-    """Return make's option to compile a small model as one file; a large one is built as Verilator chose."""
+    """Return make's options to compile a small model as one file; a large one is built as Verilator chose."""
     size = sum(path.stat().st_size for path in work.glob("Vtop*.cpp"))
-    return [AS_ONE_FILE] if size <= SINGLE_FILE else []
+    return [*AS_ONE_FILE] if size <= SINGLE_FILE else []
 
 
 def exchange(executable: Path, requests: Sequence[Beats], traffic: Disturbance) -> list[Exchange]:

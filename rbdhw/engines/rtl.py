@@ -12,8 +12,8 @@ from rbdhw.verilator import bulk, simulator
 class RtlEngine(PacketEngine):
     """A simulation of the folder's Verilog, which is read at each call."""
 
-    def connect(self, *, in_bulk: bool = False) -> Connection:
-        """Build the simulator; ``in_bulk`` with the bench in C++, whose simulations may run at once."""
+    def connect(self, *, in_bulk: bool = True) -> Connection:
+        """Build the simulator, with the bench in C++, whose simulations may run at once, or in cocotb."""
         folder, digest = self.source.folder, self.source.digest
         bench = bulk if in_bulk else simulator
         check_digest(folder, digest)

@@ -7,6 +7,6 @@ from examples.mppi import run
 
 @pytest.mark.usefixtures("without_verilog")
 def test_mppi(example):
-    first, last, flagged = example(run, "--steps", "60", "--samples", "128")
+    first, last, flagged = example(run, "--steps", "50", "--samples", "48")
     assert last.max() < first.max() / 4
-    assert flagged < 60 * 128 / 10
+    assert flagged < 50 * 48 / 10

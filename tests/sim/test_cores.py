@@ -9,13 +9,15 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
+from rbdhw.model.packets import Beats, field
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import generate
-from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary
+from rbdhw.verilator import bulk
 from tests.support.alone import measured
 from tests.support.designs import assert_same
 from tests.support.marks import long
@@ -69,10 +71,28 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return found
 
 
-def test_the_hardware_is_bit_exact(folder: Path) -> None:
+def test_the_hardware_is_bit_exact(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All functions are mixed, and half of what can be is extended."""
+    asked: list[Beats] = []
+
+    def recorded(executable, requests, traffic, exchange=bulk.exchange):
+        asked.extend(requests)
+        return exchange(executable, requests, traffic)
+
+    monkeypatch.setattr(bulk, "exchange", recorded)
     report = simulate(folder, 600, seed=3, bulk=True)
     assert (report.tasks, report.mismatches) == (600, 0)
-    assert all(own.tasks > 100 for own in report.functions.values())
+    count = len(report.functions)
+    assert all(own.tasks > 400 / count for own in report.functions.values())
+    ends = np.flatnonzero(asked[0].last)
+    firsts = asked[0].data[np.concatenate([[0], ends[:-1] + 1]), :4]
+    header = np.ascontiguousarray(firsts).view("<u4")[:, 0].astype(np.int64)
+    assert np.array_equal(field(header, "tag"), np.arange(600))
+    functions, extended = field(header, "function"), field(header, "options") == 1 << EXTENDED
+    assert np.count_nonzero(np.diff(functions)) >= 500 * (count - 1) / count
+    for name in report.functions:
+        share = np.mean(extended[functions == CODES[name]])
+        assert 0.35 < share < 0.65 if FUNCTIONS[name].extensible else share == 0.0
 
 
 @pytest.mark.verify

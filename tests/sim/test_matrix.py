@@ -69,15 +69,17 @@ def driven() -> Robot:
 
 
 def short() -> Iterator[Row]:
-    yield "toy", ("id",), 60, {"ii": 4, "width": 27}
-    yield "toy", ("id",), 400, {"ii": 2, "width": None, "target": "ecp5-85", "clock_mhz": 90.0}
-    limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 512}
-    yield limbed(3, 1, seed=7, trunk=True), ("id", "did"), 200, limbs
+    yield "toy", ("id",), 200, {"ii": 2, "width": None, "target": "ecp5-85", "clock_mhz": 90.0}
+    limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 256}
+    yield limbed(2, 1, seed=7, trunk=True), ("id", "did"), 60, limbs
 
 
 def one_function() -> Iterator[Row]:
     """Yield every width and both choices of forces at II 1, one of them at larger II."""
-    yield "iiwa14", ("id",), 60, {"ii": 4, "width": 27}
+    limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 512}
+    yield limbed(3, 1, seed=7, trunk=True), ("id", "did"), 200, limbs
+    for robot in ("toy", "iiwa14"):
+        yield robot, ("id",), 60, {"ii": 4, "width": 27}
     for robot in ("toy", "iiwa14", "hyq", "atlas"):
         widths, tasks = ((16, 27), 40) if robot == "atlas" else ((18, 28), 100)
         for width, fext in product(widths, ("none", "all")):

@@ -18,7 +18,6 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.sim.simulate import simulate
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance
 from rbdhw.verilator.tools import find_verilator
@@ -109,11 +108,6 @@ def test_verilator_reads_two_designs_and_their_models_together(sources, tmp_path
     verilator = find_verilator()
     options = ("--lint-only", "-Wno-lint", "-Wno-style", "-Werror-MODDUP", "--top-module", "both")
     run(tmp_path, str(verilator), *options, *sources, VERILATOR_ROOT=str(verilator.parent.parent))
-
-
-def test_a_named_design_is_simulated(folders):
-    report = simulate(folders["left_arm"], 20, seed=1)
-    assert (report.tasks, report.mismatches, report.stray) == (20, 0, 0)
 
 
 def test_a_named_design_answers_through_its_verilog(folders):

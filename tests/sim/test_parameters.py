@@ -19,7 +19,8 @@ from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
-from rbdhw.verilator.simulator import Disturbance, build, exchange
+from rbdhw.verilator.bulk import build, exchange
+from rbdhw.verilator.simulator import Disturbance
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
 CORES = CoreRequest(("id",), 1), CoreRequest(("fd",), 4)
@@ -85,8 +86,13 @@ def test_tasks_with_parameters_outside_are_flagged(folder):
 def test_loads_of_wrong_length_change_nothing(loading):
     """Nor do those of a set that is not there. The answers to tasks say which loads came before them."""
     design = read(loading)
-    words = words_of(design, np.array([0.0, 0.5 * most_mass(design)]))
-    load = {word.name: words[word.name][1:] for word in design.interface.held.values()}
+    each = {f: words_of(design, np.array([0.0, 0.5 * most_mass(design)]), f) for f in design.functions}
+    words, interface = each["fd"], design.interface
+    load = {
+        interface.stored(word).name: of_function[word.name][1:]
+        for function, of_function in each.items()
+        for word in interface.words(function).held
+    }
     good = requests(design, LOAD_PARAMETERS, np.array([7]), load)
     longer, shorter = np.concatenate([good, good[:, :1]], axis=1), good[:, :-1]
     elsewhere = requests(design, LOAD_PARAMETERS, np.array([7]), load, sets=np.array([SETS]))
@@ -118,31 +124,26 @@ def test_loads_of_wrong_length_change_nothing(loading):
 
 def test_random_parameters_of_tasks(folder):
     """Loads come between tasks, and each task takes a set."""
-    report = simulate(folder, 400, seed=6)
+    report = simulate(folder, 300, seed=6, bulk=True)
     assert (report.mismatches, report.flagged) == (0, 0)
 
 
-def test_several_cores_take_loads(tmp_path):
+def test_several_cores_take_loads(loading):
     """A load has a word for each format, in slots of its own: ``m`` has parameters where ``id`` has rates."""
-    cores = CoreRequest(("m",), 1), CoreRequest(("id",), 4)
-    options = replace(OPTIONS, functions=("id", "m"), cores=cores, ii=None, parameters_by="load")
-    write(generate(path("toy"), replace(options, parameter_sets=2)), tmp_path / "toy")
-    report = simulate(tmp_path / "toy", 300, seed=9)
-    assert (report.mismatches, report.flagged) == (0, 0)
-    design = read(tmp_path / "toy")
+    design = read(loading)
     for function in ("id", "m"):
         words = words_of(design, most_mass(design) * np.array([0.0, 3.0, 0.5, -3.0]), function)
-        status, found = open_engine(tmp_path / "toy", "rtl").respond(function, words)
+        status, results = open_engine(loading, "rtl").respond(function, words)
         np.testing.assert_array_equal(status & 1 << Status.OUTSIDE, [0, 1, 0, 1])
         expected = respond(design, function, words)
         np.testing.assert_array_equal(status, expected[0])
-        for name, values in found.items():
+        for name, values in results.items():
             np.testing.assert_array_equal(values, expected[1][name])
     interface = design.interface
-    loads, own = interface.inputs(LOAD_PARAMETERS), (*interface.words("id").held, *interface.words("m").held)
-    assert {interface.stored(word) for word in own} == set(loads)
-    assert {stored_as(word) for word in own} == {stored_as(word) for word in loads}
-    assert min(word.slot for word in loads) > max(word.slot for word in own)
+    loads, held = interface.inputs(LOAD_PARAMETERS), (*interface.words("id").held, *interface.words("m").held)
+    assert {interface.stored(word) for word in held} == set(loads)
+    assert {stored_as(word) for word in held} == {stored_as(word) for word in loads}
+    assert min(word.slot for word in loads) > max(word.slot for word in held)
     names = [word.name for word in loads]
     assert len(set(names)) == len(names) > len(interface.words("id").held)
 

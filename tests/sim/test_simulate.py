@@ -9,11 +9,7 @@ import pytest
 from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
-from rbdhw.model.packets import Answers, field
-from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, EXTENDED, FUNCTIONS
-from rbdhw.robots import path
+from rbdhw.model.packets import Answers
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
@@ -22,20 +18,9 @@ from rbdhw.verilator.simulator import Disturbance
 from rbdhw.verilator.tools import SimulationError
 from tests.support.marks import long
 
-MIXED = ("id", "m", "did")
-"""Functions with and without optional results."""
-
 both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 either_bench = pytest.mark.parametrize("bulk", [long(False), True])
 """What benches find is told in code that they share."""
-
-
-@pytest.fixture(scope="module")
-def toy_folder(tmp_path_factory):
-    """Return a generated design of several functions."""
-    folder = tmp_path_factory.mktemp("toy") / "design"
-    write(generate(path("toy"), BuildOptions(functions=MIXED, width=22, samples=256)), folder)
-    return folder
 
 
 def refusal_of(action, *arguments, **options):
@@ -52,8 +37,9 @@ def with_program(design: Design, change) -> Design:
     return replace(design, programs=(replace(design.programs[0], operations=tuple(operations)),))
 
 
-@both_benches
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.3, 0.6)])
+@pytest.mark.parametrize(
+    ("bubbles", "back_pressure", "bulk"), [(0.0, 0.0, True), (0.3, 0.6, False), (0.3, 0.6, True)]
+)
 def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, back_pressure, bulk):
     traffic = {"bubbles": bubbles, "back_pressure": back_pressure}
     report = simulate(rail_folder, 300, 7, **traffic, bulk=bulk, cache=cache)
@@ -70,7 +56,7 @@ def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, bac
         assert function.error_max == max(own.error_max for own in function.strata.values())
 
 
-@both_benches
+@either_bench
 def test_without_traffic_the_cycles_are_the_hardwares(rail_folder, cache, bulk):
     report = simulate(rail_folder, 100, 7, bubbles=0.0, back_pressure=0.0, bulk=bulk, cache=cache)
     design = read(rail_folder)
@@ -130,7 +116,7 @@ def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
 
 
 def test_the_report_is_plain_json(rail_folder, cache):
-    data = json.loads(json.dumps(simulate(rail_folder, 20, 3, cache=cache).json()))
+    data = json.loads(json.dumps(simulate(rail_folder, 20, 3, bulk=True, cache=cache).json()))
     assert list(data) == [
         "tasks",
         "mismatches",
@@ -158,7 +144,7 @@ def test_a_model_that_differs_in_one_constant_is_found(rail_folder, cache, tmp_p
         return replace(operation, constant=operation.constant + 1)
 
     write(with_program(read(rail_folder), off_by_one), tmp_path / "design")
-    report = simulate(tmp_path / "design", 100, 1, cache=cache)
+    report = simulate(tmp_path / "design", 100, 1, bulk=True, cache=cache)
     assert report.mismatches >= report.functions["id"].tasks - 5
     assert not report.ok
 
@@ -174,7 +160,8 @@ def with_errors(folder, target, **changes):
 
 
 def test_an_error_beyond_the_limit_is_found(rail_folder, cache, tmp_path):
-    report = simulate(with_errors(rail_folder, tmp_path / "design", limit=1e-6), 100, 1, cache=cache)
+    folder = with_errors(rail_folder, tmp_path / "design", limit=1e-6)
+    report = simulate(folder, 100, 1, bulk=True, cache=cache)
     assert report.mismatches == 0
     named = [line.partition(" has an error of ")[0] for line in report.failures]
     expected = {"id: tau of an unflagged task (box)", "fd: a of an unflagged task (motion)"}
@@ -183,36 +170,10 @@ def test_an_error_beyond_the_limit_is_found(rail_folder, cache, tmp_path):
 
 
 def test_results_below_the_floor_count_as_large_as_that(rail_folder, cache, tmp_path):
-    floor = 1e6
-    right = simulate(rail_folder, 100, 1, cache=cache)
-    report = simulate(with_errors(rail_folder, tmp_path / "design", floor=floor), 100, 1, cache=cache)
+    raised = with_errors(rail_folder, tmp_path / "design", floor=1e6)
+    right, report = (simulate(each, 100, 1, bulk=True, cache=cache) for each in (rail_folder, raised))
     for name, own in report.functions.items():
         assert 0.0 < own.error_max < 1e-3 * right.functions[name].error_max
-
-
-def test_all_functions_are_mixed_and_half_of_what_can_be_is_extended(toy_folder, cache, monkeypatch):
-    asked = []
-
-    def recorded(executable, requests, traffic, exchange=bulk_bench.exchange):
-        asked.extend(requests)
-        return exchange(executable, requests, traffic)
-
-    monkeypatch.setattr(bulk_bench, "exchange", recorded)
-    report = simulate(toy_folder, 700, 3, bulk=True, cache=cache)
-    assert (report.tasks, report.mismatches) == (700, 0)
-    assert list(report.functions) == list(MIXED)
-    for function in report.functions.values():
-        assert function.tasks > 170
-        assert 0.0 < function.error_median < 1e-3
-    ends = np.flatnonzero(asked[0].last)
-    firsts = asked[0].data[np.concatenate([[0], ends[:-1] + 1]), :4]
-    header = np.ascontiguousarray(firsts).view("<u4")[:, 0].astype(np.int64)
-    assert np.array_equal(field(header, "tag"), np.arange(700))
-    functions, extended = field(header, "function"), field(header, "options") == 1 << EXTENDED
-    assert np.count_nonzero(np.diff(functions)) > 400
-    for name in MIXED:
-        share = np.mean(extended[functions == CODES[name]])
-        assert 0.35 < share < 0.65 if FUNCTIONS[name].extensible else share == 0.0
 
 
 @either_bench
@@ -222,7 +183,7 @@ def test_one_wrong_bit_is_found(faulty_folder, cache, bulk):
     assert sorted(function.mismatches for function in report.functions.values()) == [0, 1]
 
 
-@both_benches
+@either_bench
 def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, bulk):
     report = simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache)
     assert report.stray > 0

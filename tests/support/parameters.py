@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 from rbdhw.design.folder import Design
-from rbdhw.options.build import BY_LOAD, BuildOptions, Mounting
+from rbdhw.options.build import BY_LOAD, BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 
@@ -23,6 +23,10 @@ OPTIONS = BuildOptions(
 
 @cache
 def toy_with_parameters(way: str) -> Design:
-    """Return the design whose parameters come in one of the ways; loads have several sets."""
-    sets = SETS if way == BY_LOAD else 1
-    return generate(path("toy"), replace(OPTIONS, parameters_by=way, parameter_sets=sets))
+    """Return the design whose parameters come in one of the ways; loads have several sets and cores."""
+    options = replace(OPTIONS, parameters_by=way)
+    if way == BY_LOAD:
+        cores = CoreRequest(("m",), 1), CoreRequest(("id", "fd"), 4)
+        functions = ("id", "fd", "m")
+        options = replace(options, functions=functions, cores=cores, ii=None, parameter_sets=SETS)
+    return generate(path("toy"), options)

@@ -11,10 +11,11 @@ from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError
 from rbdhw.model.packets import encode, merge, requests
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate
-from rbdhw.robots import path
+from rbdhw.pipeline import build_design
+from rbdhw.robot.model import BASE, JointKind
 from rbdhw.sim.power import measure_power
 from rbdhw.sim.saif import read_saif
+from tests.support.mechanisms import mechanism
 
 TASKS = 40
 
@@ -22,7 +23,8 @@ TASKS = 40
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("power") / "toy"
-    write(generate(path("toy"), BuildOptions(("id", "m"), ii=2, width=18, samples=256)), folder)
+    options = BuildOptions(("id", "m"), ii=2, width=18, samples=256)
+    write(build_design(mechanism([JointKind.REVOLUTE], [BASE], seed=2), options), folder)
     return folder
 
 

@@ -18,7 +18,6 @@ from rbdhw.verilator.simulator import Disturbance
 from rbdhw.verilator.tools import SimulationError
 from tests.support.marks import long
 
-both_benches = pytest.mark.parametrize("bulk", [False, True], ids=["cocotb", "bulk"])
 either_bench = pytest.mark.parametrize("bulk", [long(False), True])
 """What benches find is told in code that they share."""
 
@@ -188,26 +187,6 @@ def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, b
     report = simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache)
     assert report.stray > 0
     assert report.mismatches == report.stray + sum(own.mismatches for own in report.functions.values()) > 2
-
-
-@both_benches
-def test_a_response_that_is_withdrawn_while_it_waits_is_found(rail_folder, cache, tmp_path, bulk):
-    """The hardware withdraws its offer in every other cycle; without waits every offered beat is accepted."""
-    design = read(rail_folder)
-    right = "assign m_axis_tvalid = left != 0;"
-    wrong = """
-reg wavering = 0;
-always @(posedge clk) wavering <= !wavering;
-assign m_axis_tvalid = left != 0 && wavering;"""
-    assert right in design.verilog
-    verilog = design.verilog.replace(right, wrong)
-    verilog = verilog.replace("m_axis_tvalid && m_axis_tready", "left != 0 && wavering && m_axis_tready")
-    write(replace(design, verilog=verilog), tmp_path / "design")
-    patient = simulate(tmp_path / "design", 20, 1, back_pressure=0.0, bulk=bulk, cache=cache)
-    assert (patient.mismatches, patient.stray) == (0, 0)
-    report = simulate(tmp_path / "design", 20, 1, back_pressure=0.5, bulk=bulk, cache=cache)
-    assert report.stray == report.mismatches > 5
-    assert not report.ok
 
 
 @either_bench

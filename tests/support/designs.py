@@ -93,12 +93,12 @@ def faulty(design: Design) -> Design:
     """Return the design with faulty hardware.
 
     The response to tag 3 is wrong, that to tag 35 is unstable, and from tag 40 on there is none. If it
-    is sent alone, the response to tag 45 has an unstable TLAST, and tag 46 is answered a second time, with
-    tag 47, after a pause.
+    is sent alone, the response to tag 45 has an unstable TLAST, tag 46 is answered a second time, with
+    tag 47, after a pause, and the response to tag 48 is withdrawn in every other cycle.
     """
     faults = {
         "reg done = 0;": "reg done = 0, wavering = 0;\nreg [4:0] idle = 0;",
-        "tvalid = left != 0;": "tvalid = left != 0 && whole[15:0] != 40;",
+        "tvalid = left != 0;": "tvalid = left != 0 && whole[15:0] != 40 && !(whole[15:0] == 48 && wavering);",
         "  if (rst) begin": _AGAIN,
         "tlast = left == 1;": "tlast = left == 1 ^ (whole[15:0] == 45 && wavering);",
         ":0];\nalways": ":0] ^ (whole[15:0] == 3) ^ (whole[15:0] == 35 && wavering);\nalways",

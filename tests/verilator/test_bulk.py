@@ -10,6 +10,7 @@ from rbdhw.verilator import bulk, simulator
 from rbdhw.verilator.simulator import Disturbance, Exchange
 from rbdhw.verilator.tools import SimulationError
 from tests.support.designs import rail_design
+from tests.support.marks import long
 
 
 def beats_for(folder, tasks: int) -> Beats:
@@ -73,7 +74,7 @@ def test_traffic_follows_its_seed_and_its_probabilities(rail_folder, cache):
     assert abs(np.mean(within) - 2.0) < 0.15
 
 
-@pytest.mark.parametrize("data_width", [64, 512])
+@pytest.mark.parametrize("data_width", [long(64), 512])
 def test_beats_of_any_width_pass(tmp_path, data_width):
     write(rail_design(data_width=data_width, bodies=2), tmp_path / "design")
     outcome = through(
@@ -92,8 +93,9 @@ def test_a_beat_that_changes_while_it_waits_is_a_violation(faulty_folder, cache)
 
 
 @pytest.mark.parametrize("bench", [simulator, bulk])
-def test_an_end_that_changes_while_its_beat_waits_is_a_violation(faulty_folder, cache, bench):
-    alone = request_alone(faulty_folder, 45)
+@pytest.mark.parametrize("tag", [45, 48], ids=["end", "offer"])
+def test_an_end_or_an_offer_that_changes_while_it_waits_is_a_violation(faulty_folder, cache, bench, tag):
+    alone = request_alone(faulty_folder, tag)
     assert through(bench, faulty_folder, cache, alone, Disturbance(0.0, 0.95, 1)).violations > 2
 
 

@@ -37,10 +37,11 @@ def test_the_simulator_is_built_once_for_each_bench(rail_folder, cache, monkeypa
 
 
 def test_each_bench_has_its_own_simulator_and_each_verilog(rail_folder, faulty_folder, cache):
-    folders = [rail_folder, faulty_folder]
-    assert len({bench.build(folder, cache) for bench in (simulator, bulk) for folder in folders}) == 4
+    builds = (simulator, rail_folder), (bulk, rail_folder), (bulk, faulty_folder)
+    assert len({bench.build(folder, cache) for bench, folder in builds}) == 3
 
 
+@pytest.mark.verify
 def test_a_large_model_is_compiled_in_parts(rail_folder, tmp_path, monkeypatch):
     arguments = []
     run_make = Tools.run_make
@@ -54,6 +55,13 @@ def test_a_large_model_is_compiled_in_parts(rail_folder, tmp_path, monkeypatch):
     report = simulate(rail_folder, 20, seed=1, bulk=True, cache=tmp_path)
     assert not {*AS_ONE_FILE} & {*arguments[-1]}
     assert (report.tasks, report.mismatches) == (20, 0)
+
+
+def test_a_model_is_split_by_its_size(tmp_path, monkeypatch):
+    (tmp_path / "Vtop.cpp").write_text("// one\n")
+    assert simulator._splitting(tmp_path) == [*AS_ONE_FILE]
+    monkeypatch.setattr(simulator, "SINGLE_FILE", 6)
+    assert simulator._splitting(tmp_path) == []
 
 
 @pytest.mark.parametrize(("part", "changed"), [("models", {}), ("version", "5.0")])
@@ -104,7 +112,7 @@ def test_folders_may_have_any_names(rail_folder, tmp_path, monkeypatch, whole):
     assert (report.tasks, report.mismatches) == (20, 0)
 
 
-@pytest.mark.parametrize("bulk", [False, True])
+@pytest.mark.parametrize("bulk", [False, long(True)])
 def test_variables_for_other_benches_do_not_reach_ours(rail_folder, tmp_path, monkeypatch, bulk):
     theirs = {
         "COCOTB_TEST_FILTER": "nothing",
@@ -124,6 +132,7 @@ def test_variables_for_other_benches_do_not_reach_ours(rail_folder, tmp_path, mo
     }
     for name, value in theirs.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CXX", "env NOTHING='$a b' g++")  # a compiler may have arguments
     report = simulate(rail_folder, 20, seed=1, bulk=bulk, cache=tmp_path)
     assert (report.tasks, report.mismatches) == (20, 0)
 
@@ -136,24 +145,18 @@ def test_the_environment_of_tools_keeps_what_is_not_about_them(monkeypatch):
     assert not [name for name in found if name.startswith(("COCOTB_", "MAKE", "GPI_"))]
 
 
-def test_a_compiler_may_have_arguments(rail_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", "env NOTHING='$a b' g++")
-    report = simulate(rail_folder, 20, seed=1, bulk=True, cache=tmp_path)
-    assert (report.tasks, report.mismatches) == (20, 0)
-
-
 def test_a_design_that_cannot_be_written_is_simulated_in_the_users_cache(rail_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(simulator, "user_cache", lambda: tmp_path)
     monkeypatch.setattr(simulator.os, "access", lambda path, _: Path(path) != rail_folder)
-    assert bulk.build(rail_folder).is_relative_to(tmp_path / "simulators")
+    assert simulator._folder(rail_folder) == tmp_path / "simulators"
     assert not (rail_folder / "build-sim").exists()
 
 
-def test_a_simulator_that_changed_is_built_again(rail_folder, tmp_path):
-    executable = bulk.build(rail_folder, tmp_path)
+def test_a_simulator_that_changed_is_built_again(rail_folder, cache):
+    executable = bulk.build(rail_folder, cache)
     content = executable.read_bytes()
     executable.write_text("#!/bin/sh\necho changed\n")
-    assert bulk.build(rail_folder, tmp_path) == executable
+    assert bulk.build(rail_folder, cache) == executable
     assert executable.read_bytes() == content
 
 

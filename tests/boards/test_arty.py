@@ -62,6 +62,11 @@ def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:
     assert tcl.index("$slack < 0") < tcl.index("write_bitstream")
     for pin, port in (("E3", "clk100_0__io"), ("F15", "eth_mii_0__rx_clk__io"), ("G18", "eth_clk25_0__io")):
         assert f'set_property LOC {pin} [get_ports "{port}"]' in constraints
+
+
+@pytest.mark.verify
+def test_sources_fit_together_and_the_device_has_their_primitives(design: Path, tmp_path: Path) -> None:
+    write_build_plan(design / "accelerator.v", tmp_path, clock_mhz=80.0)
     script = f"read_verilog accelerator.v accelerator_axi.v {MODULE}.v top.v; synth_xilinx -family xc7"
     checks = "-top top -run begin:prepare; hierarchy -check; check -assert"
     yosys = [find_tool("yosys"), "-q", "-p", f"{script} {checks}"]

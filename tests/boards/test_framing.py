@@ -141,7 +141,7 @@ def test_depth_is_a_power_of_two(depth: int) -> None:
 @pytest.mark.parametrize("seed", [None, 5])
 def test_framer_equals_the_host(seed: int | None) -> None:
     rng = random.Random(6)
-    packets = [random_packet(rng, 6) for _ in range(80)]
+    packets = [random_packet(rng, 6) for _ in range(40)]
     assert any({END, ESCAPE} & set(crc16(packet).to_bytes(2, "big")) for packet in packets)
     expected = b"".join(map(encode_frame, packets))
     framer = Framer()

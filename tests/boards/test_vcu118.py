@@ -87,6 +87,7 @@ def test_build_plan_is_reproducible(design: Path, tmp_path: Path) -> None:
     assert (tmp_path / "one/vivado.zip").read_bytes() == (tmp_path / "two/vivado.zip").read_bytes()
 
 
+@pytest.mark.verify
 def test_sources_fit_together_and_the_device_has_their_primitives(design: Path, tmp_path: Path) -> None:
     write_build_plan(design / "accelerator.v", tmp_path, clock_mhz=100.0)
     script = "read_verilog accelerator.v accelerator_axi.v top.v; synth_xilinx -family xcup -top top"

@@ -60,7 +60,7 @@ def test_a_large_design_is_mapped_as_it_is() -> None:
     assert not any("scratchpad" in command for command in array)
 
 
-@pytest.mark.parametrize("family", ["ecp5", long("xcup")])
+@pytest.mark.parametrize("family", [long("ecp5"), long("xcup")])
 def test_what_a_design_may_do_without_stays_where_it_is_mapped_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:

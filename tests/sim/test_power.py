@@ -11,11 +11,10 @@ from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError
 from rbdhw.model.packets import encode, merge, requests
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import build_design
-from rbdhw.robot.model import BASE, JointKind
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
 from rbdhw.sim.power import measure_power
 from rbdhw.sim.saif import read_saif
-from tests.support.mechanisms import mechanism
 
 TASKS = 40
 
@@ -23,8 +22,7 @@ TASKS = 40
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("power") / "toy"
-    options = BuildOptions(("id", "m"), ii=2, width=18, samples=256)
-    write(build_design(mechanism([JointKind.REVOLUTE], [BASE], seed=2), options), folder)
+    write(generate(path("toy"), BuildOptions(("id", "m"), ii=2, width=18, samples=256)), folder)
     return folder
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from rbdhw.cli.app import BAD_INPUT
 from rbdhw.robots import path
+from tests.support.marks import long
 
 TOY = path("toy")
 TASKS = 50
@@ -66,7 +67,7 @@ def test_info_as_tables(rbdhw):
         ("toy", "fixed", "toy: 2 joints, depth 2"),
         ("hyq", "floating", "hyq: 12 joints and a floating base, 18 degrees of freedom, depth 4"),
         ("toy", "given", "toy: 2 joints, depth 2"),
-        ("tiago", "fixed", "tiago: 12 joints, 14 degrees of freedom, depth 10"),
+        long("tiago", "fixed", "tiago: 12 joints, 14 degrees of freedom, depth 10"),
     ],
 )
 def test_joints_bases_and_degrees_of_freedom_are_counted_apart(rbdhw, robot, base, counted):

@@ -7,11 +7,13 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from rbdhw.cli.app import BAD_INPUT, UNREAD
 from rbdhw.design.folder import write
 from rbdhw.robots import path
 from tests.support.designs import rail_design
+from tests.support.marks import long
 
 COMMAND = (sys.executable, "-m", "rbdhw")
 INFO = (*COMMAND, "info", str(path("toy")), "--functions", "m")
@@ -52,22 +54,33 @@ main()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_is_gone_ends_it_in_silence():
+@pytest.mark.parametrize(
+    ("arguments", "unread", "status"),
+    [(("--version",), "stdout", UNREAD), long(("info", "gone.urdf"), "stderr", BAD_INPUT)],
+)
+def test_a_reader_that_is_gone_ends_it_in_silence(arguments, unread, status):
     out, into = os.pipe()
     os.close(out)
-    done = run((*COMMAND, "--version"), stdout=into)
-    assert (done.returncode, done.stderr) == (UNREAD, "")
-    done = run((*COMMAND, "info", "gone.urdf"), stdout=subprocess.PIPE, stderr=into)
-    assert (done.returncode, done.stdout) == (BAD_INPUT, "")
+    done = run((*COMMAND, *arguments), **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, unread: into})
     os.close(into)
+    assert (done.returncode, done.stdout or "", done.stderr or "") == (status, "", "")
 
 
-def test_an_output_that_is_closed_or_full():
-    full = "rbdhw: standard output: No space left on device; expected a place that can be read and written\n"
-    for closing, *expected in (("<&- >&- 2>&-", 0, ""), (">/dev/full", BAD_INPUT, full)):
-        done = run(["sh", "-c", f'exec "$@" {closing}', "sh", *COMMAND, "--version"], stdout=subprocess.PIPE)
-        assert [done.returncode, done.stderr, done.stdout] == [*expected, ""], closing
-    assert run(["sh", "-c", 'exec "$@" 2>/dev/full', "sh", *COMMAND, "info", "gone"]).returncode == BAD_INPUT
+FULL = "rbdhw: standard output: No space left on device; expected a place that can be read and written\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closing", "status", "err"),
+    [
+        long(("--version",), "<&- >&- 2>&-", 0, ""),
+        (("--version",), ">/dev/full", BAD_INPUT, FULL),
+        (("info", "gone"), "2>/dev/full", BAD_INPUT, ""),
+    ],
+)
+def test_an_output_that_is_closed_or_full(arguments, closing, status, err):
+    shell = ["sh", "-c", f'exec "$@" {closing}', "sh", *COMMAND, *arguments]
+    done = run(shell, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stderr, done.stdout) == (status, err, "")
 
 
 def test_a_locale_without_unicode(tmp_path):

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from rbdhw.design.folder import write
+from rbdhw.frontend.read import mount
 from rbdhw.options.build import BuildOptions, Mounting
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import build_design, generate
 from rbdhw.robots import path
 from tests.support.documents import ROOT, text
+from tests.support.limbs import limbed
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
@@ -35,7 +37,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
-    ("hyq", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
+    ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
 )
 
 
@@ -81,7 +83,11 @@ def test_every_key_is_described(documented: set[str], tmp_path: Any) -> None:
     found = set()
     inner = parents(documented)
     for k, (robot, options) in enumerate(BUILDS):
-        design = generate(path(robot), BuildOptions(samples=128, **options))
+        build = BuildOptions(samples=128, **options)
+        if robot == "limbed":
+            design = build_design(mount(limbed(2, 1, seed=7, trunk=True), build.mounting), build)
+        else:
+            design = generate(path(robot), build)
         manifest = write(design, tmp_path / str(k))
         found |= set(walk(manifest, "", documented, inner))
     assert found - documented == set()

@@ -26,7 +26,9 @@ from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, LOAD_PARAMETERS,
 from rbdhw.robots import path
 from rbdhw.rtl.simulation_models import models, models_of
 from rbdhw.target import target
-from rbdhw.verilator.tools import find_verilator
+from rbdhw.verilator import simulator
+from rbdhw.verilator.library import ARCHIVE, LINKING, find_library
+from rbdhw.verilator.tools import find_tools, find_verilator
 from tests.support.designs import rail_design
 
 ALL = DEFAULT_FUNCTIONS
@@ -36,8 +38,9 @@ LONGEST = 200
 """The most characters of a line in a companion file."""
 
 BUILDS = {
-    "pipeline": BuildOptions(functions=("id", "minv"), ii=4, width=18, data_width=64),
-    "float32": BuildOptions(functions=("id", "m"), ii=1, width=18, number="float32", data_width=128),
+    "pipeline": BuildOptions(functions=("id",), ii=4, width=18, data_width=64),
+    "inverse": BuildOptions(functions=("id", "minv"), ii=4, width=18, data_width=64),
+    "float32": BuildOptions(functions=("m",), ii=1, width=18, number="float32", data_width=128),
     "blocks": BuildOptions(functions=("fd",), ii=4, width=24, target="xc7a200t"),
     "joined": BuildOptions(functions=("id",), ii=2, width=32, target="ecp5-85"),
     "array": BuildOptions(functions=("id", "m"), ii=16, width=18, core="array", data_width=32),
@@ -47,7 +50,7 @@ BUILDS = {
 }
 
 
-LONG = ("cells", "array", "joined")
+LONG = ("cells", "array", "joined", "inverse")
 """Builds for `make verify`."""
 
 
@@ -84,14 +87,8 @@ def test_selftest_passes_in_icarus(folder: Path, generation: str) -> None:
     assert re.match(r"selftest: PASSED: \d+ beats of answers in \d+ cycles\n", icarus(folder, generation))
 
 
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of Verilator's own objects, which are compiled for the first simulator."""
-    return tmp_path_factory.mktemp("runtime")
-
-
-def verilated(folder: Path, work: Path, runtime: Path) -> str:
-    """Return the output of the self-test in Verilator."""
+def verilated(folder: Path, work: Path) -> str:
+    """Return the output of the self-test in Verilator, linked with the library of the simulators."""
     verilator = find_verilator()
     named = [
         "--cc",
@@ -110,11 +107,8 @@ def verilated(folder: Path, work: Path, runtime: Path) -> str:
     tools = ["CXX=g++", "LINK=g++", "AR=ar", f"PYTHON3={sys.executable}", "VM_PARALLEL_BUILDS=0"]
     flags = ["CFG_CXXFLAGS_COROUTINES=-fcoroutines", "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20"]
     fast = ["OPT_FAST=-O0", "OPT_SLOW=-O0", "OPT_GLOBAL=-O0"]
-    for compiled in runtime.glob("*.o"):
-        shutil.copy(compiled, work)  # younger than the headers in ``work``
-    run(["make", "-C", str(work), "-f", "Vselftest.mk", *tools, *flags, *fast], folder)
-    for compiled in work.glob("verilated*.o"):
-        shutil.copy(compiled, runtime)
+    (work / ARCHIVE).symlink_to(find_library(find_tools(), simulator._OPTIONS, work))
+    run(["make", "-C", str(work), "-f", "Vselftest.mk", *LINKING, *tools, *flags, *fast], folder)
     return run([str(work / "Vselftest")], folder)
 
 
@@ -129,13 +123,13 @@ def rail(tmp_path: Path) -> Path:
     return tmp_path / "rail"
 
 
-def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path, runtime: Path) -> None:
+def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path) -> None:
     beats = len(re.findall(r"response\[\d+\] = ", (rail / "selftest.v").read_text()))
-    assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work", runtime)
+    assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work")
 
 
 @pytest.mark.verify
-def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selftest_knows_every_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More functions than there were, all of them as ``m``; the codes of three have six bits."""
     more = {f"m{code}": replace(FUNCTIONS["m"], code=code) for code in (21, 31, 32, 34, 63)}
     for name, entry in more.items():
@@ -151,7 +145,7 @@ def test_selftest_knows_every_code(tmp_path: Path, runtime: Path, monkeypatch: p
     write(generate(path("toy"), options), tmp_path / "design")
     manifest = read(tmp_path / "design").description
     assert manifest.stream.functions == {"id": 0, "m": 2} | {name: own.code for name, own in more.items()}
-    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
+    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work")
 
 
 ROLLING = BuildOptions(
@@ -192,7 +186,7 @@ LOADING = BuildOptions(
 
 
 @pytest.mark.verify
-def test_selftest_loads_parameters(tmp_path: Path, runtime: Path) -> None:
+def test_selftest_loads_parameters(tmp_path: Path) -> None:
     """Tasks take the parameters of their set, while rollouts are in progress."""
     write(generate(path("toy"), LOADING), tmp_path / "design")
     text = (tmp_path / "design" / "selftest.v").read_text()
@@ -202,11 +196,11 @@ def test_selftest_loads_parameters(tmp_path: Path, runtime: Path) -> None:
     assert after - first > 5  # answers to loads, of a beat each
     headers = re.findall(r"request\[\d+\] = \{1'b[01], 64'h\w{8}(\w{2})\w{6}\};", text)
     assert {"00", "01"} <= set(headers)
-    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work", runtime)
+    assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work")
 
 
 @pytest.mark.verify
-def test_selftest_finds_a_wrong_answer_of_a_rollout(tmp_path: Path, runtime: Path) -> None:
+def test_selftest_finds_a_wrong_answer_of_a_rollout(tmp_path: Path) -> None:
     """Rollouts are in progress among other tasks, and end in any order."""
     write(generate(path("toy"), ROLLING), tmp_path / "design")
     text = (tmp_path / "design" / "selftest.v").read_text()
@@ -214,7 +208,7 @@ def test_selftest_finds_a_wrong_answer_of_a_rollout(tmp_path: Path, runtime: Pat
     beat = re.search(rf"response\[{number}\] = .*h(\w+)\}};", text)
     wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
     (tmp_path / "design" / "selftest.v").write_text(text.replace(beat[0], wrong))
-    said = verilated(tmp_path / "design", tmp_path / "work", runtime)
+    said = verilated(tmp_path / "design", tmp_path / "work")
     assert f"of function {CODES[ROLLOUT]}, is not the model's: {beat[1]}" in said
     assert re.search(r"selftest: FAILED: (\d+) of \1 beats of answers came, 1 of them wrong", said)
 
@@ -239,7 +233,7 @@ def test_the_commands_for_the_selftest_work(folder: Path, tmp_path: Path) -> Non
     assert "selftest: PASSED" in run([str(made / "obj_dir" / "Vselftest")], made)
 
 
-def test_selftest_fails_where_answers_are_wrong_or_missing(rail: Path, tmp_path: Path, runtime: Path) -> None:
+def test_selftest_fails_where_answers_are_wrong_or_missing(rail: Path, tmp_path: Path) -> None:
     text = (rail / "selftest.v").read_text()
     count = len(re.findall(r"response\[\d+\] = ", text))
     beat = re.search(r"response\[7\] = \{1'b1, 64'h(\w+)\};", text)
@@ -247,7 +241,7 @@ def test_selftest_fails_where_answers_are_wrong_or_missing(rail: Path, tmp_path:
     wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1 << 40:016x}")
     more = text.replace(beat[0], wrong).replace(f"RESPONSES = {count};", f"RESPONSES = {count + 1};")
     (rail / "selftest.v").write_text(more)
-    said = verilated(rail, tmp_path / "work", runtime)
+    said = verilated(rail, tmp_path / "work")
     assert f"of function 0, is not the model's: {beat[1]}" in said
     assert f"selftest: FAILED: {count} of {count + 1} beats of answers came, 1 of them wrong" in said
 

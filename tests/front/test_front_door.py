@@ -10,8 +10,8 @@ import rbdhw
 from rbdhw.errors import InputError
 from rbdhw.robots import path
 
-SMALL = {"functions": "id,m", "ii": 4, "width": 18, "tdata": 128}
-FLAGS = ("--functions", "id,m", "--ii", 4, "--width", 18, "--tdata", 128)
+SMALL = {"functions": "id", "ii": 4, "width": 18, "tdata": 64}
+FLAGS = ("--functions", "id", "--ii", 4, "--width", 18, "--tdata", 64)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_it_loads_and_computes(generated):
 
 
 def test_a_simulation(generated):
-    report = rbdhw.simulate(generated.folder, tasks=40, seed=3)
+    report = rbdhw.simulate(generated.folder, tasks=40, seed=3, bulk=True)
     assert report.ok
     assert (report["tasks"], report["mismatches"]) == (40, 0)
     assert "40 tasks" in repr(report)

@@ -161,6 +161,7 @@ def test_parameters_that_cannot_be_loaded(folder, given, message):
     np.testing.assert_array_equal(acc.parameters, before)
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_constant_parameters_cannot_be_loaded(tmp_path):
     write(generate(path("toy"), BuildOptions(functions=("m",), ii=8, width=12, samples=64)), tmp_path / "toy")
     acc = rbdhw.load(tmp_path / "toy")

@@ -16,6 +16,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.manifests import ERROR, FIGURES, FUNCTION, MANIFEST, RESULT
+from tests.support.marks import long
 
 PART: dict[str, Any] = {
     **MANIFEST["parts"][0],
@@ -250,7 +251,7 @@ def test_a_description_escapes_names(lines, tmp_path, name):
     assert f"q[0] | {shown} " in " ".join(printed.split()).replace("| q", "| q")
 
 
-@pytest.mark.parametrize("robot", ["hyq", "tiago", "hand22"])
+@pytest.mark.parametrize("robot", ["hyq", long("tiago"), long("hand22")])
 def test_descriptions_of_robots(lines, robot):
     description = describe(path(robot), BuildOptions(("id",)))
     printed = "\n".join(lines(print_description, description))

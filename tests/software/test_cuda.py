@@ -59,14 +59,15 @@ def measured(nvcc, texts, folder):
 
 @pytest.mark.parametrize("robot", ["toy", long("floating")])
 def test_the_program_measures_and_checks(cuda_on_host, robot, tmp_path):
-    done = measured(cuda_on_host, built(robot).cuda, tmp_path)
+    own = built(robot) if robot == "floating" else Built(ROBOTS[robot](), ("id", "m"))
+    done = measured(cuda_on_host, own.cuda, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "the host, compute capability 0.0, float"
-    assert len(done.stdout.splitlines()) == 2 + 5 * len(built(robot).sources)
+    assert len(done.stdout.splitlines()) == 2 + 5 * len(own.sources)
 
 
 def test_the_program_finds_a_wrong_result(cuda_on_host, tmp_path):
-    texts = built("toy").cuda
+    texts = Built(ROBOTS["toy"](), ("id",)).cuda
     wrong = texts["dynamics.cu"].replace("stride, stream, q, v, a, tau)", "stride, stream, q, a, v, tau)")
     assert wrong != texts["dynamics.cu"]
     done = measured(cuda_on_host, {**texts, "dynamics.cu": wrong}, tmp_path)

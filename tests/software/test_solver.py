@@ -19,7 +19,7 @@ from rbdhw.robots import path
 from rbdhw.software.floating import dynamics_files, trace_sources
 from rbdhw.software.solver import inputs_of, solver_files
 from rbdhw.software.solver_library import SolverLibrary
-from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
+from tests.support.compilers import CLANG, assert_no_warning
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.optimal_control import random_problem, toy
@@ -90,7 +90,7 @@ def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost"
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("name", ["arm", "follower", "floating", "planar", long("HyQ")])
+@pytest.mark.parametrize("name", ["arm", "follower", "floating", long("planar"), long("HyQ")])
 def test_equals_the_golden_solver(name, count):
     results = library(name).solve(known(name, problems(name, count)), 4, 1e-12)
     wanted = expected(name, count)
@@ -176,7 +176,7 @@ def test_a_warm_trajectory_has_feedback():
         np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-10)
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [2, long(3)])
 def test_a_base_that_nothing_drives(count):
     robot, drawn = files("floating")[0], problems("floating", 3)
     limits = np.append(np.zeros(6), 1e3)
@@ -232,8 +232,15 @@ def test_a_constant_time_step_is_built_in():
     assert_close(results, expected("arm", 2), 1e-9)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("options", [("-DRBDHW_REAL=float",), ("-DRBDHW_VECTOR_BYTES=0",)])
+@pytest.mark.parametrize(
+    ("compiler", "options"),
+    [
+        ("the host's", ("-DRBDHW_VECTOR_BYTES=0",)),
+        ("clang", ("-DRBDHW_REAL=float",)),
+        long("the host's", ("-DRBDHW_REAL=float",)),
+        long("clang", ("-DRBDHW_VECTOR_BYTES=0",)),
+    ],
+)
 def test_no_compiler_warns(compiler, options, tmp_path):
     for name, text in files("floating")[1].items():
         (tmp_path / name).write_text(text)

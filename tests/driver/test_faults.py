@@ -73,7 +73,9 @@ def test_without_faults_all_is_right(line, work):
     driver.close()
 
 
+@pytest.mark.verify
 def test_faults(line, work):
+    """In `make test` it runs under the sanitizers alone."""
     sessions(line, work, range(SESSIONS))
 
 

@@ -25,10 +25,10 @@ from tests.support.faulty_line import random_work
 from tests.support.marks import long
 from tests.support.tcl import run_project
 
-FEW, MANY = 30, 1000
+FEW, MANY = 8, 1000
 """The tasks of the suite, and those of `verify`."""
 
-BATCH = 200
+BATCH = 60
 
 AGAIN = ("vcu118-uart", "vcu118")
 """Boards with the shell of another one and other pins, or with another diagram: a long case."""

@@ -17,7 +17,7 @@ from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import change_source
 from tests.support.far_ends import UdpBoard
 
-ROUNDS = 5
+ROUNDS = 3
 
 
 @pytest.fixture(params=[1472, 40])
@@ -43,7 +43,7 @@ def test_datagrams_that_are_lost_doubled_and_reordered(loaded_folder, far_end, w
     device = transports.parse(far_end.transport, library)
     options = device.options(timeout=100_000_000, attempts=20, window=16)
     driver = library.open(device.transport(), options, "UDP")
-    far_end.one_in = 60
+    far_end.one_in = 40
     counts = sum((work.run(driver, seed) for seed in range(ROUNDS)), Counter())
     driver.close()
     device.close()

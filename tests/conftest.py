@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 
 import pytest
+import typer.main
 from amaranth.hdl import _nir
 from hypothesis import settings
 
@@ -95,6 +96,14 @@ def rare_collection():
     gc.freeze()
     with pytest.MonkeyPatch.context() as patch, seldom_collect():
         patch.setattr(verilog, "pause_collection", no_collection)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def remembered_commands():
+    """Build the parsers of a command line once: that takes most of the time of a refusal."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(typer.main.get_command))
         yield
 
 

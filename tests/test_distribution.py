@@ -85,6 +85,7 @@ def test_the_wheel_works_from_another_folder(built, tmp_path):
     assert '"name": "toy"' in found.stdout
 
 
+@pytest.mark.verify
 def test_python_beside_a_clone_finds_the_package(tmp_path):
     """Installed as `make` does: the clone's folder, a namespace to Python, does not hide the package."""
     clone = copied(tmp_path / "rbdhw")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from rbdhw.design.folder import write
-from rbdhw.frontend.read import mount
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.robots import path
@@ -37,7 +36,8 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
-    ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
+    ("toy", {"functions": ("m",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
+    ("limbed", {"functions": ("id",), "ii": 4, "width": 18}),
 )
 
 
@@ -85,7 +85,7 @@ def test_every_key_is_described(documented: set[str], tmp_path: Any) -> None:
     for k, (robot, options) in enumerate(BUILDS):
         build = BuildOptions(samples=128, **options)
         if robot == "limbed":
-            design = build_design(mount(limbed(2, 1, seed=7, trunk=True), build.mounting), build)
+            design = build_design(limbed(2, 1, seed=7, trunk=True), build)
         else:
             design = generate(path(robot), build)
         manifest = write(design, tmp_path / str(k))

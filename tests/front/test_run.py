@@ -6,24 +6,18 @@ import numpy as np
 import pytest
 
 from rbdhw import golden
-from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
-from rbdhw.engines.engine import Source
-from rbdhw.engines.registry import start_engine
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
 from rbdhw.frontend.read import mount
-from rbdhw.model.packets import OUTSIDE, OVERFLOW
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Inertia
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.software.exact_library import ExactLibrary
 from rbdhw.verilator.tools import SimulationError
-from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from tests.support.marks import long
 
 TASKS = 40
@@ -150,24 +144,6 @@ def toy_folder(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy") / request.param
     write(generate(path("toy"), options), folder)
     return folder
-
-
-@pytest.mark.verify
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("core", ["array", "pipeline"])
-def test_the_rtl_has_the_bits_of_the_c(core, cache, tmp_path):
-    """Words from their whole formats overflow; statuses are compared, too."""
-    options = BuildOptions(functions=("id", "fd"), ii=8, width=18, data_width=64, core=core, samples=256)
-    write(generate(path("toy"), options), tmp_path / "toy")
-    design = read(tmp_path / "toy")
-    library, seen = ExactLibrary(design), 0
-    engine = start_engine("rtl", Source(tmp_path / "toy", digest_of(tmp_path / "toy"), design, cache))
-    for function, extended in modes(design):
-        words = draw_words(design, function, extended, 500)
-        expected = library.respond(function, words, extended)
-        assert_same_bits(engine.respond(function, words, extended), expected)
-        seen |= int(np.bitwise_or.reduce(expected[0]))
-    assert seen == OUTSIDE | OVERFLOW
 
 
 def toy_states(folder, function, target):

@@ -29,7 +29,7 @@ SPIRIT = {"spirit": "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 BUILDS = {
     "plain": BuildOptions(("id",), ii=8, width=18, data_width=128, target="xck26", samples=128),
     "crossing": BuildOptions(
-        ("id", "fd"),
+        ("id", "m"),
         ii=8,
         width=18,
         data_width=64,

@@ -14,8 +14,6 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
-from rbdhw.software.exact_library import ExactLibrary
-from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.headings import headings
 
 STEPS = ("step", "dstep", "rk4", "drk4")
@@ -29,14 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with headings():
         write(generate(path("toy"), options), folder)
     return folder
-
-
-@pytest.mark.parametrize("function", STEPS)
-def test_exact_c_is_the_bit_exact_model(folder: Path, function: str) -> None:
-    design = read(folder)
-    words = draw_words(design, function, False, 300)
-    library = ExactLibrary(design)
-    assert_same_bits(library.respond(function, words, False), respond(design, function, words, False))
 
 
 @pytest.mark.parametrize("engine", ["model", "numpy", "golden"])

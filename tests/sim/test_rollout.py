@@ -14,7 +14,6 @@ from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.rollout import RolloutShape, state_words
-from rbdhw.front.run import run
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.program_interface import program_interface
 from rbdhw.model.rollouts.codec import prepare
@@ -30,7 +29,6 @@ from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
-from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
@@ -147,22 +145,6 @@ def test_the_step_in_which_a_state_leaves_its_domain_is_named(folder: Path) -> N
     fine = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (int(found.first_flagged) - 1, 1)), 0.02)
     assert (fine.status, fine.first_flagged) == (0, 0)
     assert acc.rollout(q, v, np.zeros((2, 2)), 0.03).first_flagged == 1
-
-
-@pytest.mark.parametrize("engine", [long("rtl"), "golden"])
-def test_from_a_file(folder: Path, tmp_path: Path, engine: str) -> None:
-    arrays = calm(read(folder), 5, seed=8)
-    np.savez(tmp_path / "x.npz", **arrays, every=4, unused=1.0)
-    outcome = run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", engine)
-    assert (outcome.tasks, outcome.flagged, outcome.ignored) == (5, 0, ("unused",))
-    with np.load(tmp_path / "y.npz") as found:
-        states = found["states"]
-    expected = rbdhw.load(folder).rollout(*(arrays[name] for name in ("q", "v", "tau", "h")), every=4)
-    assert states.shape == expected.states.shape == (5, 2, 4)
-    if engine == "rtl":
-        np.testing.assert_array_equal(states, expected.states)
-    else:
-        np.testing.assert_allclose(states, expected.states, atol=1e-2)
 
 
 def test_simulate_covers_rollouts(folder: Path) -> None:

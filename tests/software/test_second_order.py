@@ -9,14 +9,11 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.strata import ordinary_motions
 from rbdhw.errors import InputError
 from rbdhw.front.run import run
-from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate, generate_software
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.software.exact_library import ExactLibrary
-from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.kernel_use import measure_kernels
 from tests.support.marks import long
 from tests.support.software import TOLERANCE, Built, compute
@@ -32,14 +29,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("second") / "toy"
     write(generate(path("toy"), BuildOptions(functions=SECOND, ii=8, width=24, samples=512)), folder)
     return folder
-
-
-@pytest.mark.parametrize("function", SECOND)
-def test_exact_c_is_the_bit_exact_model(folder, function):
-    design = read(folder)
-    words = draw_words(design, function, False, 500)
-    library = ExactLibrary(design)
-    assert_same_bits(library.respond(function, words, False), respond(design, function, words, False))
 
 
 @pytest.mark.usefixtures("cuda_on_host")

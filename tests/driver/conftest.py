@@ -18,6 +18,14 @@ from tests.support.driver_folder import FOLDER, OPTIONS
 from tests.support.faulty_line import random_work
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_compilation_of_the_driver():
+    """Compile the driver without optimisation: few packets pass it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "FLAGS", ("-O0", *library.FLAGS[1:]))
+        yield
+
+
 @pytest.fixture(scope="session")
 def loaded_folder(tmp_path_factory):
     """Return the folder of the design, or the one that another process of these tests made."""

@@ -75,20 +75,8 @@ def c_hex(number):
 
 
 def test_a_program_in_c(built, loaded_folder, first_line):
-    run(
-        built,
-        "cc",
-        "-std=c11",
-        "-D_DEFAULT_SOURCE",
-        *WARNINGS,
-        str(HERE / "program.c"),
-        "-I.",
-        *objects(built),
-        "-o",
-        "c",
-        "-ldl",
-        "-lm",
-    )
+    program = (str(HERE / "program.c"), "-I.", *objects(built), "-o", "c", "-ldl", "-lm")
+    run(built, "cc", "-std=c11", "-D_DEFAULT_SOURCE", *WARNINGS, *program)
     lines = run(built, "./c", str(simulated.build(loaded_folder)))
     assert lines == [first_line, "no such device, or it cannot be opened"]
 
@@ -155,32 +143,12 @@ def test_boards_that_are_refused_in_c_and_in_the_command_line(
 @pytest.mark.parametrize("eigen", [long(False), True])
 def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
     rbdhw.generate(path("toy"), tmp_path / "c", functions="id", target="c")
-    run(
-        built,
-        "cc",
-        "-std=c11",
-        "-O1",
-        "-c",
-        str(tmp_path / "c" / "dynamics_id.c"),
-        "-o",
-        str(tmp_path / "id.o"),
-    )
+    source, made = (str(tmp_path / name) for name in ("c/dynamics_id.c", "id.o"))
+    run(built, "cc", "-std=c11", "-O0", "-c", source, "-o", made)
     headers = Path(cmeel_pth.__file__).parent / "cmeel.prefix" / "include" / "eigen3"
     include = ["-isystem", str(headers)] * eigen
-    run(
-        built,
-        *(
-            "c++",
-            "-std=c++17",
-            *WARNINGS,
-            *include,
-            "-I.",
-            f"-I{tmp_path / 'c'}",
-            str(HERE / "program.cpp"),
-            *objects(built),
-        ),
-        *(str(tmp_path / "id.o"), "-o", "cpp", "-ldl", "-lm"),
-    )
+    program = (f"-I{tmp_path / 'c'}", str(HERE / "program.cpp"), *objects(built), made)
+    run(built, "c++", "-std=c++17", *WARNINGS, *include, "-I.", *program, "-o", "cpp", "-ldl", "-lm")
     lines = run(built, "./cpp", str(simulated.build(loaded_folder)))
     assert lines[:3] == [first_line, "1 2 2", "3"]
     assert lines[3:8] == REFUSED
@@ -190,16 +158,8 @@ def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
 @pytest.fixture(scope="module")
 def links(built):
     """Return a folder with a program that uses any transport, with files in place of the devices of XDMA."""
-    run(
-        built,
-        "cc",
-        "-std=c11",
-        "-D_DEFAULT_SOURCE",
-        "-c",
-        str(SUPPORT / "fake_aio.c"),
-        "-o",
-        "fake_aio.object",
-    )
+    made = ("-c", str(SUPPORT / "fake_aio.c"), "-o", "fake_aio.object")
+    run(built, "cc", "-std=c11", "-D_DEFAULT_SOURCE", *made)
     program = (str(HERE / "links.cpp"), "-I.", *objects(built), "fake_aio.object", "-Wl,--wrap=syscall")
     run(built, "c++", "-std=c++17", *WARNINGS, *program, "-o", "links", "-lm")
     return built

@@ -52,7 +52,7 @@ ROBOTS = {"arm": toy, "follower": following, "floating": floating, "planar": sli
 @cache
 def files(name, alphas=ALPHAS):
     robot = ROBOTS[name]()
-    model = prepare(robot, ("step", "dstep"))
+    model = prepare(robot, ("step", "dstep"), most_traced=0.0)  # without the search for algorithms
     sources = trace_sources(model, ("step", "dstep"))
     texts = dynamics_files(robot, sources, ())
     return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, alphas)
@@ -223,7 +223,7 @@ def test_threads_share_a_library():
 
 def test_a_constant_time_step_is_built_in():
     robot = replace(toy(), time_step=0.02)
-    model = prepare(robot, ("step", "dstep"))
+    model = prepare(robot, ("step", "dstep"), most_traced=0.0)  # without the search for algorithms
     sources = trace_sources(model, ("step", "dstep"))
     texts = dynamics_files(robot, sources, ())
     texts |= solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, ALPHAS)

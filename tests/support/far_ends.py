@@ -311,7 +311,7 @@ class UioBoard(MappedBoard):
                 return [packet]
             if time.monotonic() >= until:
                 return []
-            time.sleep(1e-5)
+            time.sleep(1e-4)
 
     def _offset(self, direction: int) -> int:
         """Return the offset in the buffer of the address of a transfer."""

@@ -5,17 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rbdhw import golden
-from rbdhw.dynamics.derivatives import mass_matrix
 from rbdhw.dynamics.factorization import factorize, inverse, solve
-from rbdhw.dynamics.joint import coordinates
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.prune import prune
-from rbdhw.robot.frames import align_axes
-from rbdhw.robot.urdf import load_urdf
-from rbdhw.robots import bundled
-from tests.support.strategies import random_states
 
 CHAIN = (-1, 0, 1, 2, 3, 4, 5)
 LIMBS = (-1, 0, 1, -1, 3, 4)
@@ -109,19 +102,6 @@ def check_factors(matrix, factors):
     right = np.random.default_rng(n).normal(size=n)
     found = np.array([float(np.squeeze(x)) for x in solve(factors, right.tolist())])
     np.testing.assert_allclose(matrix @ found, right, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("largest", [1, 2, 3])
-@pytest.mark.parametrize("name", sorted(bundled().keys() - {"tiago"}))  # tiago has a mimic
-def test_inverse_of_a_bundled_robot(name, largest):
-    robot = align_axes(load_urdf(bundled()[name]))
-    states = random_states(robot, 3, seed=2)
-    matrix = mass_matrix(robot, coordinates(robot, states["q"].T))
-    rows = inverse(factorize(matrix, largest))
-    expected = golden.evaluate(robot, "minv", {"q": states["q"]})["Minv"]
-    for i, row in enumerate(rows):
-        for j, entry in enumerate(row):
-            np.testing.assert_allclose(entry, expected[:, i, j], rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 def trace_inverse(parents, largest, known=()):

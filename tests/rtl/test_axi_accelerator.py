@@ -192,7 +192,7 @@ def test_no_answer_is_wrong_after_a_soft_reset(request, seed, clocks) -> None:
     assert results[11] == IDLE
 
 
-@pytest.mark.parametrize(("clocks", "stall"), some(product(CLOCKS, ((0.0, 0.0), (0.4, 0.6))), 3))
+@pytest.mark.parametrize(("clocks", "stall"), some(product(CLOCKS, ((0.0, 0.0), (0.4, 0.6))), 5))
 def test_clocks_are_crossed_without_a_loss(two_clocks, traffic, clocks, stall) -> None:
     _, design, block = two_clocks
     steps = [

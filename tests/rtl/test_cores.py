@@ -26,7 +26,7 @@ def accelerator(cores: Cores, width: int) -> Accelerator:
     return Accelerator(cores=[core_of(*core) for core in cores], interface=Interface(FUNCTIONS, width))
 
 
-@pytest.mark.parametrize("name", [name for name in SETS if name != "overlap"])
+@pytest.mark.parametrize("name", ["apart", "some copies", long("copies"), long("paces")])
 @pytest.mark.parametrize(
     ("valid", "ready", "width"),
     [(0.7, 0.4, 32), *(long(*case) for case in ((0.5, 1.0, 128), (1.0, 1.0, 64)))],

@@ -1,6 +1,7 @@
 """Multipliers with registers: the portable one equals integers, every device's block the portable one."""
 
 import subprocess
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rbdhw.rtl.multiplier import Multiplier, addend_delay
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
+from tests.support.marks import some
 from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
@@ -122,8 +124,10 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
     assert done.stdout == "0 1\n"
 
 
-@pytest.mark.parametrize("name", list(TARGETS))
-@pytest.mark.parametrize("widths", [(18, 18), (25, 18), (18, 27), (32, 32), (40, 19)])
+@pytest.mark.parametrize(
+    ("name", "widths"),
+    some(product(TARGETS, [(18, 18), (25, 18), (18, 27), (32, 32), (40, 19)]), 3),
+)
 def test_a_product_takes_as_many_blocks_as_the_target_says(name, widths):
     primitive = target(name).primitive
     text = to_verilog(Multiplier(widths, 8, 2, primitive))

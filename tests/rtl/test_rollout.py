@@ -16,6 +16,7 @@ from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import FakeCore
+from tests.support.marks import long
 from tests.support.reset_bench import ResetBench
 from tests.support.rollout_edge import HORIZON, STEP, WIDTH, rollouts
 from tests.support.simulation import Simulation
@@ -79,7 +80,7 @@ def simulated(dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> l
     return taken
 
 
-@pytest.mark.parametrize("parts", [(), tuple(ROLLOUT_PARTS)])
+@pytest.mark.parametrize("parts", [long(()), tuple(ROLLOUT_PARTS)])
 def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts: tuple[str, ...]) -> None:
     core = FakeCore(ii=2, functions=(STEP,), latencies={"step": 9})
     dut = Accelerator(cores=[core], interface=rollouts(parts))

@@ -56,7 +56,7 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
 @pytest.mark.parametrize(
     ("width", "valid", "ready"),
     [
-        *((32, 0.6, 0.4), (256, 1.0, 1.0)),
+        *((32, 0.6, 0.4), (64, 1.0, 1.0)),
         *(long(width, *traffic) for width in DATA_WIDTHS for traffic in ((0.6, 0.4), (1.0, 1.0))),
     ],
 )

@@ -13,6 +13,7 @@ from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
 from tests.support.graph_results import assert_graph_is_golden
+from tests.support.marks import long
 from tests.support.mechanisms import every_kind_driven, mechanism, with_random_drives
 
 TURN, SHIFT = JointKind.REVOLUTE, JointKind.PRISMATIC
@@ -23,7 +24,7 @@ def plain() -> Robot:
     return with_random_drives(mechanism([TURN, SHIFT, TURN], (BASE, 0, 0), seed=1), seed=2)
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating", "given"])
+@pytest.mark.parametrize("base", [long("fixed"), "floating", "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
     assert_graph_is_golden(every_kind_driven(base), 5, functions=("fd", "did", "bias"))
 

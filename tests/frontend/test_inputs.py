@@ -63,7 +63,7 @@ def test_every_base_and_gravity(base, algorithms):
     robot = mechanism([K.SPHERICAL, K.REVOLUTE, K.PRISMATIC], [BASE, 0, 0], seed=5)
     robot = robot.with_floating_base() if "floating" in base else robot
     robot = replace(robot, base_given="given" in base, gravity_given="gravity" in base)
-    assert_graph_is_golden(robot, 3, algorithms)
+    assert_graph_is_golden(robot, 3, algorithms, ("m", "difd", "gravity", "bias"))
 
 
 CHOSEN = [
@@ -114,7 +114,7 @@ def any_robot(draw: st.DrawFn, bodies: int) -> Robot:
     return replace(robot, gravity_given=draw(st.booleans()))
 
 
-@pytest.mark.parametrize(("examples", "bodies"), [(8, 3), long(60, 6)])
+@pytest.mark.parametrize(("examples", "bodies"), [(6, 3), long(60, 6)])
 def test_random_robots_of_all_joints(examples, bodies):
     @settings(max_examples=examples)
     @given(any_robot(bodies), st.sampled_from(WAYS))

@@ -47,10 +47,11 @@ MOST_PASSES = 6
 """The most repetitions of the choice of formats until they hold the observed values."""
 
 LARGEST_ERROR = 5e-2
-"""The largest error of unflagged tasks relative to the norm of their results; a wrong order gives near 1.
+"""The largest error of unflagged tasks relative to the norm of their results; a wrong order gives near 1."""
 
-With an inverse mass matrix it is the median.
-"""
+LARGEST_MEDIAN = 1e-1
+"""The largest median with an inverse mass matrix: ill-conditioned poses magnify the coarse formats of these
+designs, which hold any forces."""
 
 ROUNDING = 1e-9
 """A norm below which a result is only Pinocchio's rounding, as the derivatives of a balanced rotor."""
@@ -261,9 +262,10 @@ def test_states_of_pinocchio_untouched(file, base, tmp_path):
         answered = (results.pop("status") == 0) & compared
         assert answered.sum() > 0.5 * compared.sum(), [cause.text for cause in outcome.causes]
         errors = relative_errors(results, expected, ROUNDING)[answered]
-        # Ill-conditioned poses magnify the coarse formats of these designs.
-        error = errors.max() if function in WITHOUT_INVERSE else np.median(errors)
-        assert error < LARGEST_ERROR, (function, errors)
+        if function in WITHOUT_INVERSE:
+            assert errors.max() < LARGEST_ERROR, (function, errors)
+        else:
+            assert np.median(errors) < LARGEST_MEDIAN, (function, errors)
 
 
 def test_files_that_only_we_refuse_are_none():

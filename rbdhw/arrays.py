@@ -87,6 +87,7 @@ ARRAYS: dict[str, ArrayKind] = {
     "J_com": ArrayKind((3, "nv")),
     **dict.fromkeys(("h_g", "dA_g_v"), ArrayKind((6,))),
     "A_g": ArrayKind((6, "nv")),
+    "Y": ArrayKind(("nv", "frames", 10)),
     **dict.fromkeys(("kinetic", "potential"), ArrayKind(())),
     BASE_HELD: ArrayKind(()),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),

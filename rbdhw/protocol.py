@@ -65,6 +65,8 @@ class Function:
     cost_like: str | None = None
     """A function whose graph depends on the robot's frames in the same way. The cost of rewrites is evaluated
     with that function; by default with this one."""
+    framed: bool = False
+    """Whether it has results for each of the robot's frames."""
     stages: int = 1
     """The states at which the function evaluates the dynamics, one after the other."""
 
@@ -199,6 +201,7 @@ FUNCTIONS: dict[str, Function] = {
         ("q", "v", "a", "base_v", "base_a"),
         ("placement", "J", "velocity"),
         optional_outputs=("acceleration", "dv_dq", "da_dq", "da_dv"),
+        framed=True,
     ),
     "step": Function(
         12,
@@ -269,6 +272,14 @@ FUNCTIONS: dict[str, Function] = {
         optional_outputs=("dA_g_v",),
         algorithms=("axes",),
         cost_like="m",
+    ),
+    "regressor": Function(
+        26,
+        "regressor of inverse dynamics by the parameters of chosen links",
+        ("q", "v", "a", "base_v", "base_a", "gravity"),
+        ("Y",),
+        cost_like="id",
+        framed=True,
     ),
 }
 """The registry of functions, in the order of their codes.

@@ -91,3 +91,9 @@ def test_elements_of_a_unit_diagonal_that_do_not_travel_are_one():
     assert ARRAYS["A"].is_one((2, 2))
     assert not ARRAYS["A"].is_one((2, 3))
     assert ARRAYS["B"].ones((4, 2)) == ()
+
+
+def test_functions_with_results_of_frames_say_so():
+    for name, entry in FUNCTIONS.items():
+        arrays = (kind_of(array, name).dimensions for array in entry.outputs)
+        assert entry.framed == any("frames" in dimensions for dimensions in arrays), name

@@ -35,7 +35,7 @@ II = {"pipeline": 4, "array": 16}
 
 def robot_of(function: str) -> Robot:
     """Return two joints, with the frame of the last link if the function needs one."""
-    return load_mounted(path("toy"), Mounting(frames=("tip",) if function == "kin" else ()))
+    return load_mounted(path("toy"), Mounting(frames=("tip",) if FUNCTIONS[function].framed else ()))
 
 
 def pendulum_of(function: str) -> Robot:
@@ -46,7 +46,7 @@ def pendulum_of(function: str) -> Robot:
     if function in ("m", "minv"):
         return robot_of(function)
     pendulum = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
-    return choose_frames(pendulum, ["b0"], "local") if function == "kin" else pendulum
+    return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum
 
 
 @cache

@@ -21,6 +21,8 @@ from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.dynamics.kinematics import frame_motion
+from rbdhw.dynamics.regressor import regressor
+from rbdhw.dynamics.shared_axes import Configuration
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
 from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.frontend.gradients import Gradients
@@ -45,7 +47,7 @@ from rbdhw.passes.prune import prune
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
-from rbdhw.scalar import region
+from rbdhw.scalar import Scalar, region
 
 
 def trace(
@@ -121,6 +123,8 @@ class Functions:
                 return ([*self._whole.centre], self._whole.velocity, self._whole.jacobian)
             case "centroidal":
                 return (self._whole.momentum, self._whole.momentum_map, self._whole.momentum_rate)
+            case "regressor":
+                return (self._regressor,)
             case "fd":
                 return (forward.coordinate_accelerations,)
             case "m":
@@ -181,6 +185,17 @@ class Functions:
             [list(map(gather, frame.acceleration_by_position)) for frame in frames],
             [list(map(gather, frame.acceleration_by_velocity)) for frame in frames],
         )
+
+    @property
+    def _regressor(self) -> list[list[list[Scalar]]]:
+        """The joint forces (nv, frames, 10) by the parameters of the frames' links."""
+        turning = Configuration(self.robot, self.task.coordinates, {})
+        trip = turning.round_trip(self._setting.v, self._inverse_dynamics.task_accelerations, self.task.base)
+        links = [
+            regressor(self.robot, turning.coordinates, trip, frame) for frame in chosen_frames(self.robot)
+        ]
+        columns = [list(map(self._setting.coupling.gather, rows)) for rows in links]
+        return [[[row[i] for row in rows] for rows in columns] for i in range(self.robot.nv)]
 
     def dynamics_at(self, task: Task) -> Dynamics:
         """Return forward dynamics at the state of a task, which may be a stage of a step."""

@@ -72,7 +72,7 @@ class InverseDynamics:
         chosen = []
         for i, span in enumerate(dofs(self.setting.robot)):
             with region("rnea_forward", i):
-                pairs = zip(self._task_accelerations[span], others[span], strict=True)
+                pairs = zip(self.task_accelerations[span], others[span], strict=True)
                 chosen += [self.setting.recorder.select(self.setting.given, *pair) for pair in pairs]
         return chosen
 
@@ -88,7 +88,7 @@ class InverseDynamics:
         return held.choose(held.proper(), self.setting.zeros)
 
     @cached_property
-    def _task_accelerations(self) -> Vector:
+    def task_accelerations(self) -> Vector:
         """The accelerations of the task, of all degrees of freedom."""
         return self._proper(self.setting.task.a)
 

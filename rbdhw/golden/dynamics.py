@@ -33,9 +33,9 @@ from rbdhw.golden.held_base import (
     without_base_changes,
 )
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
-from rbdhw.golden.kinematics import kinematics
+from rbdhw.golden.kinematics import kinematics, placed_frame
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
-from rbdhw.golden.system import System, loaded_system, system
+from rbdhw.golden.system import System, loaded_system, system, unit_inertias
 from rbdhw.golden.tasks import Tasks, check_inputs
 from rbdhw.golden.whole_body import centre_of_mass, centroidal, energy
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
@@ -282,6 +282,22 @@ def _forward_dynamics(model: System, tasks: Tasks) -> Array:
     return np.asarray(before + (_mass_matrix_inverse(model, tasks["q"], is_held(tasks)) @ free)[..., 0])
 
 
+def _regressor(robot: Robot, model: System, tasks: Tasks) -> Array:
+    """Return the joint forces (N, nv, frames, 10) by mass, first moment and inertia of the frames' links."""
+    motion, columns = _rnea_forward(model, tasks, tasks["a"]), []
+    for frame in robot.frames:
+        i, placed = placed_frame(robot, model, frame)
+        v, a = placed @ motion.v[i], placed @ motion.a[i]
+        forces = [placed.T @ (unit @ a + force_cross(v) @ unit @ v) for unit in unit_inertias()]
+        wrenches, tau = np.concatenate(forces, axis=-1), np.zeros((*motion.rates.shape[:2], 10))
+        while i != BASE:
+            link = model.links[i]
+            tau[:, link.v] = link.S.T @ wrenches
+            wrenches, i = transpose(motion.X[i]) @ wrenches, link.parent
+        columns.append(model.G.T @ tau)
+    return np.stack(columns, axis=2)
+
+
 # The functions
 
 
@@ -320,6 +336,8 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return _contracted_derivatives(robot, model, function, tasks)
         case "step" | "dstep" | "rk4" | "drk4":
             return _step(robot, model, function, tasks)
+        case "regressor":
+            return {"Y": _regressor(robot, model, tasks)}
         case "kin":
             return kinematics(robot, model, tasks)
     raise ValueError(f"function {function}: has no golden twin")

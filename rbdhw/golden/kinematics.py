@@ -53,22 +53,28 @@ def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str,
     }
 
 
+def placed_frame(robot: Robot, model: System, frame: Frame) -> tuple[int, Array]:
+    """Return the index of the link to which a frame is fixed, and X (6, 6) from the link to the frame."""
+    end = next(i for i, link in enumerate(model.links) if _name(robot, link) == frame.body)
+    placement = frame.placement
+    into = transform(np.array(placement.rotation).T, np.array(placement.translation))
+    return end, into @ model.links[end].X_link
+
+
 def _motion(model: System, robot: Robot, frame: Frame, tasks: Tasks) -> tuple[Array, Array, Array, Array]:
     """Return X from the world to the frame, and in its axes J (N, 6, all links), v and a (N, 6, 1)."""
     rates, accelerations = ((tasks[name] @ model.G.T)[..., np.newaxis] for name in ("v", "a"))
     v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
     X = np.broadcast_to(np.eye(6), (len(v), 6, 6))
     jacobian = np.zeros((len(v), 6, len(model.G)), rates.dtype)
-    end = next(link for link in model.links if link.body is not None and _name(robot, link) == frame.body)
-    for link in _way(model, end):
+    end, last = placed_frame(robot, model, frame)
+    for link in _way(model, model.links[end]):
         step = link.X(tasks["q"])
         X, jacobian = step @ X, step @ jacobian
         jacobian[:, :, link.v] += link.S
         joint_velocity = link.S @ rates[:, link.v]
         v = step @ v + joint_velocity
         a = step @ a + link.S @ accelerations[:, link.v] + motion_cross(v) @ joint_velocity
-    placement = frame.placement
-    last = transform(np.array(placement.rotation).T, np.array(placement.translation)) @ end.X_link
     return last @ X, last @ jacobian, last @ v, last @ a
 
 

@@ -109,6 +109,18 @@ def _inertia_about(parameters: Array) -> Array:
     return inertias
 
 
+def unit_inertias() -> list[Array]:
+    """Return the spatial inertias (6, 6) of a unit of mass, first moment, and xx, xy, yy, xz, yz, zz."""
+    inertias = [
+        _inertia(Inertia(1.0)),
+        *(_inertia(Inertia(0.0, (x, y, z))) for x, y, z in np.eye(3).tolist()),
+    ]
+    for k in (0, 1, 3, 2, 4, 5):  # of xx, xy, xz, yy, yz, zz
+        xx, xy, xz, yy, yz, zz = np.eye(6)[k].tolist()
+        inertias.append(_inertia(Inertia(rotational=(xx, xy, xz, yy, yz, zz))))
+    return inertias
+
+
 def _links(robot: Robot, i: int, parent: int, index: int, velocity: int) -> Iterator[Link]:
     """Yield the links of body ``i``: the first has index ``index`` and hangs from link ``parent``.
 

@@ -41,8 +41,9 @@ def _check_functions(options: BuildOptions) -> None:
             raise InputError("functions", f"'{function}' is unknown", known)
     if not options.functions:
         raise InputError("functions", "none given", known)
-    if "kin" in options.functions and not options.mounting.frames:
-        raise InputError("frames", "none given for kin", "names of links", "use --frames LINK")
+    framed = [function for function in options.functions if FUNCTIONS[function].framed]
+    if framed and not options.mounting.frames:
+        raise InputError("frames", f"none given for {framed[0]}", "names of links", "use --frames LINK")
     budgets = options.max_error if isinstance(options.max_error, Mapping) else {}
     for name, chosen in (("priority", options.priority), ("max-error", budgets)):
         for function in chosen:

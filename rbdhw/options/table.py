@@ -155,8 +155,16 @@ _ROLLOUTS = Effect(
 )
 
 _FRAMES = Effect(
-    lambda options: "kin" in options.functions or options.knots is not None,
-    "only kin has results of frames",
+    lambda options: (
+        any(FUNCTIONS[function].framed for function in options.functions) or options.knots is not None
+    ),
+    "only kin and regressor have results of frames",
+    remedy="use --functions kin",
+)
+
+_FRAME_AXES = Effect(
+    lambda options: "kin" in options.functions,
+    "only kin has velocities of frames",
     remedy="use --functions kin",
 )
 
@@ -237,7 +245,7 @@ OPTIONS: tuple[Option, ...] = (
         "frames",
         ROBOT,
         list[str] | None,
-        f"Links of whose frames kin gives the kinematics: {_NAMES_HELP}",
+        f"Links whose kinematics kin gives, and whose columns regressor: {_NAMES_HELP}",
         attribute="mounting.frames",
         metavar="LINKS",
         parse=lambda texts: parse_frames(texts or ()),
@@ -251,7 +259,7 @@ OPTIONS: tuple[Option, ...] = (
         FRAME_AXES[0],
         "mounting.frame_axes",
         check=among(FRAME_AXES),
-        effects=(_FRAMES,),
+        effects=(_FRAME_AXES,),
     ),
     Option(
         "time-step",

@@ -97,6 +97,7 @@ WITH_UNITS = frozenset(
         "placement",
         "J_com",
         "A_g",
+        "Y",
         *_WHOLE_BODY,
         *BASE_UNITS,
         *COUNTS,
@@ -131,6 +132,8 @@ class Units:
             return "1"
         if array in _WHOLE_BODY:
             return _WHOLE_BODY[array][bool(index) and index[0] > 2]
+        if array == "Y":
+            return self._of_parameter(index)
         if array == "J_com":
             return "1" if self._shifts[index[1]] else "m/rad"
         if array == "A_g":
@@ -151,6 +154,13 @@ class Units:
             product.update(_QUANTITIES[numerator][shifts.pop(0)])
         for quantity, shift in zip(denominators, shifts, strict=True):
             product.subtract(_QUANTITIES[quantity][shift])
+        return write_unit(product)
+
+    def _of_parameter(self, index: tuple[int, ...]) -> str:
+        """Return the unit of a joint force by a mass, a first moment or an inertia of a link."""
+        row, _, parameter = index
+        product = Counter(_QUANTITIES["tau"][self._shifts[row]])
+        product.subtract({"kg": 1, "m": 0 if parameter == 0 else 1 if parameter < 4 else 2})
         return write_unit(product)
 
     def _of_step(self, array: str, index: tuple[int, ...]) -> str:

@@ -58,6 +58,7 @@ UNITS = {
     "h_g": "momentum [linear; angular] about the centre of mass: kg m/s, kg m^2/s",
     "A_g": "centroidal momentum matrix: h_g = A_g v",
     "dA_g_v": "rate of change of h_g at zero acceleration: N, Nm",
+    "Y": "regressor of each frame's link: tau = Y [m, h, xx, xy, yy, xz, yz, zz], about the frame's origin",
     "h": "step in time: s",
     "x_next": "configuration and velocity after the step: rad, m, unit quaternions, rad/s, m/s",
     "A": "derivative of x_next by q and v (columns), in the tangent space",

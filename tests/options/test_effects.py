@@ -16,8 +16,11 @@ SOLVE = {"functions": ("solve",), "target": "c"}
 IDLE = [
     ({"functions": ("m",), "fext": "all"}, "fext: no function of the build takes external forces"),
     ({"functions": ("m", "minv"), "mounting": Mounting(gravity="task")}, "gravity: no function"),
-    ({"mounting": Mounting(frames=("tip",))}, "frames: only kin has results of frames; use --functions kin"),
-    ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin has results of frames; use --func"),
+    (
+        {"mounting": Mounting(frames=("tip",))},
+        "frames: only kin and regressor have results of frames; use --functions kin",
+    ),
+    ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin has velocities of frames; use --func"),
     ({"mounting": Mounting(time_step=0.01)}, "time-step: no function of the build takes a step in time"),
     ({"horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
     ({"functions": ("step",), "rollout": ("cost",)}, "rollout: the build has no rollouts; use --functions"),

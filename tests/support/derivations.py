@@ -75,6 +75,27 @@ def _frames(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
     return dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
 
 
+def _regressor(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+    """Return the columns from the joint forces of ten random bodies, each alone at the frame."""
+    joints, rng = pinocchio_joints(robot), np.random.default_rng(0)
+    columns = []
+    for frame in chosen_frames(robot):
+        placed, parameters, forces = placement_in_joint(robot, frame), [], []
+        for _ in range(10):
+            inertia, model = pin.Inertia.Random(), pinocchio_model(robot)
+            inertia.lever = rng.uniform(-1.0, 1.0, 3)
+            for k in range(model.njoints):
+                model.inertias[k] = pin.Inertia.Zero()
+            model.inertias[joints[frame.body]] = placed.act(inertia)
+            model.armature[:] = 0.0
+            parameters.append(inertia.toDynamicParameters())
+            data = model.createData()
+            tasks = zip(arrays["q"], arrays["v"], arrays["a"], strict=True)
+            forces.append([pin.rnea(model, data, to_pinocchio_q(robot, q), v, a) for q, v, a in tasks])
+        columns.append(np.moveaxis(np.array(forces), 0, -1) @ np.linalg.inv(np.array(parameters).T))
+    return {"Y": np.stack(columns, axis=2)}
+
+
 def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
     """Return the next state, and for ``dstep`` and ``drk4`` its derivatives."""
     h, n = arrays["h"][:, np.newaxis], robot.nv
@@ -105,5 +126,6 @@ DERIVATIONS: Mapping[str, Derivation] = {
     **dict.fromkeys(("sid", "sfd"), _second),
     **dict.fromkeys(("hid", "hfd"), _contracted),
     "kin": _frames,
+    "regressor": _regressor,
     **dict.fromkeys(("step", "dstep", "rk4", "drk4"), _step),
 }

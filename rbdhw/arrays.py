@@ -143,6 +143,13 @@ SOLVE_OUTPUTS: dict[str, tuple[str | int, ...]] = {
 }
 """The arrays of its solution."""
 
+MEAN_OUTPUTS: dict[str, tuple[str | int, ...]] = {
+    "tau": ("steps", "nv"),
+    "states": ("knots", "nx"),
+    **dict.fromkeys(("cost", "least", "effective"), ()),
+}
+"""The arrays of a mean of samples."""
+
 MULTIPLIERS = ("lambda_tau", "lambda_a")
 """The arrays of multipliers with which second derivatives are contracted."""
 

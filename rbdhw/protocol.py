@@ -292,8 +292,8 @@ WHOLE_BODY = ("energy", "com", "centroidal")
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
-SOLVE = "solve"
-"""Optimal control of a horizon, which software has beside the functions."""
+SOLVE, MPPI = "solve", "mppi"
+"""Optimal control of a horizon, which software has beside the functions: by derivatives, and by samples."""
 
 
 class Solved(IntEnum):

@@ -113,8 +113,8 @@ MAY_IMPORT = {
         "frontend.solver_steps"
     ),
     "engines": (
-        "errors remarks runtime options.build protocol robot golden fixed.format model design software "
-        "verilator driver"
+        "errors remarks runtime options.build protocol robot golden fixed.format fixed.normal model design "
+        "software verilator driver"
     ),
     "page": (
         "errors runtime target arrays protocol robot design fixed.figures model.interface registers.map "

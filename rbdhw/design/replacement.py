@@ -44,6 +44,7 @@ SOLVER_FILES = (
     "solver_sweep.h",
     "solver_pass.h",
     "solver_loop.h",
+    "solver_samples.h",
     "kernels_sweep.h",
     "kernels_pass.h",
 )

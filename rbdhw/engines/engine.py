@@ -19,6 +19,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.rollouts.data import RolloutArrays
 from rbdhw.software.folder import Software
+from rbdhw.software.solver_library import Sampling
 
 Array = NDArray[np.float64]
 
@@ -165,3 +166,15 @@ class SolvingEngine(Engine):
         self, problems: Mapping[str, Array], iterations: int, tolerance: float
     ) -> dict[str, NDArray[Any]]:
         """Return the solutions of problems that :class:`rbdhw.front.solve.Problems` completed."""
+
+    @abstractmethod
+    def follow(
+        self, problem: Mapping[str, Array], sampling: Sampling, steps: int, every: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return rollouts of one problem, as :meth:`rbdhw.software.solver_library.SolverLibrary.roll_out`."""
+
+    @abstractmethod
+    def mean_of_samples(
+        self, problems: Mapping[str, Array], sampling: Sampling, count: int, temperature: float
+    ) -> dict[str, NDArray[Any]]:
+        """Return the means of ``count`` samples of each problem (:data:`rbdhw.arrays.MEAN_OUTPUTS`)."""

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.engines.engine import Answer, Array, RolloutEngine, SolvingEngine
-from rbdhw.golden.solver import solve
+from rbdhw.fixed.normal import normal_samples
+from rbdhw.golden.solver import mean_of_samples, roll_out, solve
 from rbdhw.model.rollouts.codec import golden_answers, golden_forces
-from rbdhw.model.rollouts.data import RolloutArrays
+from rbdhw.model.rollouts.data import RolloutArrays, sent_after
+from rbdhw.robot.model import Robot
 from rbdhw.software.folder import Software
+from rbdhw.software.solver_library import Sampling
 
 
 class GoldenEngine(RolloutEngine, SolvingEngine):
@@ -35,6 +38,29 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
         solutions = [solve(self.robot, row, iterations, content.solver.alphas, tolerance) for row in rows]
         return {name: np.stack([solution[name] for solution in solutions]) for name in solutions[0]}
 
+    def follow(
+        self, problem: Mapping[str, Array], sampling: Sampling, steps: int, every: int
+    ) -> dict[str, NDArray[Any]]:
+        rest = {name: array[0] for name, array in problem.items()}
+        changes = _changes(self.robot, sampling, sampling.seeds, steps)
+        first = zip(problem["q"], problem["v"], changes, strict=True)
+        trajectories = [roll_out(self.robot, rest | {"q": q, "v": v}, each) for q, v, each in first]
+        states = np.stack([trajectory.states for trajectory in trajectories])
+        return {
+            "states": states[:, sent_after(steps, every)],
+            "cost": np.array([trajectory.cost for trajectory in trajectories]),
+        }
+
+    def mean_of_samples(
+        self, problems: Mapping[str, Array], sampling: Sampling, count: int, temperature: float
+    ) -> dict[str, NDArray[Any]]:
+        means = []
+        for k, seed in enumerate(sampling.seeds):
+            problem = {name: array[k] for name, array in problems.items()}
+            changes = _changes(self.robot, sampling, seed + np.arange(count), len(problem["tau"]))
+            means.append(mean_of_samples(self.robot, problem, changes, temperature))
+        return {name: np.stack([mean[name] for mean in means]) for name in means[0]}
+
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         return golden_answers(self.source.design, arrays, every, states)
 
@@ -43,3 +69,11 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
         lowest, highest = np.asarray(design.domain.bounds["tau"]).T
         forces = [golden_forces(design, arrays, step) for step in range(len(arrays.tau))]
         return np.clip(np.stack(forces, axis=1), lowest, highest)
+
+
+def _changes(robot: Robot, sampling: Sampling, seeds: NDArray[np.int64], steps: int) -> Array:
+    """Return what samples add to forces (N, K, nv)."""
+    if sampling.std is None:
+        return np.zeros((len(seeds), steps, robot.nv))
+    drawn = normal_samples(seeds, np.arange(steps) // sampling.hold, robot.nv)
+    return np.asarray(sampling.std[:steps] * drawn)

@@ -17,7 +17,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.software.cuda_library import CudaLibrary
 from rbdhw.software.float_library import FloatLibrary, SoftwareLibrary
 from rbdhw.software.folder import Software
-from rbdhw.software.solver_library import SolverLibrary
+from rbdhw.software.solver_library import Sampling, SolverLibrary
 
 
 class SoftwareEngine(Engine):
@@ -65,6 +65,18 @@ class CEngine(SoftwareEngine, SolvingEngine):
     ) -> dict[str, NDArray[Any]]:
         assert self._solver is not None
         return self._solver.solve(problems, iterations, tolerance)
+
+    def follow(
+        self, problem: Mapping[str, Array], sampling: Sampling, steps: int, every: int
+    ) -> dict[str, NDArray[Any]]:
+        assert self._solver is not None
+        return self._solver.roll_out(problem, sampling, steps, every)
+
+    def mean_of_samples(
+        self, problems: Mapping[str, Array], sampling: Sampling, count: int, temperature: float
+    ) -> dict[str, NDArray[Any]]:
+        assert self._solver is not None
+        return self._solver.mean_of_samples(problems, sampling, count, temperature)
 
     def binding(self, function: str, passed: Sequence[str]) -> Call:
         limits = partial(limits_of, self.robot, self.source.content.domain)

@@ -13,23 +13,25 @@ from numpy.typing import NDArray
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
-from rbdhw.engines.engine import Call, RolloutEngine, decline, results_type
+from rbdhw.engines.engine import Call, RolloutEngine, SolvingEngine, decline, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine, solving
 from rbdhw.errors import InputError, unknown
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
+from rbdhw.front.samples import Mean, mean_call, rollout_of
 from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_parameters, task_shapes
 from rbdhw.model.limits import LIMIT, WAYS, limit_tasks
-from rbdhw.model.packets import check_finite
+from rbdhw.model.packets import NOT_FINITE, check_finite
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
+from rbdhw.software.folder import Software
 
 Array = NDArray[np.float64]
 
@@ -353,6 +355,9 @@ class Accelerator:
         and the last. ``first_flagged`` is the first step whose status is not zero, or zero, and ``status``
         is that of all steps together. Batches of first states or seeds have an axis of tasks before.
 
+        Software has all of the following, with one ``h`` for all rollouts, and ``Q`` for the tangent space:
+        (K, 2 nv) or (2 nv,).
+
         In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
         (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer.
 
@@ -372,12 +377,78 @@ class Accelerator:
         arrays = {"q": q, "v": v, "h": h, "seed": seed, "fext": fext, "parameters": parameters}
         arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity}
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
+        if isinstance(self._engine.source.content, Software):
+            return self._follow(arrays, rows, as_whole("every", every), states)
         engine, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
         rollouts = check(design, tasks, between, self._outside)
         results = flagged(rollouts, engine.roll_out(rollouts, between, states))
         values = [array[0] if one else array for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
+
+    def _follow(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], every: int, states: bool) -> Any:
+        """Return the rollouts of software, which a solver's pass forward computes."""
+        engine, problems = self._solver()
+        if not 0 <= every <= problems.steps:
+            raise InputError("every", str(every), f"0 to {problems.steps} steps")
+        tasks, one = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        limited = limit_tasks(self.robot, (), engine.source.content.domain, tasks, self._outside)
+        good, first = limited.status != NOT_FINITE, limited.arrays
+        if good.any():  # others repeat a good one
+            rest = np.where(good, np.arange(len(good)), np.argmax(good))
+            first = {name: array[rest] for name, array in first.items()}
+        problem, sampling, steps = rollout_of(problems, first, rows)
+        found = engine.follow(problem, sampling, steps, every)
+        costs = any(rows[name] is not None for name in ("Q", "R"))
+        results = {name: found[name] for name in (*["states"] * states, *["cost"] * costs)}
+        status = limited.flagged(np.zeros(len(limited.status), np.int64), results)
+        results |= {"first_flagged": 1 * (status != 0), "status": status}
+        values = [array[0] if one else array for array in results.values()]
+        return results_type(ROLLOUT, tuple(results)[:-1])(*values)
+
+    def _solver(self) -> tuple[SolvingEngine, Problems]:
+        """Return the engine of software that solves, and the problems of its horizon."""
+        engine, solver = solving(self._engine)
+        if self._problems is None:
+            self._problems = Problems(self.robot, solver.knots)
+        return engine, self._problems
+
+    @arguments_checked
+    def mppi(
+        self,
+        q: Any,
+        v: Any,
+        h: Any = None,
+        *,
+        std: Any,
+        samples: int = 1024,
+        seed: int = 0,
+        hold: int = 1,
+        temperature: float = 1.0,
+        warm: Any = None,
+        shift: int = 0,
+        **problem: Any,
+    ) -> Mean:
+        """Return the mean of the forces of samples, by model predictive path integral control.
+
+        ``samples`` add normal samples of the standard deviations ``std``, (N, nv) or (nv,), to the forces
+        ``tau``, each for ``hold`` steps; those of ``seed`` and the next seeds. The weight of a sample is
+        exp(-cost / temperature). The ``problem`` has the arrays of :meth:`solve`; with ``warm``, ``tau`` is
+        that of an earlier mean or solution, ``shift`` steps later.
+
+        Raises
+        ------
+        InputError
+            The folder has no solver, or an array is unusable.
+        """
+        engine, problems = self._solver()
+        if not temperature > 0.0:
+            raise InputError("temperature", f"{temperature:g}", "a positive number, in units of the cost")
+        later = as_whole("shift", shift)
+        arrays = {"q": q, "v": v, "h": h, **problem}
+        complete, sampling, count, one = mean_call(problems, arrays, warm, later, std, seed, samples, hold)
+        results = engine.mean_of_samples(complete, sampling, count, float(temperature))
+        return Mean(*(results[name][0] if one else results[name] for name in Mean._fields))
 
     @arguments_checked
     def solve(
@@ -428,14 +499,12 @@ class Accelerator:
         InputError
             The folder has no solver, or an array is unusable.
         """
-        engine, solver = solving(self._engine)
         arrays = {name: value for name, value in locals().items() if name in SOLVE_INPUTS}
+        engine, horizon = self._solver()
         most, steps = as_whole("iterations", iterations), as_whole("shift", shift)
         if most < 0 or steps < 0 or not tolerance >= 0.0:
             raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
-        if self._problems is None:
-            self._problems = Problems(self.robot, solver.knots)
-        problems, one = self._problems.complete(arrays, warm, steps)
+        problems, one = horizon.complete(arrays, warm, steps)
         results = engine.solve(problems, most, float(tolerance))
         return Solution(*(results[name][0] if one else results[name] for name in Solution._fields))
 

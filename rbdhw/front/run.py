@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.arrays import SOLVE_INPUTS
-from rbdhw.design.digests import digest_of
+from rbdhw.design.digests import digest_of, read_manifest
 from rbdhw.design.folder import Design, read
+from rbdhw.design.manifest import is_software
 from rbdhw.driver.link import NO_LINK, Link
 from rbdhw.engines.engine import RolloutEngine, Source
 from rbdhw.engines.registry import answering_rollouts, start_engine
@@ -29,7 +30,7 @@ from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, PARAMETERS, ROLLOUT, SOLVE, Solved
+from rbdhw.protocol import BASE, FUNCTIONS, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
@@ -37,8 +38,14 @@ from rbdhw.sim.report import all_flagged
 Array = NDArray[np.float64]
 
 
-SETTINGS = ("shift", "iterations", "tolerance")
-"""The numbers of a call of ``solve`` beside its arrays."""
+_OF_ROLLOUTS = ("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "x_nominal", "K")
+
+CONTROLS = {
+    SOLVE: ((*SOLVE_INPUTS,), ("shift", "iterations", "tolerance"), ("q", "v")),
+    MPPI: ((*SOLVE_INPUTS, "std"), ("shift", "samples", "seed", "hold", "temperature"), ("q", "v", "std")),
+    ROLLOUT: (_OF_ROLLOUTS, ("every",), ("q", "v", "tau")),
+}
+"""What a solver of software does: its arrays, its numbers, and the arrays that it needs."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +128,10 @@ def run(
     DriverError
         If the board fails; nothing is written.
     """
-    if function == SOLVE:
-        return _run_solve(Accelerator(directory, engine), source, target, progress)
+    if function in (SOLVE, MPPI) or (function == ROLLOUT and is_software(read_manifest(directory))):
+        return _run_control(
+            Accelerator(directory, engine, outside=outside), function, source, target, progress
+        )
     design = read(directory)
     if function != ROLLOUT or design.interface.rollout is None:
         _check_function(design, directory, function)
@@ -187,17 +196,23 @@ def _run_rollout(
     return _outcome(ROLLOUT, results["status"].astype(np.int64), causes, loaded)
 
 
-def _run_solve(software: Accelerator, source: Path, target: Path, progress: Progress) -> Outcome:
-    """Solve the problems in an npz file; those that end without a solution are flagged."""
+def _run_control(
+    software: Accelerator, function: str, source: Path, target: Path, progress: Progress
+) -> Outcome:
+    """Compute what a solver of software does for an npz file; what ends without a solution is flagged."""
     check_file(target)
-    arrays, ignored = read_archive(source, [*SOLVE_INPUTS, *SETTINGS])
-    settings = {name: arrays.pop(name).item() for name in SETTINGS if name in arrays}
-    progress(f"evaluating {SOLVE}")
+    names, numbers, needed = CONTROLS[function]
+    arrays, ignored = read_archive(source, [*names, *numbers])
+    settings = {name: arrays.pop(name).item() for name in numbers if name in arrays}
+    progress(f"evaluating {function}")
     try:
-        solution = software.solve(**{"q": None, "v": None} | arrays, **settings)
+        solution = getattr(software, function)(**dict.fromkeys(needed) | arrays, **settings)
     except InputError as error:
         raise error.within(source) from None
     _write(target, solution._asdict())
+    if function != SOLVE:
+        status = np.atleast_1d(getattr(solution, "status", np.zeros(solution[-1].shape, np.int64)))
+        return Outcome(len(status), int(np.count_nonzero(status)), (), ignored, ())
     status = np.atleast_1d(solution.status)
     flagged = int(np.count_nonzero(status >= Solved.STALLED))
     counts = [f"{np.count_nonzero(status == kind)} {kind.name.lower()}" for kind in Solved if kind in status]

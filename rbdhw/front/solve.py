@@ -22,7 +22,7 @@ from rbdhw.software.solver import inputs_of, sizes_of
 Array = NDArray[np.float64]
 Sizes = Mapping[str | int, int]
 
-WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight")
+WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight", "std")
 BOUNDS = ("x_min", "x_max", "tau_min", "tau_max")
 FIRST = ("states", "tau", "K")
 """The arrays of a first trajectory, which an earlier solution has."""
@@ -72,7 +72,7 @@ class Problems:
     """The problems of a robot with a horizon of N steps: completes the arrays of calls."""
 
     def __init__(self, robot: Robot, steps: int) -> None:
-        self._robot, self._steps, self._inputs = robot, steps, inputs_of(robot)
+        self.robot, self.steps, self._inputs = robot, steps, inputs_of(robot)
         sizes = sizes_of(robot, steps, 0)
         zeros = {name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name]))) for name in self._inputs}
         self._defaults = zeros | _limits(robot)
@@ -91,12 +91,12 @@ class Problems:
         """
         arrays = {name: array for name, array in arguments.items() if array is not None}
         if warm is not None:
-            arrays = {name: getattr(warm, name) for name in FIRST} | arrays
+            arrays = {name: getattr(warm, name) for name in FIRST if hasattr(warm, name)} | arrays
         first, one = self._first_states({name: arrays.pop(name, None) for name in ("q", "v", "h")})
         self._check_together(arrays)
         rows = np.shape(arrays["C"])[-2] if "C" in arrays and np.ndim(arrays["C"]) > 1 else 0
-        sizes = sizes_of(self._robot, self._steps, rows)
-        others = {name: _expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
+        sizes = sizes_of(self.robot, self.steps, rows)
+        others = {name: expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
         counts = {len(array) for array in others.values() if len(array) > 1}
         counts |= set() if one else {len(first["q"])}
         if len(counts) > 1:
@@ -110,14 +110,14 @@ class Problems:
             name: array if len(array) == count else np.repeat(array, count, axis=0)
             for name, array in problems.items()
         }
-        sided = {name: _on_one_side(self._robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
+        sided = {name: _on_one_side(self.robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
         return whole | sided, not counts
 
     def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
         """Return first states and steps in time of problems, and whether they had no axis of problems."""
-        tasks, one = as_batch(read_arrays(self._robot, "step", arrays, without=("tau",)))
-        checked = check_arrays(self._robot, (), tasks)
-        return checked | {"q": golden.with_unit_quaternions(self._robot, checked["q"])}, one
+        tasks, one = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        checked = check_arrays(self.robot, (), tasks)
+        return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, one
 
     def _check_together(self, names: Collection[str]) -> None:
         """Refuse arrays of frames in a build without any, and those that mean nothing without another."""
@@ -133,12 +133,12 @@ class Problems:
         """Return problems with what they leave out: no cost, the URDF's limits, and the first state held."""
         rows = {"y": np.zeros_like(problems["W"])} if "W" in problems else {}
         first = np.hstack([problems["q"], problems["v"]])[:, np.newaxis]
-        held = np.repeat(first, self._steps + 1, axis=1)
+        held = np.repeat(first, self.steps + 1, axis=1)
         forces = problems.get("tau_ref", self._defaults["tau_ref"])
         return self._defaults | rows | {"x_ref": held, "states": held, "tau": forces} | dict(problems)
 
 
-def _expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
+def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
     """Return an array of the user with an axis of problems and all others."""
     where = f"array '{name}'"
     numbers = as_numbers(where, array)

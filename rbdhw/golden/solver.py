@@ -107,6 +107,32 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
     return arrays | {name: np.array(number) for name, number in numbers.items()}
 
 
+def roll_out(robot: Robot, problem: Arrays, changes: Array) -> Trajectory:
+    """Return the trajectory with ``changes`` (N, nv) of the forces ``tau`` and feedback, of any length."""
+    guess = Trajectory(problem["states"], problem["tau"][: len(changes)], np.inf)
+    return _forward(robot, problem, guess, Policy(problem["K"], changes, 0.0), 1.0)
+
+
+def mean_of_samples(robot: Robot, problem: Arrays, changes: Array, temperature: float) -> dict[str, Array]:
+    """Return the mean of the forces of samples with ``changes`` (S, N, nv), and where it leads.
+
+    The weight of a sample is exp(-cost / temperature). Results are ``tau`` (N, nv), ``states`` (N + 1,
+    nq + nv) and their ``cost``, the ``least`` cost of a sample, and the ``effective`` number of samples.
+    """
+    samples = [roll_out(robot, problem, each) for each in changes]
+    costs = np.array([sample.cost for sample in samples])
+    weights = np.exp((costs.min() - costs) / temperature)
+    tau = np.tensordot(weights, [sample.tau for sample in samples], axes=1) / weights.sum()
+    alone = {"tau": tau, "K": np.zeros_like(problem["K"])}
+    mean = roll_out(robot, {**problem, **alone}, np.zeros_like(tau))
+    numbers = {
+        "cost": mean.cost,
+        "least": costs.min(),
+        "effective": weights.sum() ** 2 / np.sum(weights**2),
+    }
+    return {"tau": mean.tau, "states": mean.states} | {name: np.array(n) for name, n in numbers.items()}
+
+
 def _raised(regularisation: float) -> float:
     return max(10.0 * regularisation, LEAST_REGULARISATION)
 

@@ -17,7 +17,7 @@ from rbdhw.options.checks import check_options
 from rbdhw.options.option import Option
 from rbdhw.options.syntax import parse_drives, parse_interval, parse_names
 from rbdhw.options.table import ALL_FUNCTIONS, BY_NAME, OPTIONS
-from rbdhw.protocol import FUNCTIONS, ROLLOUT, SOLVE
+from rbdhw.protocol import FUNCTIONS, MPPI, ROLLOUT, SOLVE
 
 _JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
 """The options whose values a build does not have as they are."""
@@ -70,7 +70,7 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
     functions = _functions_of(values["functions"], cores)
     if ROLLOUT not in functions and values["horizon"] is not None:
         raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
-    if SOLVE not in functions and values["knots"] is not None:
+    if not {SOLVE, MPPI}.intersection(functions) and values["knots"] is not None:
         raise InputError("knots", "the build has no solver", remedy="use --functions solve")
     ii, pacing = parse_interval(values["ii"], values["bandwidth"], None if cores else share)
     drives = parse_drives(values["damping"] or (), values["armature"] or ())
@@ -84,7 +84,7 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
     """Return the functions of a build: the given ones, those of its cores, or the default ones."""
     if text is not None or not cores:
-        expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT, SOLVE))}"
+        expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}"
         return parse_names("functions", ALL_FUNCTIONS if text is None else text, expected)
     asked = {function for core in cores for function in core.functions}
     known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from rbdhw.protocol import ROLLOUT, SOLVE, staged
+from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, staged
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -177,11 +177,17 @@ class BuildOptions:
     """The seed of all random draws."""
 
     def __post_init__(self) -> None:
-        """Build ``step`` for ``rollout`` and ``solve``, with the horizon by default."""
-        if SOLVE in self.functions:
-            functions = [name for name in self.functions if name != SOLVE]
+        """Build ``step`` for ``rollout``, ``solve`` and ``mppi``, with the horizon by default.
+
+        In software one solver serves all three.
+        """
+        controls = {SOLVE, MPPI} | ({ROLLOUT} if self.target == "c" else set())
+        if not controls.isdisjoint(self.functions):
+            functions = [name for name in self.functions if name not in controls]
             object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, "step", "dstep"))))
-            object.__setattr__(self, "knots", DEFAULT_KNOTS if self.knots is None else self.knots)
+            object.__setattr__(self, "knots", self.knots or self.horizon or DEFAULT_KNOTS)
+            if self.target == "c":
+                object.__setattr__(self, "horizon", None)
         if ROLLOUT not in (*self.functions, *(name for request in self.cores for name in request.functions)):
             return
         cores = tuple(replace(request, functions=_with_steps(request.functions)) for request in self.cores)

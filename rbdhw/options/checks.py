@@ -109,9 +109,8 @@ def _check_rollouts(options: BuildOptions) -> None:
     if options.horizon is None:
         return
     if options.target in PROCESSORS:
-        reason = "rollouts return to a core of an accelerator"
-        remedy = "call step again and again, or use --target of a device"
-        raise InputError("functions", reason, remedy=remedy)
+        reason = f"--target {options.target} has no rollouts"
+        raise InputError("functions", reason, remedy="use --target c, or that of a device")
     if options.streams > 1:
         reason = "rollouts return to the only pair of streams"
         remedy = "leave --streams out, or use step instead of rollout"

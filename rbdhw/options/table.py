@@ -60,6 +60,7 @@ from rbdhw.options.syntax import (
 from rbdhw.protocol import (
     DEFAULT_FUNCTIONS,
     FUNCTIONS,
+    MPPI,
     PARAMETERS,
     ROLLOUT,
     ROLLOUT_PARTS,
@@ -154,6 +155,10 @@ _ROLLOUTS = Effect(
     remedy="use --functions rollout",
 )
 
+_PARTS = Effect(
+    lambda options: options.target != "c", "software has all parts", "none", "leave --rollout out"
+)
+
 _FRAMES = Effect(
     lambda options: (
         any(FUNCTIONS[function].framed for function in options.functions) or options.knots is not None
@@ -185,8 +190,8 @@ OPTIONS: tuple[Option, ...] = (
         "functions",
         ROBOT,
         str | None,
-        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT, SOLVE))}. By default those of "
-        f"--cores, or {ALL_FUNCTIONS}.",
+        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}. By default those "
+        f"of --cores, or {ALL_FUNCTIONS}.",
     ),
     Option(
         "fext",
@@ -300,7 +305,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="PARTS",
         parse=lambda text: parse_names("rollout", text),
         check=distinct_names(tuple(ROLLOUT_PARTS), "part"),
-        effects=(_ROLLOUTS,),
+        effects=(_PARTS, _ROLLOUTS),
     ),
     Option(
         "knots",

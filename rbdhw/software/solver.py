@@ -14,6 +14,15 @@ from functools import cached_property
 from rbdhw.arrays import SOLVE_INPUTS, SOLVE_OUTPUTS, WordName
 from rbdhw.design.replacement import SOLVER_FILES
 from rbdhw.domain.graph_inputs import angular_coordinates
+from rbdhw.fixed.normal import (
+    EIGHTH_BITS,
+    OCTAVE_BITS,
+    PLACE_BITS,
+    SAMPLE,
+    STEP_BITS,
+    round_keys,
+    segments,
+)
 from rbdhw.frontend.solver_steps import SolverGraphs, wide_joints
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
@@ -142,6 +151,13 @@ class Solver:
         spans = ((rates.start, rates.stop) for _, _, rates in wide_joints(robot))
         self.wide: list[tuple[int, int]] = [(start, stop - start) for start, stop in spans]
         self.widest = max((size for _, size in self.wide), default=0)
+
+    # The normal samples of accelerators
+
+    octave_bits, eighth_bits, place_bits, step_bits = OCTAVE_BITS, EIGHTH_BITS, PLACE_BITS, STEP_BITS
+    sample_step = 2.0**-SAMPLE.binary_point
+    round_keys = tuple(map(int, round_keys()))
+    segments = segments()
 
     @property
     def statuses(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import local
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import SOLVE_OUTPUTS
+from rbdhw.arrays import MEAN_OUTPUTS, SOLVE_OUTPUTS
 from rbdhw.robot.model import Robot
 from rbdhw.software.calls import addresses, divide
 from rbdhw.software.compiler import compile_library, load_library
@@ -26,6 +27,36 @@ ALIGNMENT = 64
 
 PROBLEMS_OF_A_THREAD = 64
 """The fewest problems for which a thread is worth its start and its memory."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Normal samples that are added to forces: those of accelerators for these seeds.
+
+    Parameters
+    ----------
+    std
+        Standard deviations (K, nv); None adds nothing.
+    seeds
+        The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones.
+    hold
+        The steps for which a sample is held.
+    """
+
+    std: NDArray[np.float64] | None
+    seeds: NDArray[np.int64]
+    hold: int = 1
+
+
+class _Samples(ctypes.Structure):
+    """``struct rbdhw_samples``."""
+
+    _fields_ = (("std", ctypes.c_void_p), ("seeds", ctypes.c_void_p), ("hold", ctypes.c_int))
+
+
+def _samples_structure(std: NDArray[Any] | None, seeds: NDArray[np.uint32], hold: int) -> Any:
+    structure = _Samples(None if std is None else std.ctypes.data, seeds.ctypes.data, hold)
+    return ctypes.byref(structure)
 
 
 class SolverLibrary:
@@ -71,7 +102,6 @@ class SolverLibrary:
             )
             for name, axes in SOLVE_OUTPUTS.items()
         }
-        real = ctypes.c_float if self.dtype == np.float32 else ctypes.c_double
 
         def compute(part: slice) -> None:
             problem, solution = (
@@ -83,13 +113,78 @@ class SolverLibrary:
                 ctypes.c_size_t(part.stop - part.start),
                 ctypes.c_size_t(rows),
                 ctypes.c_int(iterations),
-                real(tolerance),
+                self._real(tolerance),
                 problem,
                 solution,
             )
 
         divide(compute, count, self._threads, PROBLEMS_OF_A_THREAD)
         return results
+
+    def roll_out(
+        self, problem: Mapping[str, NDArray[Any]], sampling: Sampling, steps: int, every: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return ``states`` (N, M, nq + nv) and ``cost`` (N,) of rollouts of one problem from N first states.
+
+        ``q`` and ``v`` have an axis of rollouts; that of the other arrays has a length of one.
+        """
+        arrays = {name: np.ascontiguousarray(array, self.dtype) for name, array in problem.items()}
+        count, rows = len(arrays["q"]), arrays["C"].shape[1] if "C" in arrays else 0
+        answers = (steps - 1) // every + 1 if every else 1
+        states = np.empty((count, answers, arrays["states"].shape[-1]), self.dtype)
+        results = {"states": states, "cost": np.empty(count, self.dtype)}
+        seeds, std = self._samples(sampling)
+
+        def compute(part: slice) -> None:
+            shared = {name: array for name, array in arrays.items() if name not in ("q", "v")}
+            first = addresses([arrays["q"], arrays["v"]], part)
+            others = addresses(map(shared.get, inputs_of(self._robot)[2:]), slice(0, 1))
+            self._library.rbdhw_rollout(
+                ctypes.c_void_p(self._workspace(rows)),
+                ctypes.c_size_t(part.stop - part.start),
+                ctypes.c_size_t(rows),
+                ctypes.c_int(steps),
+                ctypes.c_int(every),
+                (ctypes.c_void_p * (2 + len(others)))(*first, *others),
+                _samples_structure(std, seeds[part], sampling.hold),
+                (ctypes.c_void_p * 2)(*addresses(results.values(), part)),
+            )
+
+        divide(compute, count, self._threads, PROBLEMS_OF_A_THREAD)
+        return results
+
+    def mean_of_samples(
+        self, problems: Mapping[str, NDArray[Any]], sampling: Sampling, count: int, temperature: float
+    ) -> dict[str, NDArray[Any]]:
+        """Return the means of ``count`` samples of each problem, whose arrays have an axis of problems."""
+        arrays = {name: np.ascontiguousarray(array, self.dtype) for name, array in problems.items()}
+        many, rows = len(arrays["q"]), arrays["C"].shape[1] if "C" in arrays else 0
+        sizes = sizes_of(self._robot, self._knots, rows)
+        results = {
+            name: np.empty((many, *(sizes[axis] for axis in axes)), self.dtype)
+            for name, axes in MEAN_OUTPUTS.items()
+        }
+        seeds, std = self._samples(sampling)
+        whole = slice(0, many)
+        self._library.rbdhw_mppi(
+            ctypes.c_void_p(self._workspace(rows)),
+            ctypes.c_size_t(many),
+            ctypes.c_size_t(rows),
+            ctypes.c_size_t(count),
+            self._real(temperature),
+            (ctypes.c_void_p * len(arrays))(*addresses(map(arrays.get, inputs_of(self._robot)), whole)),
+            _samples_structure(std, seeds, sampling.hold),
+            (ctypes.c_void_p * len(results))(*addresses(results.values(), whole)),
+        )
+        return results
+
+    def _samples(self, sampling: Sampling) -> tuple[NDArray[np.uint32], NDArray[Any] | None]:
+        std = None if sampling.std is None else np.ascontiguousarray(sampling.std, self.dtype)
+        return np.ascontiguousarray(sampling.seeds, np.uint32), std
+
+    @property
+    def _real(self) -> Any:
+        return ctypes.c_float if self.dtype == np.float32 else ctypes.c_double
 
     def _workspace(self, rows: int) -> int:
         """Return the aligned address of enough memory, which is that of the thread."""

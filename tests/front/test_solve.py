@@ -8,6 +8,8 @@ import pytest
 
 import rbdhw as package
 from rbdhw.errors import InputError
+from rbdhw.fixed.normal import normal_samples
+from rbdhw.golden.rollout import cost, rollout
 from rbdhw.protocol import Solved
 from rbdhw.robots import path
 from rbdhw.software import solver_library
@@ -139,6 +141,114 @@ def test_refusals(acc, changes, where, reason):
         acc.solve(*START, **COST | changes)
     assert refusal.value.where == where
     assert reason in (None, refusal.value.reason)
+
+
+ROLLOUT = {
+    "std": [2.0, 1.0],
+    "x_ref": COST["x_ref"],
+    "Q": COST["Q"],
+    "R": [0.01, 0.02],
+    "x_nominal": np.full(4, 0.1),
+    "K": -np.arange(8.0).reshape(2, 4),
+}
+
+
+@pytest.mark.parametrize("engine", ["float64", "float32", "golden"])
+def test_rollouts_are_steps_one_after_the_other(folder, engine):
+    """Their samples are those of accelerators, and their cost is of the states behind the steps."""
+    acc, rng = package.load(folder, engine), np.random.default_rng(2)
+    q, v, tau, seeds = *rng.uniform(-0.4, 0.4, (2, 9, 2)), rng.uniform(-3, 3, (7, 2)), np.arange(9) + 40
+    found = acc.rollout(q, v, tau, 0.02, every=3, seed=seeds, **ROLLOUT)
+    drawn = normal_samples(seeds, np.arange(7), 2)
+
+    def commands(k, state):
+        feedback = (state - ROLLOUT["x_nominal"]) @ ROLLOUT["K"].T
+        return tau[k] + ROLLOUT["std"] * drawn[:, k] + feedback
+
+    robot, efforts = acc.robot, np.array([[-40.0, 40.0], [-15.0, 15.0]])
+    after, forces = rollout(robot, {"q": q, "v": v, "h": np.full(9, 0.02)}, 7, commands, efforts)
+    weights = np.array(ROLLOUT["x_ref"]), np.array(ROLLOUT["Q"]), np.array(ROLLOUT["R"])
+    near = dict.fromkeys(("rel", "abs"), 1e-3 if engine == "float32" else 1e-10)
+    assert found.states == pytest.approx(after[:, [2, 5, 6]], **near)
+    assert found.cost == pytest.approx(cost(after, forces, weights, np.zeros(2, bool)), **near)
+    assert not found.status.any()
+    alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, states=False, **ROLLOUT)
+    assert alone._fields == ("cost", "first_flagged", "status")
+    assert alone.cost == pytest.approx(found.cost[4], **near)
+
+
+def test_a_rollout_without_numbers_leaves_the_others_alone(acc):
+    q, tau = np.array([[0.1, 0.2], [np.nan, 0.0]]), np.ones((KNOTS, 2))
+    found = acc.rollout(q, np.zeros(2), tau, 0.02)
+    assert (found.status.tolist(), found.first_flagged.tolist()) == ([0, 8], [0, 1])
+    assert np.isnan(found.states[1]).all()
+    assert np.array_equal(found.states[0], acc.rollout(q[0], np.zeros(2), tau, 0.02).states)
+
+
+@pytest.mark.parametrize("engine", ["float64", "golden"])
+def test_a_mean_of_samples(folder, acc, engine):
+    """Each sample is solved with no iteration, which gives its cost."""
+    settings = {"std": [3.0, 2.0], "samples": 21, "seed": 3, "hold": 5, "temperature": 0.3}
+    mean = package.load(folder, engine).mppi(*START, **settings, **COST, tau=np.ones(2))
+    drawn = normal_samples(3 + np.arange(21), np.arange(KNOTS) // 5, 2)
+    forces = np.clip(1.0 + np.array([3.0, 2.0]) * drawn, [-40.0, -15.0], [40.0, 15.0])
+    costs = acc.solve(*START, **COST, tau=forces, iterations=0).cost
+    weights = np.exp((costs.min() - costs) / 0.3)
+    expected = np.tensordot(weights, forces, axes=1) / weights.sum()
+    assert mean.tau == pytest.approx(expected, rel=1e-9)
+    assert mean.least == pytest.approx(costs.min(), rel=1e-9)
+    assert mean.effective == pytest.approx(weights.sum() ** 2 / np.sum(weights**2), rel=1e-9)
+    followed = acc.solve(*START, **COST, tau=expected, iterations=0)
+    assert mean.states == pytest.approx(followed.states, rel=1e-9)
+    assert mean.cost == pytest.approx(followed.cost, rel=1e-9)
+    assert repr(mean).startswith(f"{KNOTS} steps of 2 forces: cost ")
+
+
+def test_means_of_several_problems_approach_the_optimum(acc):
+    """Warm means come near the solution's cost, and one problem is that of a batch."""
+    starts, mean = np.array([[0.1, 0.2], [-0.2, 0.3]]), None
+    for turn in range(8):
+        settings = {"std": [2.0, 1.0], "samples": 256, "seed": 512 * turn, "hold": 2, "temperature": 0.02}
+        mean = acc.mppi(starts, *START[1:], **settings, **COST, warm=mean)
+    assert mean.cost == pytest.approx(acc.solve(starts, *START[1:], **COST).cost, rel=0.15)
+    first = acc.mppi(starts, *START[1:], **settings, **COST)
+    assert first.tau[0] == pytest.approx(acc.mppi(starts[0], *START[1:], **settings, **COST).tau, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        (lambda acc: acc.mppi(*START, std=[1.0, -1.0]), "array 'std'"),
+        (lambda acc: acc.mppi(*START, std=[1.0]), "array 'std'"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], seed=-1), "seed"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], hold=KNOTS + 1), "hold"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], samples=0), "samples"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], temperature=0.0), "temperature"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], wieght=1.0), "array"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((KNOTS + 1, 2)), 0.02), "array 'tau'"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), [0.01, 0.02]), "array 'h'"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, std=[1.0, 1.0]), "array 'seed'"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, Q=np.ones(4)), "array 'x_ref'"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, every=-1), "every"),
+    ],
+)
+def test_refusals_of_samples(acc, call, where):
+    with pytest.raises(InputError) as refusal:
+        call(acc)
+    assert refusal.value.where == where
+
+
+def test_the_commands_of_samples(folder, acc, tmp_path, rbdhw):
+    settings = {"std": [2.0, 1.0], "samples": 16, "seed": 1, "hold": 3, "temperature": 0.5}
+    np.savez(tmp_path / "mppi.npz", q=START[0], v=START[1], h=START[2], **settings, **COST)
+    tau = np.ones((4, 2))
+    np.savez(tmp_path / "rollout.npz", q=START[0], v=START[1], h=START[2], tau=tau, every=2)
+    wanted = acc.mppi(*START, **settings, **COST).tau, acc.rollout(*START[:2], tau, START[2], every=2).states
+    for name, array, expected in zip(("mppi", "rollout"), ("tau", "states"), wanted, strict=True):
+        files = ("--input", tmp_path / f"{name}.npz", "--output", tmp_path / "out.npz")
+        assert rbdhw("run", folder, name, *files)[0] == 0
+        with np.load(tmp_path / "out.npz") as archive:
+            assert np.array_equal(archive[array], expected)
 
 
 def test_a_folder_without_a_solver(tmp_path):

@@ -178,9 +178,9 @@ def test_the_estimate_has_the_queues_and_rows(folder: Path) -> None:
     assert rams[2] > rams[1]
 
 
-def test_processors_have_no_rollouts() -> None:
-    options = BuildOptions(functions=("step",), horizon=HORIZON, target="c")
-    with pytest.raises(InputError, match="functions: rollouts return to a core of an accelerator"):
+def test_a_gpu_has_no_rollouts() -> None:
+    options = BuildOptions(functions=("step",), horizon=HORIZON, target="cuda")
+    with pytest.raises(InputError, match="functions: --target cuda has no rollouts"):
         generate_software(path("toy"), options)
 
 

@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from rbdhw.fixed.normal import normal_samples
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.solver_steps import trace_solver
-from rbdhw.golden.solver import solve
+from rbdhw.golden.solver import mean_of_samples, roll_out, solve
 from rbdhw.protocol import Solved
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind
@@ -18,7 +19,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.floating import dynamics_files, trace_sources
 from rbdhw.software.solver import inputs_of, solver_files
-from rbdhw.software.solver_library import SolverLibrary
+from rbdhw.software.solver_library import Sampling, SolverLibrary
 from tests.support.compilers import CLANG, assert_no_warning
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
@@ -117,6 +118,28 @@ def test_batches_of_any_size(count):
     for k in (0, count - 1):
         alone = built.solve({key: array[k : k + 1] for key, array in part.items()}, 4, 1e-12)
         assert_close({key: array[k : k + 1] for key, array in results.items()}, alone, 1e-9)
+
+
+@pytest.mark.parametrize("flags", [[], ["-DRBDHW_VECTOR_BYTES=0"]])
+@pytest.mark.parametrize("name", ["follower", "floating", long("planar")])
+def test_rollouts_and_means_equal_the_golden_ones(name, flags):
+    robot, drawn = files(name)[0], problems(name, 3)
+    sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2)
+    changes = sampling.std * normal_samples(np.arange(11), np.arange(KNOTS) // 2, robot.nv)
+    one = {key: array[:1] for key, array in drawn.items()} | {key: drawn[key] for key in ("q", "v")}
+    found = library(name, flags=flags).roll_out(known(name, one), sampling, KNOTS - 1, 2)
+    rest = {key: array[0] for key, array in drawn.items()}
+    for k in range(3):
+        first = {"q": drawn["q"][k], "v": drawn["v"][k]}
+        wanted = roll_out(robot, rest | first, changes[k, : KNOTS - 1])
+        assert found["states"][k] == pytest.approx(wanted.states[[2, 4]], rel=1e-9, abs=1e-12)
+        assert found["cost"][k] == pytest.approx(wanted.cost, rel=1e-9)
+    same = replace(sampling, seeds=np.zeros(3, np.int64))
+    mean = library(name, flags=flags).mean_of_samples(known(name, drawn), same, 11, 9.0)
+    for k in range(3):
+        wanted = mean_of_samples(robot, {key: array[k] for key, array in drawn.items()}, changes, 9.0)
+        for key, array in wanted.items():
+            assert mean[key][k] == pytest.approx(array, rel=1e-8, abs=1e-11), key
 
 
 @pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=32"]])

@@ -1,0 +1,145 @@
+"""Rollouts of software, and means of samples: the arrays of calls for the passes forward of a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.arrays import SOLVE_INPUTS
+from rbdhw.errors import InputError, unknown
+from rbdhw.front.solve import Problems, expanded
+from rbdhw.model.arrays import as_numbers, as_whole
+from rbdhw.model.rollouts.samples import MOST_SEED
+from rbdhw.software.solver import sizes_of
+from rbdhw.software.solver_library import Sampling
+
+Array = NDArray[np.float64]
+
+MOST_SAMPLES = 1 << 20
+"""The most samples of a problem."""
+
+_ROWS = {"tau": "nv", "x_ref": "nx", "Q": "ndx", "R": "nv", "x_nominal": "nx", "K": "nv", "std": "nv"}
+"""The arrays of rollouts that have a row for each step, and the axis behind."""
+
+_PROBLEM = {
+    "tau": ("tau", 0, 0, 1.0),
+    "R": ("R", 0, 0, 2.0),
+    "K": ("K", 0, 0, 1.0),
+    "x_nominal": ("states", 0, 1, 1.0),
+    "x_ref": ("x_ref", 1, 1, 1.0),
+    "Q": ("Q", 1, 1, 2.0),
+}
+"""What becomes of rows in a problem: the array, the knots before the first row, whether the last knot has a
+row, and a factor."""
+
+
+class Mean(NamedTuple):
+    """The mean of the forces of samples of a problem, or of problems, with an axis of problems before.
+
+    ``tau`` (N, nv), the ``states`` (N + 1, nq + nv) to which it leads, and their ``cost``; the ``least`` cost
+    of a sample, and the ``effective`` number of samples.
+    """
+
+    tau: NDArray[Any]
+    states: NDArray[Any]
+    cost: NDArray[Any]
+    least: NDArray[Any]
+    effective: NDArray[Any]
+
+    def __repr__(self) -> str:
+        steps, nv = self.tau.shape[-2:]
+        rows = zip(*map(np.ravel, (self.cost, self.least, self.effective)), strict=True)
+        lines = [f"cost {cost:.6g}, of samples {least:.6g}; {many:.1f} count" for cost, least, many in rows]
+        return f"{steps} steps of {nv} forces: " + "\n  ".join(lines)
+
+
+def rollout_of(
+    problems: Problems, first: Mapping[str, Array], rows: Mapping[str, Any]
+) -> tuple[dict[str, Array], Sampling, int]:
+    """Return one problem from N first states, the samples, and the number of steps, of a call of ``rollout``.
+
+    ``first`` are the arrays (N, ...) of ``step`` in the first states, without forces, and the ``seed``. The
+    cost of a rollout is twice that of a problem, which begins behind the first step.
+
+    Raises
+    ------
+    InputError
+        An array is unusable, or the steps in time differ.
+    """
+    robot, knots = problems.robot, problems.steps
+    given = {name: as_numbers(f"array '{name}'", array) for name, array in rows.items() if array is not None}
+    steps = len(given["tau"]) if given["tau"].ndim == 2 else 0
+    if not 1 <= steps <= knots:
+        expected = f"(K, {robot.nv}) for K of 1 to {knots} steps"
+        raise InputError("array 'tau'", f"shape {given['tau'].shape}", expected)
+    if "h" in first and np.ptp(first["h"]) > 0.0:
+        raise InputError("array 'h'", "steps in time differ", "one for all rollouts")
+    for name, other in (("Q", "x_ref"), ("K", "x_nominal"), ("std", "seed")):
+        if name in given and other not in {**given, **first}:
+            raise InputError(f"array '{other}'", "missing", f"one beside {name}")
+    sizes = sizes_of(robot, steps, 0)
+    whole = {}
+    for name, array in given.items():
+        axes = ("steps", _ROWS[name], *(("ndx",) if name == "K" else ()))
+        whole[name] = expanded(name, array, axes, sizes)[0]
+    arrays = {
+        name: factor * _padded(whole[row], before, knots + knot)
+        for row, (name, before, knot, factor) in _PROBLEM.items()
+        if row in whole
+    }
+    if "Q" in arrays:
+        arrays["Q"][0] = 0.0  # the first state costs nothing
+    start = {name: first[name][0] for name in ("q", "v", "h") if name in first}
+    problem, _ = problems.complete(start | arrays, None, 0)
+    seeds = np.zeros(len(first["q"]), np.int64)
+    if "seed" in first:
+        seeds = _seeds(first["seed"])
+    std = _padded(whole["std"], 0, knots) if "std" in whole else None
+    return problem | {name: first[name] for name in ("q", "v")}, Sampling(std, seeds), steps
+
+
+def _padded(rows: Array, before: int, knots: int) -> Array:
+    """Return rows with the first one repeated before, and the last one behind, where it does not count."""
+    return np.concatenate([rows[:1]] * before + [rows] + [rows[-1:]] * (knots - before - len(rows)))
+
+
+def mean_call(
+    problems: Problems,
+    arguments: Mapping[str, Any],
+    warm: Any,
+    shift: int,
+    std: Any,
+    seed: Any,
+    samples: Any,
+    hold: Any,
+) -> tuple[dict[str, Array], Sampling, int, bool]:
+    """Return the problems of a call of ``mppi``, its samples, their number, and whether it has one problem.
+
+    Raises
+    ------
+    InputError
+        An array or a number is unusable.
+    """
+    for name in arguments:
+        if name not in SOLVE_INPUTS:
+            raise unknown("array", name, tuple(SOLVE_INPUTS))
+    count, length = as_whole("samples", samples), as_whole("hold", hold)
+    if not 1 <= count <= MOST_SAMPLES:
+        raise InputError("samples", str(count), f"1 to {MOST_SAMPLES}")
+    if not 1 <= length <= problems.steps:
+        raise InputError("hold", f"{length} steps", f"1 to {problems.steps}")
+    complete, one = problems.complete(arguments, warm, shift)
+    sizes = sizes_of(problems.robot, problems.steps, 0)
+    deviations = expanded("std", std, ("steps", "nv"), sizes)[0]
+    begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
+    return complete, Sampling(deviations, begins, length), count, one
+
+
+def _seeds(numbers: Array) -> NDArray[np.int64]:
+    seeds = np.asarray(numbers, np.float64)
+    if not np.all((seeds == np.floor(seeds)) & (seeds >= 0) & (seeds <= MOST_SEED)):
+        raise InputError("seed", f"{seeds.ravel()[0]:g}", f"integers from 0 to {MOST_SEED}")
+    return seeds.astype(np.int64)

@@ -23,6 +23,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
+from tests.support.marks import long
 from tests.support.strategies import random_states, robots
 from tests.support.wrenches import wrenches
 
@@ -110,7 +111,7 @@ def test_entries_between_different_limbs_are_zero(algorithm: str) -> None:
         assert len(unrelated) in (54, 108)
 
 
-@pytest.mark.parametrize(("name", "products"), [("iiwa14", 4313), ("hyq", 2126)])
+@pytest.mark.parametrize(("name", "products"), [long("iiwa14", 4313), ("hyq", 2126)])
 def test_operations_by_columns_are_at_most_those_of_the_published_way(name: str, products: int) -> None:
     robot = align_axes(load_urdf(bundled()[name]))
     graph = trace(robot, ("did",), (), Algorithms(derivatives="columns"))
@@ -119,7 +120,7 @@ def test_operations_by_columns_are_at_most_those_of_the_published_way(name: str,
 
 
 @pytest.mark.parametrize(
-    ("name", "products", "reciprocals"), [("iiwa14", 630, 5), ("hyq", 290, 8), ("atlas", 6040, 25)]
+    ("name", "products", "reciprocals"), [("iiwa14", 630, 5), ("hyq", 290, 8), long("atlas", 6040, 25)]
 )
 def test_operations_by_articulated_bodies_stay_few(name: str, products: int, reciprocals: int) -> None:
     robot = regroup_inertias(align_axes(load_urdf(bundled()[name])))

@@ -46,7 +46,7 @@ QUICK = (JointKind.REVOLUTE, JointKind.HELICAL, JointKind.SPHERICAL, JointKind.F
 
 @pytest.mark.parametrize("kind", [kind if kind in QUICK else long(kind) for kind in JointKind])
 def test_every_kind_of_joint(kind: JointKind) -> None:
-    assert_golden(mechanism([kind, JointKind.PRISMATIC], [-1, 0], seed=3))
+    assert_golden(mechanism([kind, JointKind.PRISMATIC], [-1, 0], seed=3), ("drk4",))
 
 
 def test_a_base_that_each_task_may_hold() -> None:

@@ -141,7 +141,7 @@ def test_bundled_robots(name, floating):
     check(robot.with_floating_base() if floating else robot, tasks=1)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(robots(mimics=False))
 def test_random_trees(robot):
     check(robot, tasks=1)

@@ -33,8 +33,7 @@ def test_a_chain_of_one_kind_about_an_axis(kind: JointKind, axis: Vector3) -> No
     assert_golden_is_pinocchio(mechanism([kind] * 3, (BASE, 0, 1), seed=11, axis=axis))
 
 
-@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("seed", "floating"), some(product(range(12), [False, True]), 3))
 def test_random_trees_of_all_kinds(seed: int, floating: bool) -> None:
     rng = np.random.default_rng(seed)
     count = rng.integers(1, 9)

@@ -14,7 +14,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 
-OPTIONS = BuildOptions(("id", "m"), ii=4, target="ecp5-85", width=18, samples=128, data_width=64)
+OPTIONS = BuildOptions(("id",), ii=4, target="ecp5-85", width=18, samples=128, data_width=64)
 
 
 @cache

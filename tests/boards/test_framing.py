@@ -43,7 +43,7 @@ def deframe(line: bytes, *, depth: int = 64, seed: int | None = None) -> tuple[l
 def lines(seed: int) -> Iterable[bytes]:
     """Return valid and invalid frames in random order, with many bytes that need escaping."""
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(40):
         frame = bytearray(encode_frame(random_packet(rng, 6)))
         for _ in range(rng.choice([0, 0, 0, 1, 2])):
             frame[rng.randrange(len(frame))] = rng.choice([END, ESCAPE, rng.randrange(256)])

@@ -56,7 +56,7 @@ main()
 
 @pytest.mark.parametrize(
     ("arguments", "unread", "status"),
-    [(("--version",), "stdout", UNREAD), long(("info", "gone.urdf"), "stderr", BAD_INPUT)],
+    [long(("--version",), "stdout", UNREAD), long(("info", "gone.urdf"), "stderr", BAD_INPUT)],
 )
 def test_a_reader_that_is_gone_ends_it_in_silence(arguments, unread, status):
     out, into = os.pipe()
@@ -74,7 +74,7 @@ FULL = "rbdhw: standard output: No space left on device; expected a place that c
     [
         long(("--version",), "<&- >&- 2>&-", 0, ""),
         (("--version",), ">/dev/full", BAD_INPUT, FULL),
-        (("info", "gone"), "2>/dev/full", BAD_INPUT, ""),
+        long(("info", "gone"), "2>/dev/full", BAD_INPUT, ""),
     ],
 )
 def test_an_output_that_is_closed_or_full(arguments, closing, status, err):

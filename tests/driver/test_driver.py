@@ -18,8 +18,8 @@ from rbdhw.driver.library import Data, DriverError, Library
 from rbdhw.errors import InputError
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
-from rbdhw.robots import path
 from tests.support.driver_folder import run_at_a_board
+from tests.support.urdf_documents import arm_with
 
 TASKS = 100
 
@@ -80,10 +80,12 @@ def test_rollouts(engines, arrays, every):
 
 
 def test_floating_point_and_two_pairs_of_streams(arrays, tmp_path, capsys):
-    options = {"functions": "m", "width": 18, "ii": 4, "max_error": 0.1, "number": "float32", "streams": 2}
-    folder.write(generate(path("toy"), *asked_build(**options)), tmp_path / "floats")
+    options = {"functions": "id", "width": 18, "ii": 4, "tdata": 32, "number": "float32", "streams": 2}
+    (tmp_path / "arm.urdf").write_text(arm_with())
+    folder.write(generate(tmp_path / "arm.urdf", *asked_build(**options)), tmp_path / "floats")
     model, driver = (rbdhw.load(tmp_path / "floats", engine) for engine in ("model", "driver"))
-    assert_same(model.m(arrays[0]), driver.m(arrays[0]))
+    of_arm = [array[:, :1] for array in arrays]
+    assert_same(model.id(*of_arm), driver.id(*of_arm))
     remark = f"rbdhw: {tmp_path / 'floats'}: the driver uses the first of 2 pairs of streams\n"
     assert capsys.readouterr().err.endswith(remark)
 

@@ -20,12 +20,8 @@ from tests.support.marks import long
 
 TASKS = 40
 
-SMALL = (
-    "toy",
-    {"functions": "dstep", "ii": 8, "tdata": 32, "width": 24, "max_error": 0.5},
-    ("q", "v", "tau", "h"),
-    32,
-)
+OF_TOY = {"functions": "did", "ii": 8, "tdata": 32, "width": 24, "max_error": 0.5}
+SMALL = "toy", OF_TOY, ("q", "v", "a"), 16
 FRAMES = ",".join(f"iiwa_link_{k}" for k in range(1, 8))
 OPTIONS = {"functions": "kin", "frames": FRAMES, "ii": 16, "tdata": 32, "number": "float32", "max_error": 0.5}
 WIDE = "iiwa14", OPTIONS, ("q", "v", "a"), 1472

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from examples.ilqr import run
+from tests.support.marks import long
 
 
-@pytest.mark.parametrize(("engine", "error"), [("c", 1e-5), ("model", 1e-3)])
+@pytest.mark.parametrize(("engine", "error"), [("c", 1e-5), long("model", 1e-3)])
 @pytest.mark.usefixtures("without_verilog")
 def test_ilqr(example, engine, error):
     (states, costs), (exact, exact_costs), goal = example(run, "--steps", "30", "--engine", engine)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rbdhw.fixed.reciprocal import (
     remainder,
     shift_of,
 )
+from tests.support.marks import some
 
 WIDTHS = (8, 10, 12, 14, 18, 22, 27, 32)
 
@@ -40,8 +42,7 @@ def errors(spec, x, shift):
     return np.abs(found - exact).astype(np.float64), found
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("spare", [0, 4])
+@pytest.mark.parametrize(("width", "spare"), some(product(WIDTHS, [0, 4]), 3))
 def test_the_error_stays_within_the_stated_accuracy_for_every_operand(width, spare):
     """The error is at most half a step plus the scaled error of the mantissa's reciprocal."""
     spec = reciprocal_spec(width + spare, width)

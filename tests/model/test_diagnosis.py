@@ -28,9 +28,7 @@ WHEN_OUTSIDE = "in generate's --domain file"
 @pytest.fixture(scope="module")
 def floating():
     """Return the model of a floating toy: with external forces, and gravity in the task."""
-    toy = replace(load_urdf(path("toy")), base_inertia=BODY)
-    options = BuildOptions(functions=("id", "fd", "m", "difd"), width=20, fext="all", ii=4, samples=64)
-    return make_plan(mount(toy, Mounting("floating", gravity="task")), options).accelerator
+    return design_of("forces")
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +83,22 @@ def design_of(name):
         options = BuildOptions(functions=("step", "id"), **own)
         return make_plan(mount(robot, options.mounting), options).accelerator
     toy = replace(load_urdf(path("toy")), base_inertia=BODY)
-    own |= {"mounting": Mounting(name, gravity="task")}
+    base = "floating" if name in ("forces", "floating") else name
+    own |= {"mounting": Mounting(base, gravity="task")}
     if name == "any":  # parameters, and forces on links
         robot = load_inertias(mount(toy, own["mounting"]), ("forearm",))
         return make_plan(robot, BuildOptions(("id", "step"), fext="all", **own)).accelerator
-    functions = ("hid", "difd", "step") if name == "floating" else ("hfd", "step")
-    options = BuildOptions(functions, algorithms={"products": "dense"}, **own)
+    if name == "forces":
+        options = BuildOptions(("id", "fd", "m", "difd"), fext="all", **own)
+    else:
+        options = BuildOptions(("hid" if name == "floating" else "hfd", "step"), **own)
     return make_plan(mount(toy, options.mounting), options).accelerator
 
 
 ARRAYS_OF = {
     "kinds": {"q", "v", "a", "tau", "h"},
-    "floating": {"q", "v", "a", "tau", "h", "lambda_tau", "gravity", "Minv"},
+    "forces": {"q", "v", "a", "tau", "gravity", "fext", "Minv"},
+    "floating": {"q", "v", "a", "tau", "h", "lambda_tau", "gravity"},
     "given": {"q", "v", "tau", "h", "lambda_a", "gravity", "base_v", "base_a"},
     "any": {"q", "v", "a", "tau", "h", "gravity", "fext", "base_a", "base_held"},
 }

@@ -165,7 +165,8 @@ def iiwa(functions):
 
 
 @pytest.mark.parametrize(
-    ("function", "functions"), [("id", ("id", "fd")), ("fd", ("id", "fd")), long("dfd", ("id", "fd", "dfd"))]
+    ("function", "functions"),
+    [("id", ("id",)), *(long(function, ("id", "fd", "dfd")) for function in ("id", "fd", "dfd"))],
 )
 def test_the_default_budget_holds_where_robots_move(function, functions):
     """The tasks are rest, the zero pose, elbow poses, and uniform motions with |v| <= 3 and |a| <= 4."""
@@ -194,7 +195,7 @@ def test_the_default_budget_holds_where_robots_move(function, functions):
         assert set(told.strata) == set(STRATA)
 
 
-@pytest.mark.parametrize("functions", [("id", "fd"), long(("id", "fd", "dfd"))])
+@pytest.mark.parametrize("functions", [("id",), long(("id", "fd", "dfd"))])
 def test_errors_of_all_functions_support_the_default_budget_in_every_stratum(functions):
     plan = iiwa(functions)
     for own in plan.formats.errors.values():

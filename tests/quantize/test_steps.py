@@ -32,7 +32,7 @@ OPTIONS = BuildOptions(("fd",), core="chain", samples=128)
 
 
 def test_more_bits_err_less_and_few_tasks_overflow() -> None:
-    found = [formats(5, replace(OPTIONS, width=width)).errors["fd"].whole for width in (18, 27, 32)]
+    found = [formats(3, replace(OPTIONS, width=width)).errors["fd"].whole for width in (18, 27, 32)]
     medians = [figures.median for figures in found]
     assert medians[0] > medians[1] > 100.0 * medians[2]
     assert all(figures.flagged <= 5 and figures.samples == 512 for figures in found)

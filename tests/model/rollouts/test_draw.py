@@ -41,7 +41,7 @@ BUILDS = {
 }
 
 
-LONG = ("kinds", "any")
+LONG = ("kinds", "any", "fixed")
 """Builds for `make verify`."""
 
 

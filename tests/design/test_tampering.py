@@ -15,6 +15,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.designs import rail_design
+from tests.support.marks import long
 
 AFRESH = "expected the folder as it was written; run `rbdhw generate` with another folder"
 CHANGED = (
@@ -79,7 +80,7 @@ MANIFEST_EDITS = {
 }
 
 
-@pytest.fixture(params=["simulate", "synthesize", "run"])
+@pytest.fixture(params=["run", long("simulate"), long("synthesize")])
 def refusal_by_command(request, told, tmp_path):
     """A function that returns a command's refusal of a folder, and asserts that nothing is written."""
     states, out = tmp_path / "states.npz", tmp_path / "out.npz"
@@ -103,6 +104,7 @@ def test_a_changed_file_is_refused(refusal_by_command, toy, case):
     assert refusal_by_command(toy) == f"{toy / name}: {CHANGED}"
 
 
+@pytest.mark.parametrize("refusal_by_command", ["simulate", "synthesize", "run"], indirect=True)
 def test_changed_verilog_is_refused(refusal_by_command, toy):
     with (toy / VERILOG).open("a") as file:
         file.write("\n")
@@ -173,14 +175,6 @@ def test_a_space_at_the_end_of_any_file_is_detected(toy):
                 read_manifest(toy)
             assert str(refusal.value) == f"{file}: {CHANGED}"
         file.write_bytes(before)
-
-
-def test_generate_prints_the_digests(rbdhw, tmp_path):
-    command = ("generate", path("toy"), "-o", tmp_path / "out", "--functions", "m", "--width", 18, "--json")
-    status, out, _ = rbdhw(*command)
-    written = json.loads((tmp_path / "out" / MANIFEST).read_text())
-    assert (status, json.loads(out)) == (0, written)
-    assert set(written[KEY]) >= set(FILES)
 
 
 def test_a_manifest_of_any_depth_is_refused(tmp_path):

@@ -24,7 +24,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
 from rbdhw.software.folder import Software
-from rbdhw.software.solver_library import SolverLibrary
+from rbdhw.software.solver_library import Sampling, SolverLibrary
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / "build" / "crocoddyl"
@@ -35,6 +35,9 @@ PROBLEMS = (("iiwa14", "fixed", "iiwa_link_7"), ("hyq", "floating", ""))
 """Robots, their bases, and frames whose positions cost something."""
 
 ROUNDS = 1000
+
+SAMPLES, HOLDS = 1024, (1, 8)
+"""The samples of a mean, and the steps for which they are held."""
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -105,6 +108,35 @@ def solver_layout(rows: Rows) -> Rows:
                 line[title + batch] = f"{microseconds:.0f} µs ({ratio:.0f}×)"
         shown.append(line)
     return shown
+
+
+def mppi_rows() -> Rows:
+    """Return the time of a mean of samples by its held steps: costs of states and forces, on one core."""
+    name = PROBLEMS[0][0]
+    software = generate_software(bundled()[name], BuildOptions(("mppi",), target="c", knots=STEPS))
+    problem, _ = Problems(software.robot, STEPS).complete(problem_of(software.robot), None, 0)
+    rows = []
+    for number in ("float64", "float32"):
+        library = SolverLibrary(software.sources, software.robot, STEPS, number)
+        arrays = {key: array.astype(library.dtype) for key, array in problem.items()}
+        for hold in HOLDS:
+            sampling = Sampling(np.full((STEPS, software.robot.nv), 3.0), np.zeros(1, np.int64), hold)
+            times = []
+            for _ in range(ROUNDS // 4):
+                start = time.process_time_ns()
+                library.mean_of_samples(arrays, sampling, SAMPLES, 1.0)
+                times.append(time.process_time_ns() - start)
+            rows.append({"numbers": number, "hold": hold, "ms": 1e-6 * min(times)})
+    return rows
+
+
+def mppi_layout(rows: Rows) -> Rows:
+    """Return a line for each type of numbers, and a column for each number of held steps."""
+    held = {1: "a sample each step"} | {hold: f"held for {hold} steps" for hold in HOLDS[1:]}
+    return [
+        {"": number} | {held[row["hold"]]: f"{row['ms']:.2f} ms" for row in rows if row["numbers"] == number}
+        for number in dict.fromkeys(row["numbers"] for row in rows)
+    ]
 
 
 def _iteration(software: Software, library: SolverLibrary, problem: Arrays, count: int) -> float:

@@ -50,7 +50,7 @@ from benchmarks.second_order import (
     second_operations,
     second_operations_layout,
 )
-from benchmarks.solver import solver_layout, solver_rows
+from benchmarks.solver import mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
@@ -214,6 +214,12 @@ TABLES: dict[str, Table] = {
         "An iteration of optimal control, 64 steps, beside Crocoddyl's FDDP on one core",
         solver_rows,
         solver_layout,
+        varies=True,
+    ),
+    "mppi": Table(
+        "iiwa14: a mean of 1,024 samples of 64 steps in C on one core, costs included",
+        mppi_rows,
+        mppi_layout,
         varies=True,
     ),
     "host": Table(

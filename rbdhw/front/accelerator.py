@@ -21,7 +21,7 @@ from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.samples import Mean, mean_call, rollout_of
 from rbdhw.front.solve import Problems, Solution
-from rbdhw.front.tasks import as_batch, read_arrays
+from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_parameters, task_shapes
 from rbdhw.model.limits import LIMIT, WAYS, limit_tasks
@@ -43,8 +43,8 @@ class Accelerator:
     """The functions of a folder that ``rbdhw generate`` wrote: ``acc.dfd(q, v, tau)``.
 
     There is a method for each function of the folder. Arrays have the order and units of Pinocchio; a ``q``
-    with the columns of Pinocchio's own model is converted. An array without the axis of tasks is one task;
-    among batches it serves all tasks. Results are named tuples: the arrays of
+    with the columns of Pinocchio's own model is converted. An array without axes of tasks is one task;
+    among batches, of any axes before, it serves all tasks. Results are named tuples: the arrays of
     :data:`rbdhw.protocol.FUNCTIONS` and ``status``, which is zero if nothing left its domain or overflowed.
 
     Numbers outside of the domain are limited to it and set bit 0 of the status. A quaternion, or a cosine and
@@ -270,11 +270,11 @@ class Accelerator:
         if PARAMETERS in FUNCTIONS[function].inputs:
             self._with_parameters(inputs, parameter_set)
         self._engine.check_optional(function, inputs)
-        tasks, one = as_batch(inputs)
+        tasks, lead = as_batch(inputs)
         extended = extended or any(name in inputs for name in FUNCTIONS[function].optional_inputs)
         content = self._engine.source.content
         limited = limit_tasks(self.robot, content.fext, content.domain, tasks, self._outside)
-        return Prepared(function, limited, extended, one)
+        return Prepared(function, limited, extended, lead)
 
     def submit(self, function: str, *positional: Any, **named: Any) -> Pending:
         """Send one task to an accelerator and return at once.
@@ -300,7 +300,7 @@ class Accelerator:
         arguments = bind(call.__signature__, function, (self, *positional), named)
         extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
         task = self._prepare(function, arguments, extended, chosen, arguments.pop("base", None))
-        if not task.one:
+        if task.lead:
             raise InputError("submit", "arrays with an axis of tasks", "those of one task", "call the method")
         return Pending(task, self._engine.submit(function, task.tasks.arrays, task.extended))
 
@@ -379,11 +379,11 @@ class Accelerator:
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
         if isinstance(self._engine.source.content, Software):
             return self._follow(arrays, rows, as_whole("every", every), states)
-        engine, tasks, one = self._rollouts(arrays, rows, parameter_set, base)
+        engine, tasks, lead = self._rollouts(arrays, rows, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
         rollouts = check(design, tasks, between, self._outside)
         results = flagged(rollouts, engine.roll_out(rollouts, between, states))
-        values = [array[0] if one else array for array in results.values()]
+        values = [with_axes(array, lead) for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
 
     def _follow(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], every: int, states: bool) -> Any:
@@ -391,7 +391,7 @@ class Accelerator:
         engine, problems = self._solver()
         if not 0 <= every <= problems.steps:
             raise InputError("every", str(every), f"0 to {problems.steps} steps")
-        tasks, one = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        tasks, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
         limited = limit_tasks(self.robot, (), engine.source.content.domain, tasks, self._outside)
         good, first = limited.status != NOT_FINITE, limited.arrays
         if good.any():  # others repeat a good one
@@ -403,7 +403,7 @@ class Accelerator:
         results = {name: found[name] for name in (*["states"] * states, *["cost"] * costs)}
         status = limited.flagged(np.zeros(len(limited.status), np.int64), results)
         results |= {"first_flagged": 1 * (status != 0), "status": status}
-        values = [array[0] if one else array for array in results.values()]
+        values = [with_axes(array, lead) for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
 
     def _solver(self) -> tuple[SolvingEngine, Problems]:
@@ -524,9 +524,9 @@ class Accelerator:
         shapes, names = task_shapes(self.robot, self.robot.nq), inputs_of(self.robot, "step")
         rest = {name: np.zeros(shapes[name]) for name in names if name != "tau"}
         rest["q"] = neutral_state(self.robot)[: self.robot.nq]
-        engine, tasks, one = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
-        forces = engine.rollout_forces(check(engine.source.design, tasks, 0))
-        return forces[0] if one else forces
+        engine, tasks, lead = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
+        forces: Array = with_axes(engine.rollout_forces(check(engine.source.design, tasks, 0)), lead)
+        return forces
 
     def _rollouts(
         self,
@@ -534,20 +534,20 @@ class Accelerator:
         rows: Mapping[str, Any],
         parameter_set: int | None = None,
         base: Any = None,
-    ) -> tuple[RolloutEngine, dict[str, Array], bool]:
-        """Return the engine, the arrays of rollouts with an axis of tasks, and whether there is only one."""
+    ) -> tuple[RolloutEngine, dict[str, Array], tuple[int, ...]]:
+        """Return the engine, the arrays of rollouts with an axis of tasks, and the axes that they had."""
         engine = answering_rollouts(self._engine)
         inputs = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
             inputs |= chosen_base(self.robot, "step", base, inputs)
         self._with_parameters(inputs, parameter_set)
-        tasks, one = as_batch(inputs)
+        tasks, lead = as_batch(inputs)
         loaded = {
             name: as_numbers(f"array '{name}'", array) for name, array in rows.items() if array is not None
         }
         if "tau" not in loaded:
             raise InputError("array 'tau'", "missing", "the forces (K, nv) of all rollouts")
-        return engine, tasks | loaded, one
+        return engine, tasks | loaded, lead
 
 
 def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbdhw.engines.engine import Future, results_type
 from rbdhw.fixed.format import Integers
+from rbdhw.front.tasks import with_axes
 from rbdhw.model.limits import Limited
 
 
@@ -25,21 +26,21 @@ class Prepared:
         Its tasks within their domain.
     extended
         Whether optional arrays travel.
-    one
-        Whether arrays have no axis of tasks.
+    lead
+        The axes of tasks that arrays had; none for one task.
     """
 
     function: str
     tasks: Limited
     extended: bool
-    one: bool
+    lead: tuple[int, ...]
 
     def results(self, status: Integers, arrays: Mapping[str, NDArray[Any]]) -> Any:
         """Return the named results for an engine's answer."""
         together = self.tasks.flagged(status, arrays)
-        values = [array[0] if self.one else array for array in arrays.values()]
+        values = [with_axes(array, self.lead) for array in arrays.values()]
         kind = results_type(self.function, tuple(arrays))
-        return kind(*values, int(together[0]) if self.one else together)
+        return kind(*values, with_axes(together, self.lead) if self.lead else int(together[0]))
 
 
 class Pending:

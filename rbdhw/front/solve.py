@@ -115,9 +115,11 @@ class Problems:
 
     def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
         """Return first states and steps in time of problems, and whether they had no axis of problems."""
-        tasks, one = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        tasks, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        if len(lead) > 1:
+            raise InputError("arrays", f"{len(lead)} axes of problems", "one, or none")
         checked = check_arrays(self.robot, (), tasks)
-        return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, one
+        return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, not lead
 
     def _check_together(self, names: Collection[str]) -> None:
         """Refuse arrays of frames in a build without any, and those that mean nothing without another."""

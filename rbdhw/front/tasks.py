@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,27 +42,34 @@ def read_arrays(
 
 
 def _check_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
-    """Check that an array has the shape of a task, or that of a batch."""
-    if shape not in (array.shape, array.shape[1:]):
+    """Check that an array has the shape of a task, or that of a batch, with any axes before."""
+    if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         batch = f"(N, {', '.join(map(str, shape))})" if shape else "(N,)"
         expected = f"{shape} for one task, {batch} for N tasks"
         raise InputError(f"array '{name}'", f"shape {array.shape}", expected)
 
 
-def as_batch(arrays: Mapping[str, Array]) -> tuple[dict[str, Array], bool]:
-    """Return arrays with an axis of tasks, and whether none of them had one.
+def as_batch(arrays: Mapping[str, Array]) -> tuple[dict[str, Array], tuple[int, ...]]:
+    """Return arrays with one axis of tasks, and the axes of tasks that they had.
 
-    Arrays of one task serve all tasks. Raises InputError if batches differ in length.
+    Arrays of one task serve all tasks. Raises InputError if the axes of batches differ.
     """
-    batches = {
-        name: len(array) for name, array in arrays.items() if array.ndim > len(kind_of(name).dimensions)
-    }
+    axes = {name: array.shape[: array.ndim - len(kind_of(name).dimensions)] for name, array in arrays.items()}
+    batches = {name: lead for name, lead in axes.items() if lead}
     if len(set(batches.values())) > 1:
-        sizes = ", ".join(f"{size} of {name}" for name, size in batches.items())
+        sizes = ", ".join(f"{'x'.join(map(str, lead))} of {name}" for name, lead in batches.items())
         raise InputError("arrays", sizes, "as many tasks in each")
-    tasks = next(iter(batches.values()), 1)
+    lead = next(iter(batches.values()), ())
+    tasks = math.prod(lead)
     batch = {
-        name: array if name in batches else np.broadcast_to(array, (tasks, *array.shape))
+        name: array.reshape(tasks, *array.shape[len(lead) :])
+        if name in batches
+        else np.broadcast_to(array, (tasks, *array.shape))
         for name, array in arrays.items()
     }
-    return batch, not batches
+    return batch, lead
+
+
+def with_axes(array: NDArray[Any], lead: tuple[int, ...]) -> Any:
+    """Return results (N, ...) with the axes of tasks that a call had; those of one task without any."""
+    return array.reshape(*lead, *array.shape[1:]) if lead else array[0]

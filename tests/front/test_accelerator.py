@@ -66,6 +66,17 @@ def test_a_batch_is_its_tasks(folder, engine):
         assert batch.status[k] == one.status
 
 
+def test_batches_have_any_axes_before(acc):
+    """Tasks are answered in their shape; what has no axes serves all."""
+    q, v, tau = tasks(6)
+    flat = acc.dfd(q, v[0], tau)
+    shaped = acc.dfd(q.reshape(2, 1, 3, NV), v[0], tau.reshape(2, 1, 3, NV))
+    assert (shaped.da_dq.shape, shaped.status.shape) == ((2, 1, 3, NV, NV), (2, 1, 3))
+    np.testing.assert_array_equal(shaped.da_dv.reshape(6, NV, NV), flat.da_dv)
+    with pytest.raises(InputError, match=r"arrays: 2x3 of q, 3x2 of v; expected as many tasks in each"):
+        acc.fd(q.reshape(2, 3, NV), v.reshape(3, 2, NV), tau[0])
+
+
 def test_engines_agree_bit_for_bit(folder):
     q, v, tau = tasks(50)
     q[3, 0] = 100.0
@@ -129,7 +140,7 @@ def test_base_and_gravity_by_task(tmp_path):
     [
         (lambda acc: acc.m(np.zeros(2)), "function 'm'"),
         (lambda acc: acc.id(np.zeros((4, 2)), np.zeros((3, 2)), np.zeros(2)), "4 of q, 3 of v"),
-        (lambda acc: acc.id(np.zeros((1, 1, 2)), np.zeros(2), np.zeros(2)), "array 'q'"),
+        (lambda acc: acc.id(np.zeros((1, 1, 3)), np.zeros(2), np.zeros(2)), "array 'q'"),
         (lambda acc: acc.difd(*np.zeros((3, 2)), Minv=np.array([[1.0, 2.0], [0.0, 1.0]])), "symmetric"),
         (lambda acc: rbdhw.load(acc.folder, engine="cuda"), "engine 'cuda'"),
         (lambda acc: rbdhw.load(acc.folder / "none"), "no such folder"),

@@ -27,6 +27,15 @@ def test_the_problem_takes_more_than_three_iterations(software, monkeypatch):
     assert solver._difference(software, problem, last["states"][0]) < 1e-6
 
 
+def test_times_of_means(monkeypatch):
+    monkeypatch.setattr(solver, "ROUNDS", 4)
+    monkeypatch.setattr(solver, "PROBLEMS", (("toy", "fixed", ""),))
+    monkeypatch.setattr(solver, "SAMPLES", 16)
+    double, single = solver.mppi_layout(solver.mppi_rows())
+    assert [list(line) for line in (double, single)] == [["", "a sample each step", "held for 8 steps"]] * 2
+    assert (double[""], single[""]) == ("float64", "float32")
+
+
 def test_ratios():
     row = {"robot": "arm", "base": "floating", "Crocoddyl (µs)": 800.0}
     times = {"float64, 1": 100.0, "float64, 16": 40.0, "float32, 1": 80.0, "float32, 16": 20.0}

@@ -12,8 +12,9 @@ from rbdhw import golden
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.errors import InputError
 from rbdhw.front.tasks import as_batch, read_arrays
-from rbdhw.model.arrays import as_numbers, check_arrays
-from rbdhw.model.packets import check_finite
+from rbdhw.model.arrays import as_numbers
+from rbdhw.model.limits import limit_tasks
+from rbdhw.model.packets import NOT_FINITE, check_finite
 from rbdhw.protocol import Solved
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
@@ -114,11 +115,16 @@ class Problems:
         return whole | sided, not counts
 
     def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
-        """Return first states and steps in time of problems, and whether they had no axis of problems."""
+        """Return first states and steps in time of problems, and whether they had no axis of problems.
+
+        Where a number is not finite, the velocity is NaN, and so the first trajectory.
+        """
         tasks, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
         if len(lead) > 1:
             raise InputError("arrays", f"{len(lead)} axes of problems", "one, or none")
-        checked = check_arrays(self.robot, (), tasks)
+        limited = limit_tasks(self.robot, (), None, tasks)
+        damaged = limited.status == NOT_FINITE
+        checked = limited.arrays | {"v": np.where(damaged[:, np.newaxis], np.nan, limited.arrays["v"])}
         return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, not lead
 
     def _check_together(self, names: Collection[str]) -> None:

@@ -68,6 +68,16 @@ def test_a_batch_is_the_problems_alone(acc):
         assert together.tau[k] == pytest.approx(alone.tau, abs=1e-8)
 
 
+def test_a_problem_without_numbers_leaves_the_others_alone(acc):
+    q = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 2))
+    expected = acc.solve(q, *START[1:], **COST)
+    q[1, 0] = np.nan
+    found = acc.solve(q, *START[1:], **COST)
+    assert found.status.tolist() == [Solved.CONVERGED, Solved.NOT_FINITE, Solved.CONVERGED]
+    assert np.isnan(found.states[1, 1:]).all()
+    assert found.tau[[0, 2]] == pytest.approx(expected.tau[[0, 2]], abs=1e-9)
+
+
 def test_arrays_of_one_knot_serve_all(acc):
     constant = acc.solve(*START, **COST)
     full = {"x_ref": np.tile(COST["x_ref"], (KNOTS + 1, 1)), "Q": np.tile(COST["Q"], (KNOTS + 1, 1))}

@@ -18,7 +18,7 @@ from rbdhw.engines.rtl import RtlEngine
 from rbdhw.engines.software import CEngine, CudaEngine
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS
-from rbdhw.protocol import ROLLOUT, SOLVE
+from rbdhw.protocol import MPPI, ROLLOUT, SOLVE
 from rbdhw.runtime.files import is_folder
 from rbdhw.software import folder as software_folder
 from rbdhw.software.folder import Software
@@ -45,7 +45,8 @@ class Entry:
     def answers(self) -> str:
         """What it answers, as the documents say it."""
         solves = issubclass(self.start, SolvingEngine)
-        return ", ".join(["tasks", *[ROLLOUT + "s"] * self.answers_rollouts, *[SOLVE] * solves])
+        rolls_out = self.answers_rollouts or solves
+        return ", ".join(["tasks", *[ROLLOUT + "s"] * rolls_out, *[SOLVE, MPPI] * solves])
 
 
 ENGINES = (

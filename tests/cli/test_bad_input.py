@@ -299,18 +299,8 @@ class TestAnything:
         domain = tmp_path / "domain.toml"
         domain.write_bytes(text.encode(errors="replace"))
         # An unknown root ends it as soon as the domain is read.
-        status, _, err = rbdhw(
-            "generate",
-            path("toy"),
-            "-o",
-            tmp_path / "out",
-            "--domain",
-            domain,
-            "--root",
-            "x",
-            "--functions",
-            "m",
-        )
+        build = ("generate", path("toy"), "-o", tmp_path / "out", "--functions", "m")
+        status, _, err = rbdhw(*build, "--domain", domain, "--root", "x")
         assert status == BAD_INPUT
         assert err.startswith("rbdhw: ")
 

@@ -22,19 +22,8 @@ WRITTEN = {*FILES, *COMPANIONS} - {"accelerator.lpf"}
 
 
 def test_a_design_that_floats_is_told_with_its_joints(rbdhw, tmp_path):
-    command = (
-        "generate",
-        TOY,
-        "-o",
-        tmp_path / "out",
-        "--functions",
-        "m",
-        "--width",
-        18,
-        "--base",
-        "floating",
-    )
-    status, out, _ = rbdhw(*command)
+    command = ("generate", TOY, "-o", tmp_path / "out", "--functions", "m", "--width", 18)
+    status, out, _ = rbdhw(*command, "--base", "floating")
     assert status == 0
     counted = "toy (2 joints and a floating base, 8 degrees of freedom) for xcvu9p"
     assert " ".join(out.split()).startswith(counted)
@@ -46,15 +35,12 @@ def test_options_that_are_not_given_are_the_default(rbdhw, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "II 1: the default\n" in out
     assert "asked for" not in out
-    assert (manifest["interval"]["why"], manifest["parts"][0]["cores"]["why"]) == (
-        "the default",
-        "the default",
-    )
+    assert manifest["interval"]["why"] == manifest["parts"][0]["cores"]["why"] == "the default"
     assert manifest["parts"][0]["cores"]["asked"] == "pipeline"
     _, out, _ = rbdhw(*command, "--ii", 1, "--core", "pipeline")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "II 1: asked for\n" in out
-    assert (manifest["interval"]["why"], manifest["parts"][0]["cores"]["why"]) == ("asked for", "asked for")
+    assert manifest["interval"]["why"] == manifest["parts"][0]["cores"]["why"] == "asked for"
 
 
 def test_builds_of_an_earlier_design_go_with_it(rbdhw, tmp_path):

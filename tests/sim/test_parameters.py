@@ -97,17 +97,9 @@ def test_loads_of_wrong_length_change_nothing(loading):
     longer, shorter = np.concatenate([good, good[:, :1]], axis=1), good[:, :-1]
     elsewhere = requests(design, LOAD_PARAMETERS, np.array([7]), load, sets=np.array([SETS]))
     task = requests(design, "fd", np.array([1]), {name: own[:1] for name, own in words.items()})
-    packets = {
-        "a": task,
-        "b": longer,
-        "c": task,
-        "d": elsewhere,
-        "e": task,
-        "f": shorter,
-        "g": task,
-        "h": good,
-        "i": task,
-    }
+    packets = dict(
+        zip("abcdefghi", (task, longer, task, elsewhere, task, shorter, task, good, task), strict=True)
+    )
     sequence = merge({name: np.array([k]) for k, name in enumerate(packets)}, packets)
     came = exchange(build(loading), [sequence], Disturbance())[0].responses
     tasks, loads = (answers(design, came)[name] for name in ("fd", LOAD_PARAMETERS))

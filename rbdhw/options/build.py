@@ -185,7 +185,8 @@ class BuildOptions:
         if not controls.isdisjoint(self.functions):
             functions = [name for name in self.functions if name not in controls]
             object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, "step", "dstep"))))
-            object.__setattr__(self, "knots", self.knots or self.horizon or DEFAULT_KNOTS)
+            counts = (steps for steps in (self.knots, self.horizon) if steps is not None)
+            object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
             if self.target == "c":
                 object.__setattr__(self, "horizon", None)
         if ROLLOUT not in (*self.functions, *(name for request in self.cores for name in request.functions)):

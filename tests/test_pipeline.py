@@ -153,7 +153,7 @@ class TestRandomTrees:
     def test_golden_graph_and_evaluator_agree(self, robot, width, with_fext):
         """Relative to the largest torques, errors are below 2e-3 at 18 bits and 1e-5 at 28 bits.
 
-        Hardly any task is flagged.
+        Hardly any task is flagged. The graph brings quaternions to unit length with an error of 2e-9.
         """
         model = prepare(robot, ("id",), "all" if with_fext else "none")
         graph = optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
@@ -162,7 +162,7 @@ class TestRandomTrees:
         size = np.abs(reference).max()
         values = interpret(graph, graph_inputs(robot, arrays))
         floats = np.stack([values[f"id.tau[{i}]"] for i in range(robot.nv)], axis=1)
-        np.testing.assert_allclose(floats, reference, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(floats, reference, rtol=0, atol=5e-9 * size)
         tau, result = evaluated(lowered(model, graph, width), robot, arrays)
         flagged = result.overflow | result.outside
         assert flagged.mean() <= 0.03

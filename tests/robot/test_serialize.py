@@ -9,6 +9,7 @@ from hypothesis import given
 from rbdhw.errors import InputError
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Inertia
 from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
 from rbdhw.robot.urdf import load_urdf
@@ -31,7 +32,7 @@ def test_bundled_robots_survive_json_text(name):
 def test_any_robot_survives_json_text(robot):
     assert through_text(robot) == robot
     regrouped = regroup_inertias(align_axes(elementary(robot)))
-    assert through_text(regrouped) == regrouped
+    assert through_text(regrouped) == replace(regrouped, unfelt=Inertia())
 
 
 def test_given_base_and_gravity_survive_json_text():

@@ -119,7 +119,6 @@ REFUSED = {
     "array 'std', row 0, column 1: nan; expected finite": {"std": np.array([0.0, np.nan]), "seed": 1},
     "array 'seed', row 0: -1; expected integers from 0 to 2147483647": {"seed": -1},
     "array 'seed', row 0: 0.5; expected integers": {"seed": 0.5},
-    "array 'seed': shape": {"seed": np.zeros((2, 2))},
 }
 
 

@@ -23,6 +23,9 @@ class Signal:
         self.edge = edge
 
     def __add__(self, other: Signal | float) -> Signal | float:
+        if other.__class__ is float and other == 0.0:
+            self.builder.constant(other, current_region())
+            return self
         return self._wrap(self.builder.add(self.edge, self._edge(other), current_region()))
 
     __radd__ = __add__
@@ -37,6 +40,10 @@ class Signal:
         return -self + other
 
     def __mul__(self, other: Signal | float) -> Signal | float:
+        # Most factors of transforms are structural zeros and ones. They keep their nodes, for the same order.
+        if other.__class__ is float and (other == 0.0 or other == 1.0):
+            self.builder.constant(other, current_region())
+            return self if other else 0.0
         return self._wrap(self.builder.multiply(self.edge, self._edge(other), current_region()))
 
     __rmul__ = __mul__

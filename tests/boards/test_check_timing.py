@@ -20,7 +20,9 @@ from tests.support.mechanisms import mechanism
 SMALL: dict[str, Any] = {"functions": "id", "width": 18, "tdata": 32}
 
 
-@pytest.mark.parametrize(("target", "clocks"), [("ecp5-85", (40.0, 130.0)), long("xcvu9p", (150.0, 500.0))])
+@pytest.mark.parametrize(
+    ("target", "clocks"), [long("ecp5-85", (40.0, 130.0)), long("xcvu9p", (150.0, 500.0))]
+)
 def test_a_link_is_timed(tmp_path: Path, target: str, clocks: tuple[float, float]) -> None:
     """The clock is plausible, and the core's regions are among the places of the slowest paths."""
     options, _ = asked_build(**SMALL, ii=8, target=target)

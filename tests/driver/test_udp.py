@@ -17,7 +17,7 @@ from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import change_source
 from tests.support.far_ends import UdpBoard
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 @pytest.fixture(params=[1472, 40])

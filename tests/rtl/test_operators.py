@@ -28,10 +28,7 @@ BUILDS = {
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=() if name in ("pipeline", "array-float32") else pytest.mark.verify)
-        for name in BUILDS
-    ],
+    params=[pytest.param(name, marks=() if name == "pipeline" else pytest.mark.verify) for name in BUILDS],
 )
 def design(request: pytest.FixtureRequest) -> Design:
     return generate(path("toy"), replace(BUILDS[request.param], samples=64))

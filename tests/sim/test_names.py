@@ -70,6 +70,7 @@ def exchanged(design: Design) -> tuple[Beats, Beats]:
     return merge({0: places}, {0: asked}), merge({0: places}, {0: answered})
 
 
+@pytest.mark.verify
 def test_two_designs_are_simulated_together(folders, tmp_path):
     texts = [both(list(folders)), *((own / "accelerator.v").read_text() for own in folders.values())]
     (tmp_path / "accelerator.v").write_text("\n".join(texts))

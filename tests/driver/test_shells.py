@@ -76,11 +76,7 @@ def compute(board, work, tasks, seed):
         assert [driver.statistics[name] for name in trouble] == [0] * len(trouble)
 
 
-@pytest.mark.parametrize(
-    "board",
-    [*(long(name) if name == "arty-a7-100t" else name for name in LINES), *BOTH_DIAGRAMS],
-    indirect=True,
-)
+@pytest.mark.parametrize("board", [*LINES, *BOTH_DIAGRAMS], indirect=True)
 def test_some_tasks(board, work):
     compute(board, work, FEW, 0)
 

@@ -15,7 +15,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.domain.strata import STRATA
 from rbdhw.emit.accuracy import accuracy_remarks, clipped_remarks, error_entries, formats_entry
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
+from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors, most_flagged
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import Try
 from rbdhw.model.packets import decode, encode
@@ -184,13 +184,14 @@ def test_the_default_budget_holds_where_robots_move(function, functions):
     arrays["q"][10:20] = np.eye(7)[3] * np.linspace(-2.0, 2.0, 10)[:, None]
     inside = (np.abs(arrays["tau"]) <= plan.prepared.domain.bounds["tau"][:, 1]).all(axis=1)
     status, words = respond(model, function, encode(model, function, arrays))
-    assert (status[inside] == 0).all()
+    answered = inside & (status == 0)
+    assert np.count_nonzero(inside & ~answered) <= most_flagged(np.count_nonzero(inside))
     results, right = decode(model, function, words), golden.evaluate(robot, function, arrays)
     for name, array in right.items():
         axes, told = tuple(range(1, array.ndim)), plan.formats.errors[function].results[name]
         off = np.sqrt(((results[name] - array) ** 2).sum(axis=axes))
         size = np.sqrt((array**2).sum(axis=axes))
-        assert (off[inside] <= 1e-3 * np.maximum(size, told.floor)[inside]).all()
+        assert (off[answered] <= 1e-3 * np.maximum(size, told.floor)[answered]).all()
         assert told.floor < np.median(size[100:])
         assert set(told.strata) == set(STRATA)
 

@@ -40,16 +40,19 @@ lint_off
 """
 
 
-@pytest.mark.parametrize(("asked", "eighths"), [(80.0, 100), (100.0, 80), (83.0, 97)])
+@pytest.mark.parametrize(
+    ("asked", "eighths"), [(80.0, 100), (100.0, 80), (83.0, 97), (500.0, 16), (800.0, 16), (7.8125, 1024)]
+)
 def test_divider_of_the_clock(asked: float, eighths: int) -> None:
     assert divider_for(asked).eighths == eighths
 
 
 def test_a_clock_that_is_too_slow_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"clock: 5 MHz is too slow for the MMCM of the Arty; expected at least"
+        InputError,
+        match=r"clock: 7\.81 MHz is too slow for the MMCM of the Arty; expected at least 7\.8125 MHz",
     ):
-        divider_for(5.0)
+        divider_for(7.81)
 
 
 def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 """Builds whose algorithms depend on the error budget or on the width."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from rbdhw.cores import core as core_kind
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import manifest
 from rbdhw.errors import InputError
-from rbdhw.explore.algorithm_search import make_plan, search_build
+from rbdhw.explore.algorithm_search import _Trials, make_plan, search_build
+from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.search import BudgetMissed, Fixed, Try
@@ -80,6 +84,20 @@ def test_a_refusal_names_the_algorithm_that_may_do_better_than_a_forced_one(monk
     with pytest.raises(InputError) as refusal:
         make_plan(load_urdf(path("toy")), options)
     assert refusal.value.remedy == "use --algorithm products=dense, a larger --max-error"
+
+
+def test_algorithms_are_forecast_if_their_operations_are_others_and_not_too_many():
+    options = BuildOptions(("minv", "fd"), **CORE)
+    search = BuildSearch(prepare_build(load_urdf(path("toy")), options), options)
+
+    def forecast(limit, **algorithms):
+        other = replace(search.prepared.algorithms, **algorithms)
+        return _Trials(search, "pipeline", 4).forecast(other, limit)
+
+    known = forecast(math.inf, products="dense")
+    assert forecast(known.operations, products="dense") == known
+    assert forecast(0.999 * known.operations, products="dense") is None
+    assert forecast(math.inf, inverse="block_pivots") is None  # the same for two joints
 
 
 @pytest.mark.verify

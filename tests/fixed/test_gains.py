@@ -95,6 +95,14 @@ def test_relative_gains_are_those_of_factors():
     assert found.relative[1, 1] == pytest.approx(1.0)
 
 
+def test_a_choice_that_differs_by_task_passes_on_the_errors_of_what_it_takes():
+    inputs = "".join(f"n{k} = input {name} @ decode\n" for k, name in enumerate(("x", "y", "condition")))
+    graph = loads(inputs + "n3 = select n2 n0 n1<<1 @ decode\nout id.tau[0] n3\n")
+    tasks = {"x": np.ones(4), "y": np.ones(4), "condition": np.array([1.0, 1.0, 0.0, 1.0])}
+    found = gains(graph, tasks, strata_of(np.zeros(4, int)), np.random.default_rng(0))
+    assert found.noise[1] == pytest.approx([3 / 4, 1 / 4, 0.0, (1 + 1 + 1 / 4 + 1) / 4])
+
+
 def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
     text = "n0 = input x @ decode\nn1 = input y @ decode\nout m.M[0,0] n0\nout m.M[1,0] n1\n"
     inputs = {"x": np.ones(4), "y": np.ones(4)}

@@ -6,6 +6,7 @@ import pytest
 
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from rbdhw.rtl.edge_cells import CorePort, edge_cells
+from rbdhw.rtl.lane import Lane, lane_cells, waiting_places
 from tests.support.designs import rail_design
 
 LATENCY = {"id": 10, "fd": 20}
@@ -104,6 +105,15 @@ def test_an_output_slower_than_the_interval_needs_fewer_places():
     """Answers of 8 beats leave every 8 cycles, whatever the interval."""
     narrow, wide = (cells(ECP5, bodies=12, data_width=width)["buffers"] for width in (32, 512))
     assert narrow.luts < wide.luts
+
+
+def test_the_queue_of_a_core_holds_whole_tasks():
+    lane = Lane(bits=40, functions=3, places=waiting_places(cores=2, initiation_interval=4))
+    bits = len(lane.select) + len(lane.options) + len(lane.words)
+    turns, queue = lane_cells(bits=40, functions=3, ii=4, cores=2, streams=1, fabric=ECP5)
+    assert (turns, queue) == (Cells(), ECP5.queue(bits, lane.places))
+    turns, _ = lane_cells(bits=40, functions=3, ii=4, cores=2, streams=2, fabric=ECP5)
+    assert turns.luts == ECP5.multiplexer(2, bits)
 
 
 def test_parts_add_up():

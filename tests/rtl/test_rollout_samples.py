@@ -1,11 +1,16 @@
 """Normal samples in hardware equal the model's, bit for bit."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from rbdhw.estimate.fabric import ECP5
 from rbdhw.fixed.normal import SAMPLE, normal_integers
-from rbdhw.rtl.rollout_samples import NormalSource
+from rbdhw.fixed.rollout import RolloutShape
+from rbdhw.rtl.rollout_samples import NormalSource, SamplesHardware
+from tests.support.rollout_edge import STEP, word
 from tests.support.simulation import Simulation
 
 
@@ -32,3 +37,15 @@ def test_samples_equal_the_models() -> None:
     Simulation(dut).run(testbench)
     expected = [normal_integers(seeds[k : k + 1], steps[k : k + 1], coordinates)[0, 0] for k in range(draws)]
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_wider_force_takes_a_wider_sum_and_wider_limits() -> None:
+    """The sum with the row's force and two limits of it, in four registers."""
+    narrow, wide = (
+        SamplesHardware().cells(
+            replace(STEP, inputs=(*STEP.inputs[:2], word("tau[0]", width, 2))), RolloutShape(4, 1), ECP5
+        )
+        for width in (10, 30)
+    )
+    assert wide.luts - narrow.luts == pytest.approx(2 * 20 * (1 + ECP5.compare))
+    assert wide.flip_flops - narrow.flip_flops == 4 * 20

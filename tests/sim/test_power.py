@@ -57,6 +57,14 @@ def test_regions_are_those_of_the_manifest(folder: Path, report) -> None:
     assert report.regions["core/rnea_backward_1"].toggles > 10 * report.regions["completion_m"].toggles
 
 
+def test_toggles_of_a_region_are_those_of_its_bits_in_a_cycle(report, saif: Path) -> None:
+    activity = read_saif(saif)
+    (top,) = activity.children(("TOP",))
+    bits, toggles = activity.within((*top, "completion_m"))
+    assert report.regions["completion_m"].bits == bits
+    assert report.regions["completion_m"].toggles * bits * report.cycles == pytest.approx(toggles)
+
+
 def test_a_seed_gives_the_same_energy_again(folder: Path, report) -> None:
     assert measure_power(folder, "id", TASKS, seed=3) == report
     assert measure_power(folder, "id", TASKS, seed=4) != report

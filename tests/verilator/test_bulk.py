@@ -12,6 +12,8 @@ from rbdhw.verilator.tools import SimulationError
 from tests.support.designs import rail_design
 from tests.support.marks import long
 
+NOTHING = Beats(np.zeros((0, 4), np.uint8), np.zeros(0, bool))
+
 
 def beats_for(folder, tasks: int) -> Beats:
     """Return requests for the design's functions in turn."""
@@ -39,6 +41,11 @@ def through(bench, folder, cache, beats: Beats, traffic: Disturbance) -> Exchang
 def assert_same_responses(first: Exchange, second: Exchange) -> None:
     assert np.array_equal(first.responses.data, second.responses.data)
     assert np.array_equal(first.responses.last, second.responses.last)
+
+
+@pytest.mark.parametrize(("sent", "taken", "cycles"), [([2, 3, 5], [6, 9], 8), ([2, 3], [], 0), ([], [], 0)])
+def test_the_cycles_are_those_from_the_first_request_to_the_last_answer(sent, taken, cycles):
+    assert Exchange(NOTHING, np.array(sent), np.array(taken), 0).cycles == cycles
 
 
 def test_without_traffic_both_benches_see_the_same_in_the_same_cycles(rail_folder, cache):

@@ -105,7 +105,7 @@ def load(
     rbdhw.errors.InputError
         The folder is not complete, or does not have the engine; or the board is absent, in use, or has
         another design.
-    rbdhw.driver.library.DriverError
+    rbdhw.errors.DriverError
         The board does not answer.
     """
     from rbdhw.front.accelerator import Accelerator

@@ -1,4 +1,4 @@
-"""The exceptions that end a command with a one-line message: bad input and internal defects."""
+"""The exceptions that end a command with a one-line message."""
 
 from __future__ import annotations
 
@@ -44,11 +44,26 @@ def unknown(where: str, value: str, known: Sequence[str]) -> InputError:
     return InputError(where, f"'{value}' is unknown", f"one of {', '.join(known)}")
 
 
-class InternalError(Exception):
-    """A defect of this program, found by one of its own checks. The message is one line.
+class Failure(Exception):
+    """A program that was started failed, or a result is wrong. The message is one line.
 
     The command line prints it and exits with status 1.
     """
+
+
+class InternalError(Failure):
+    """A defect of this program, found by one of its own checks."""
+
+
+class DriverError(Exception):
+    """A call of the driver failed: ``code`` of ``rbdhw_transport.h``, and its text as the ``reason``.
+
+    The command line prints it and exits with status 2.
+    """
+
+    def __init__(self, code: int, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.code, self.reason = code, reason
 
 
 def told_apart(number: float, limit: float, digits: int = 6) -> tuple[str, str]:

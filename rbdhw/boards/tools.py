@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rbdhw.errors import InputError
+from rbdhw.errors import Failure, InputError
 from rbdhw.progress import Progress, silent
 from rbdhw.runtime.cache import process_folder, user_cache
 from rbdhw.runtime.extras import not_installed
@@ -34,11 +34,10 @@ YOWASP_CACHE = "YOWASP_CACHE_DIR"
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
 
 
-class ToolError(Exception):
+class ToolError(Failure):
     """An external program failed, or its result must not be used.
 
-    The text names the program, the reason, the log and its last lines. The command line prints it and exits
-    with status 1.
+    The text names the program, the reason, the log and its last lines.
     """
 
 

@@ -4,6 +4,8 @@ The exit status is 0 for success. It is 1 for a negative result: a mismatch, an 
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
 device, a board that fails, or a missing program or extra; the message is one line. After an interruption it
 is 128 plus the number of the signal, and if nobody reads the output any more it is that of SIGPIPE.
+
+Each command imports what it needs: the help, the version and a refused command line need little.
 """
 
 from __future__ import annotations
@@ -23,30 +25,15 @@ from typer.exceptions import TyperException
 
 from rbdhw.board import BOARDS
 from rbdhw.cli.options import OF_HARDWARE, BuildArguments, takes_build_options
-from rbdhw.design.folder import read as read_design
-from rbdhw.design.replacement import check_output
 from rbdhw.driver.link import Link
-from rbdhw.engines.engine import ACCELERATOR
-from rbdhw.engines.registry import engines_of
-from rbdhw.errors import InputError, InternalError, one_line
-from rbdhw.front.calls import (
-    CHECKS,
-    describe_robot,
-    domain_of_log,
-    generate_folder,
-    power_of_folder,
-    simulate_folder,
-)
-from rbdhw.front.printing import print_table, print_text
-from rbdhw.front.results import Result
-from rbdhw.front.tables import print_causes, print_synthesis
-from rbdhw.model.limits import LIMIT
+from rbdhw.engines.table import ACCELERATOR, engines_of
+from rbdhw.errors import DriverError, Failure, InputError, one_line
 from rbdhw.options.build import LINK_PACE, PROCESSORS
-from rbdhw.packages.package import FORMATS
-from rbdhw.packages.package import package as write_package
-from rbdhw.progress import show_progress
 from rbdhw.remarks import subject, warn
 from rbdhw.target import TARGETS
+
+if TYPE_CHECKING:
+    from rbdhw.front.results import Result
 
 FOUND_WRONG, BAD_INPUT = 1, 2
 UNREAD = 128 + signal.SIGPIPE
@@ -77,11 +64,6 @@ def main() -> None:
 
 def run_commands(commands: typer.Typer, name: str) -> None:
     """Run commands and exit. Every expected failure prints one line on the error stream."""
-    from rbdhw.boards.tools import ToolError
-    from rbdhw.driver.library import DriverError
-    from rbdhw.software.compiler import CompilerError
-    from rbdhw.verilator.tools import SimulationError
-
     _prepare_streams()
     try:
         status = commands(prog_name=name, standalone_mode=False)
@@ -103,7 +85,7 @@ def run_commands(commands: typer.Typer, name: str) -> None:
     except DriverError as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
-    except (ToolError, SimulationError, CompilerError, InternalError) as error:
+    except Failure as error:
         print(f"rbdhw: {error}", file=sys.stderr)
         sys.exit(FOUND_WRONG)
     except OSError as error:
@@ -194,6 +176,8 @@ def info(
     The hardware options (but --domain) and --output require --explore.
     --ii, --bandwidth and --fit mark the interval that generate would choose.
     """
+    from rbdhw.front.calls import describe_robot
+
     if explore:
         _explore(urdf, build, output, as_json)
         return
@@ -209,6 +193,8 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
     """Print the tables of initiation intervals, and write their plots to a folder."""
     from rbdhw.explore import intervals, sets
     from rbdhw.explore.plot import check_plotting, draw_intervals, draw_sets, plot
+    from rbdhw.front.printing import print_table, print_text
+    from rbdhw.progress import show_progress
 
     if output is not None:
         check_plotting(output)
@@ -239,7 +225,7 @@ def generate(
     check_timing: Annotated[
         str | None,
         typer.Option(
-            metavar="|".join(CHECKS),
+            metavar="warn|refuse",
             help="Map the design with Yosys, and warn or refuse where its timing does not confirm the clock.",
         ),
     ] = None,
@@ -252,6 +238,9 @@ def generate(
     An unchanged design that is already in the folder is replaced, with its build folders.
     Other files in the folder remain.
     """
+    from rbdhw.design.replacement import check_output
+    from rbdhw.front.calls import generate_folder
+
     check_output(output)
     _print_result(generate_folder(urdf, output, *build.parse(), check_timing), as_json)
 
@@ -268,6 +257,8 @@ def domain(
     as_json: Json = False,
 ) -> None:
     """Write a domain file with the ranges of a recorded trajectory, for --domain."""
+    from rbdhw.front.calls import domain_of_log
+
     path = domain_of_log(urdf, log, output, build.parse()[0], margin)
     if as_json:
         _print_json({"domain": str(path)})
@@ -284,6 +275,8 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
+    from rbdhw.front.calls import simulate_folder
+
     result = simulate_folder(directory, tasks, seed, bulk=bulk)
     _print_result(result, as_json)
     warn(f"{directory}: {line}" for line in (*result.failures, *result.warnings))
@@ -306,6 +299,8 @@ def power(
     as_json: Json = False,
 ) -> None:
     """Count how often signals change while tasks of one function follow each other; estimate the power."""
+    from rbdhw.front.calls import power_of_folder
+
     _print_result(power_of_folder(directory, function, tasks, seed, saif), as_json)
 
 
@@ -331,11 +326,13 @@ def run(
     extended: Annotated[bool, typer.Option("--extended", help="Also return the optional results.")] = False,
     outside: Annotated[
         str, typer.Option(help="Tasks outside the domain: limit (and flag them) or refuse.")
-    ] = LIMIT,
+    ] = "limit",
     as_json: Json = False,
 ) -> None:
     """Compute a function for your own vectors, one row a task; or solve problems, in a folder with solve."""
     from rbdhw.front import run as runner
+    from rbdhw.front.tables import print_causes
+    from rbdhw.progress import show_progress
 
     with show_progress() as progress:
         outcome = runner.run(
@@ -389,9 +386,10 @@ def driver(
     as_json: Json = False,
 ) -> None:
     """Write the driver in C for a program of your own, with the description of a design."""
+    from rbdhw.design.folder import read
     from rbdhw.driver import folder, library
 
-    design = read_design(directory)
+    design = read(directory)
     names = folder.write(design, output)
     if as_json:
         _print_json({"files": names})
@@ -424,6 +422,7 @@ def synthesize(
 ) -> None:
     """Synthesise with Yosys, place and route with nextpnr; for a board, build the bitstream."""
     from rbdhw.boards import synthesize as synthesis
+    from rbdhw.progress import show_progress
 
     with show_progress() as progress:
         try:
@@ -447,7 +446,7 @@ def synthesize(
 @app.command()
 def package(
     directory: Directory,
-    form: Annotated[str, typer.Option("--format", help=f"The format: {', '.join(FORMATS)}.")],
+    form: Annotated[str, typer.Option("--format", help="The format: fusesoc, vivado, vitis, litex.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="A new or an empty folder; by default in DIR."),
@@ -455,7 +454,9 @@ def package(
     as_json: Json = False,
 ) -> None:
     """Write the accelerator with registers as a package for FuseSoC, Vivado, Vitis or LiteX."""
-    folder = write_package(directory, form, output)
+    from rbdhw.packages import package as packages
+
+    folder = packages.package(directory, form, output)
     if as_json:
         _print_json({"format": form, "folder": str(folder)})
     else:
@@ -467,4 +468,6 @@ def _report_synthesis(directory: Path, report: dict[str, Any], as_json: bool) ->
     if as_json:
         _print_json(report)
     else:
+        from rbdhw.front.tables import print_synthesis
+
         print_synthesis(directory, report)

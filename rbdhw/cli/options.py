@@ -6,15 +6,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rbdhw.domain.overrides import Overrides
-from rbdhw.options.arguments import checked_build
-from rbdhw.options.build import BuildOptions
 from rbdhw.options.option import HARDWARE
 from rbdhw.options.table import OPTIONS
+
+if TYPE_CHECKING:
+    from rbdhw.domain.overrides import Overrides
+    from rbdhw.options.build import BuildOptions
 
 KEYS = tuple(option.key for option in OPTIONS)
 
@@ -49,6 +50,8 @@ class BuildArguments:
 
     def parse(self, **instead: Any) -> tuple[BuildOptions, Overrides]:
         """Return :func:`~rbdhw.options.arguments.checked_build`, with the values ``instead`` replaced."""
+        from rbdhw.options.arguments import checked_build
+
         return checked_build({**self.values, **instead}, self.named)
 
 

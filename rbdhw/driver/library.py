@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design
 from rbdhw.driver.description import DESIGN_HEADER, arrays_in_order, design_header
+from rbdhw.errors import DriverError
 from rbdhw.software.calls import addresses
 from rbdhw.software.compiler import compile_library, load_library
 
@@ -110,14 +111,6 @@ class Data:
         made.sides = sides
         made.words, made.results, made.status = addresses([self.words, self.results, self.status])
         return made
-
-
-class DriverError(Exception):
-    """A call of the driver failed: ``code`` of ``rbdhw_transport.h``, and its text as the ``reason``."""
-
-    def __init__(self, code: int, where: str, reason: str) -> None:
-        super().__init__(f"{where}: {reason}")
-        self.code, self.reason = code, reason
 
 
 def remarks(design: Design) -> list[str]:

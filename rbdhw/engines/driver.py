@@ -20,7 +20,6 @@ from rbdhw.driver.library import (
     PENDING,
     Data,
     Driver,
-    DriverError,
     Library,
     remarks,
 )
@@ -28,7 +27,7 @@ from rbdhw.driver.link import NANOSECONDS
 from rbdhw.engines.compiled import held_arrays
 from rbdhw.engines.engine import Answer, Array, Future, Source
 from rbdhw.engines.words import WordEngine
-from rbdhw.errors import InputError
+from rbdhw.errors import DriverError, InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.loads import loads_of
 from rbdhw.model.packets import encode

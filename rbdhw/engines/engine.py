@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rbdhw.design.folder import Design
 from rbdhw.driver.link import NO_LINK, Link
+from rbdhw.engines.table import ACCELERATOR
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.rollouts.data import RolloutArrays
@@ -28,9 +29,6 @@ Answer = tuple[Integers, Mapping[str, NDArray[Any]]]
 
 Call = Callable[..., Any]
 """Returns the named results of arrays in their order, or None."""
-
-ACCELERATOR = "accelerator"
-"""The kind of a folder with a design. The kind of one with software is its target."""
 
 
 def decline(*_arrays: Any) -> None:
@@ -93,7 +91,7 @@ class Future(ABC):
 
 
 class Engine(ABC):
-    """An engine of a folder, which answers tasks; :data:`rbdhw.engines.registry.ENGINES` has its name."""
+    """An engine of a folder, which answers tasks; :data:`rbdhw.engines.table.ENGINES` has its name."""
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source, self.robot = name, source, source.content.robot

@@ -62,7 +62,7 @@ class Accelerator:
     folder
         The folder.
     engine
-        One of :data:`rbdhw.engines.registry.ENGINES`; by default the first that serves the folder.
+        One of :data:`rbdhw.engines.table.ENGINES`; by default the first that serves the folder.
     transport, timeout, attempts, outside
         See :func:`rbdhw.load`.
 

@@ -65,7 +65,7 @@ class Pending:
         ------
         TimeoutError
             There is no answer yet.
-        rbdhw.driver.library.DriverError
+        rbdhw.errors.DriverError
             The task was not answered, however often it was sent.
         """
         if not self._future.wait(timeout):

@@ -100,7 +100,7 @@ def run(
         The npz files. The source has arrays as in :func:`rbdhw.golden.dynamics.evaluate`. The target gets the
         results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
     engine
-        One of :data:`rbdhw.engines.registry.ENGINES` that serve an accelerator; by default the first. A
+        One of :data:`rbdhw.engines.table.ENGINES` that serve an accelerator; by default the first. A
         simulator is kept in ``cache``.
     link
         How the engine ``board`` reaches its board.

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from rbdhw.errors import InputError
+from rbdhw.errors import Failure, InputError
 from rbdhw.progress import log_lines
 from rbdhw.runtime.cache import find_or_make, log_file
 
@@ -24,7 +24,7 @@ FLAGS = ("-std=c11", "-O2", "-march=native", "-fPIC", "-shared")
 LAST_LINES = 8
 
 
-class CompilerError(Exception):
+class CompilerError(Failure):
     """A compiler failed. The text names the compiler, its log and the log's last lines."""
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from rbdhw.errors import InputError
+from rbdhw.errors import Failure, InputError
 from rbdhw.runtime.extras import check_installed
 from rbdhw.software.compiler import command_in
 
@@ -38,11 +38,10 @@ compile and is no faster.
 """
 
 
-class SimulationError(Exception):
+class SimulationError(Failure):
     """Verilator, the compiler or the simulation failed.
 
-    The text names the tool, the log and the log's last lines; the command line prints it and exits with
-    status 1.
+    The text names the tool, the log and the log's last lines.
     """
 
 

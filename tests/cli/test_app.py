@@ -6,6 +6,9 @@ from importlib.metadata import version
 import pytest
 
 from rbdhw.cli.app import BAD_INPUT
+from rbdhw.front.calls import CHECKS
+from rbdhw.model.limits import WAYS
+from rbdhw.packages.package import FORMATS
 from rbdhw.robots import path
 from tests.support.marks import long
 
@@ -125,6 +128,12 @@ class TestUsage:
         assert short == long
         assert (short[0], short[2]) == (0, "")
         assert " ".join(["Usage: rbdhw", *command]) in short[1]
+
+    @pytest.mark.parametrize(
+        ("command", "choices"), [("package", FORMATS), ("generate", CHECKS), ("run", WAYS)]
+    )
+    def test_help_has_all_choices(self, rbdhw, command, choices):
+        assert [choice for choice in choices if choice not in rbdhw(command, "--help")[1]] == []
 
     def test_no_command_is_answered_with_help(self, rbdhw):
         status, out, err = rbdhw()

@@ -23,6 +23,11 @@ def run(command, **settings):
     return subprocess.run(command, text=True, check=False, **{"stderr": subprocess.PIPE, **settings})
 
 
+def test_it_starts_without_what_single_commands_need():
+    script = "import sys, rbdhw.cli.app; sys.exit(any(name in sys.modules for name in ('numpy', 'pydantic')))"
+    assert run([sys.executable, "-c", script]).returncode == 0
+
+
 def test_an_interruption_ends_it_while_modules_are_imported():
     with subprocess.Popen(INFO, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(0.3)

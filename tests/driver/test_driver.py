@@ -14,8 +14,8 @@ from rbdhw.cli.app import BAD_INPUT
 from rbdhw.design import folder
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated
-from rbdhw.driver.library import Data, DriverError, Library
-from rbdhw.errors import InputError
+from rbdhw.driver.library import Data, Library
+from rbdhw.errors import DriverError, InputError
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from tests.support.driver_folder import run_at_a_board

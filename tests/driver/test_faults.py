@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rbdhw.design.folder import read
-from rbdhw.driver.library import DriverError
+from rbdhw.errors import DriverError
 from tests.support.documents import ROOT
 from tests.support.driver_folder import FOLDER
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work

@@ -13,8 +13,7 @@ import pytest
 import rbdhw
 from rbdhw.cli.app import BAD_INPUT
 from rbdhw.design.digests import seal
-from rbdhw.driver.library import DriverError
-from rbdhw.errors import InputError
+from rbdhw.errors import DriverError, InputError
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from rbdhw.design import folder
-from rbdhw.driver.library import Data, DriverError
+from rbdhw.driver.library import Data
+from rbdhw.errors import DriverError
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate
 from rbdhw.registers.map import CONTROL, INTERRUPTS, STATUS, Register

@@ -11,7 +11,8 @@ import pytest
 import rbdhw
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated
-from rbdhw.driver.library import Data, DriverError, Library, Transport
+from rbdhw.driver.library import Data, Library, Transport
+from rbdhw.errors import DriverError
 
 RECEIVE = ctypes.CFUNCTYPE(
     ctypes.c_int,

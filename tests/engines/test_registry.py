@@ -8,7 +8,8 @@ import rbdhw
 from rbdhw.design.digests import digest_of
 from rbdhw.design.folder import read
 from rbdhw.engines.engine import Engine, Source
-from rbdhw.engines.registry import ENGINES, answering_rollouts
+from rbdhw.engines.registry import answering_rollouts
+from rbdhw.engines.table import ENGINES
 from rbdhw.errors import InputError
 from tests.support.documents import ROOT
 

@@ -15,7 +15,8 @@ import numpy as np
 from rbdhw.design.folder import Design
 from rbdhw.driver import library as driver_library
 from rbdhw.driver import simulated
-from rbdhw.driver.library import EXTENDED, Data, Driver, DriverError, Library, Options, Transport
+from rbdhw.driver.library import EXTENDED, Data, Driver, Library, Options, Transport
+from rbdhw.errors import DriverError
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.model.responses import respond

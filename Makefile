@@ -23,6 +23,8 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork
 	--generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 # What the demo needs comes first in the lock, down to a line of its own.
 DEMO_EXTRAS := build sim
+# All but crocoddyl, which has an environment of its own.
+EXTRAS := build cuda docs ethernet examples plot registers sim sweep synthesis test
 ROBOTS := cmeel.prefix/share/example-robot-data
 # Byte code is kept: workers and simulators import the same files.
 unexport PYTHONDONTWRITEBYTECODE
@@ -82,7 +84,7 @@ bitstream: $(READY) ## Take the toy's inverse dynamics down to a bitstream for t
 .PHONY: lock
 lock: $(READY) ## Resolve the dependencies anew and write requirements.lock
 	mkdir -p build/lock
-	$(COMPILE) --upgrade --all-extras pyproject.toml --output-file build/lock/all
+	$(COMPILE) --upgrade $(EXTRAS:%=--extra %) pyproject.toml --output-file build/lock/all
 	$(COMPILE) --constraint build/lock/all $(DEMO_EXTRAS:%=--extra %) pyproject.toml --output-file build/lock/demo
 	$(BIN)/python .ci/join-locks build/lock/demo build/lock/all requirements.lock
 

@@ -165,22 +165,27 @@ def _difference(software: Software, problem: Arrays, states: NDArray[np.float64]
 
 def by_crocoddyl(urdf: Path, floating: bool, frame: str, problem: Arrays) -> dict[str, NDArray[np.float64]]:
     """Return the seconds of an iteration of Crocoddyl, and its minimiser."""
-    python = ENVIRONMENT / "bin" / "python"
-    if not python.exists():
-        _run(sys.executable, "-m", "venv", str(ENVIRONMENT))
-        _run(str(python), "-m", "pip", "install", "-q", "-r", str(ROOT / "benchmarks" / "crocoddyl.txt"))
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
         told = {"urdf": str(urdf), "floating": floating, "frame": frame}
         np.savez(source, **problem, **told)  # type: ignore[arg-type] # NumPy types every keyword as bool
-        _run(str(python), str(ROOT / "benchmarks" / "crocoddyl_times.py"), str(source), str(target))
+        run_beside_crocoddyl(ROOT / "benchmarks" / "crocoddyl_times.py", source, target)
         with np.load(target) as archive:
             return dict(archive)
 
 
+def run_beside_crocoddyl(program: Path, *arguments: Path | str) -> None:
+    """Run a program in Python in Crocoddyl's environment, which is made once; ToolError if it fails."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        _run(sys.executable, "-m", "venv", str(ENVIRONMENT))
+        _run(str(python), "-m", "pip", "install", "-q", "-e", f"{ROOT}[crocoddyl]")
+    _run(str(python), str(program), *map(str, arguments))
+
+
 def _run(*command: str) -> None:
     """Run a program on one thread; ToolError if it fails."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, check=False, text=True)
     if done.returncode:
         raise ToolError(f"{Path(command[0]).name} failed: {done.stderr.strip().splitlines()[-1:]}")

@@ -36,6 +36,7 @@ apidoc_modules = [  # a page for each folder of the package, written anew by eve
         "automodule_options": {"members", "show-inheritance"},
     }
 ]
+autodoc_mock_imports = ["crocoddyl"]  # it is installed in an environment of its own
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 NumpyDocString.sections["Members"] = []  # of components; shown as attributes, see rename_members

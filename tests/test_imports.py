@@ -123,6 +123,7 @@ MAY_IMPORT = {
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
     "cli": EVERYTHING,
+    "crocoddyl": "front.accelerator protocol",
     "__main__": "cli",
 }
 
@@ -132,6 +133,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "amaranth_boards": ("boards",),
     "cocotb": ("verilator",),
     "cocotb_tools": ("verilator",),
+    "crocoddyl": ("crocoddyl",),
     "liteeth": ("boards.udp_core",),
     "litex": ("boards.udp_core",),
     "matplotlib": ("explore.plot", "page"),
@@ -141,7 +143,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "peakrdl_ipxact": ("registers.export",),
     "peakrdl_markdown": ("registers.export",),
     "peakrdl_python": ("registers.export",),
-    "pinocchio": ("golden.pinocchio",),
+    "pinocchio": ("golden.pinocchio", "crocoddyl"),
     "systemrdl": ("registers.export",),
 }
 

@@ -1,0 +1,130 @@
+"""Crocoddyl's problems with steps of an engine: with a stand-in of its classes, and beside its own steps."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import rbdhw
+from benchmarks.solver import problem_of, run_beside_crocoddyl
+from rbdhw.frontend.read import load_mounted
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robots import path
+from tests.support import crocoddyl_stand_in
+from tests.support.marks import long
+
+KNOTS = 5
+STEPS = 0.01 * np.arange(1, KNOTS + 1)
+
+
+@pytest.fixture
+def adapter(monkeypatch):
+    """Import the adapter with Crocoddyl's stand-in."""
+    monkeypatch.setitem(sys.modules, "crocoddyl", crocoddyl_stand_in)
+    monkeypatch.delitem(sys.modules, "rbdhw.crocoddyl", raising=False)
+    yield import_module("rbdhw.crocoddyl")
+    sys.modules.pop("rbdhw.crocoddyl")
+
+
+@pytest.fixture(scope="module")
+def acc(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crocoddyl") / "toy"
+    return rbdhw.generate(path("toy"), folder, target="c", functions="step,dstep").load("golden")
+
+
+@pytest.fixture
+def problem(adapter, acc):
+    model = pin.buildModelFromUrdf(str(path("toy")))
+    running = [crocoddyl_stand_in.action(model, h) for h in STEPS]
+    terminal = adapter.ActionModel(None, KNOTS, crocoddyl_stand_in.action(model, 0.0))
+    given = SimpleNamespace(x0=np.zeros(4), runningModels=running, terminalModel=terminal)
+    return adapter.ShootingProblem(acc, given)
+
+
+def trajectory():
+    rng = np.random.default_rng(0)
+    return list(rng.uniform(-1.0, 1.0, (KNOTS + 1, 4))), list(rng.uniform(-1.0, 1.0, (KNOTS, 2)))
+
+
+def test_one_call_for_the_steps_and_one_for_their_derivatives(problem, acc):
+    xs, us = trajectory()
+    cost = sum(h * 0.5 * (x @ x + u @ u) for h, x, u in zip(STEPS, xs, us, strict=False))
+    assert problem.calc(xs, us) == pytest.approx(cost + 0.5 * xs[-1] @ xs[-1])
+    assert problem.horizon.calls == 1
+    problem.calcDiff(xs, us)
+    assert problem.horizon.calls == 2
+    assert problem.nthreads == 1
+    q, v = np.split(np.array(xs[:-1]), 2, axis=1)
+    expected = acc.dstep(q, v, 2.0 * np.array(us) - 3.0 * q, STEPS)
+    for k, data in enumerate(problem.runningDatas):
+        assert data.xnext == pytest.approx(expected.x_next[k], abs=1e-14)
+        springs = np.hstack([-3.0 * expected.B[k], np.zeros((4, 2))])
+        assert data.Fx == pytest.approx(expected.A[k] + springs, abs=1e-12)
+        assert data.Fu == pytest.approx(2.0 * expected.B[k], abs=1e-12)
+        assert data.Lx == pytest.approx(STEPS[k] * xs[k])
+    assert problem.terminalData.costs.Lx is xs[-1]
+
+
+def test_a_pass_forward_computes_each_step_and_derivatives_only_what_changed(problem):
+    xs, us = trajectory()
+    problem.calc(xs, us)
+    problem.calcDiff(xs, us)
+    us[2] = us[2] + 0.1
+    for model, data, x, u in zip(problem.runningModels, problem.runningDatas, xs, us, strict=False):
+        model.calc(data, x, u)
+    assert problem.horizon.calls == 3  # one for the step that is another one
+    problem.calcDiff(xs, us)
+    problem.calcDiff(xs, us)
+    assert problem.horizon.calls == 4
+
+
+def test_a_step_that_is_no_number_is_flagged(problem):
+    xs, us = trajectory()
+    us[1] = us[1] * np.nan
+    problem.calc(xs, us)
+    assert problem.horizon.flagged == 1
+    assert np.isnan(problem.runningDatas[1].xnext).all()
+    assert np.isfinite(problem.runningDatas[0].xnext).all()
+
+
+def minimised(folder, robot, base, frame):
+    """Return the archive of what Crocoddyl found for a problem by itself and with the steps of a folder."""
+    source, target = folder.parent / "in.npz", folder.parent / "out.npz"
+    mounted = load_mounted(path(robot), Mounting(base, frames=(frame,) if frame else ()))
+    names = {"urdf": str(path(robot)), "floating": base == "floating", "frame": frame}
+    np.savez(source, **problem_of(mounted), **names)
+    run_beside_crocoddyl(
+        Path(crocoddyl_stand_in.__file__).with_name("crocoddyl_program.py"), folder, source, target
+    )
+    return np.load(target)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(
+    ("robot", "base", "frame"),
+    [("toy", "fixed", "tip"), long("iiwa14", "fixed", "iiwa_link_7"), long("hyq", "floating", "")],
+)
+def test_the_minimiser_is_crocoddyls(robot, base, frame, tmp_path):
+    folder = tmp_path / robot
+    rbdhw.generate(path(robot), folder, target="c", functions="step,dstep", base=base)
+    with minimised(folder, robot, base, frame) as found:
+        assert found["costs_ours"] == pytest.approx(found["costs_theirs"], rel=1e-12)
+        assert found["calls"] == 2
+        assert found["differences"].max() < 1e-11
+        assert found["iterations_ours"] == found["iterations_theirs"]
+        assert found["states_ours"] == pytest.approx(found["states_theirs"], abs=1e-9)
+        assert found["flagged"] == 0
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1500)
+def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
+    rbdhw.generate(path("toy"), tmp_path / "toy", functions="step,dstep", ii=4)
+    with minimised(tmp_path / "toy", "toy", "fixed", "") as found:
+        assert found["states_ours"] == pytest.approx(found["states_theirs"], abs=1e-2)
+        assert 0 < found["differences"].max() < 1e-2

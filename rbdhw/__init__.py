@@ -176,7 +176,12 @@ def report(folder: str | PathLike[str], output: str | PathLike[str] | None = Non
 
 
 def simulate(
-    folder: str | PathLike[str], tasks: int = 1000, seed: int = 0, *, bulk: bool = False
+    folder: str | PathLike[str],
+    tasks: int = 1000,
+    seed: int = 0,
+    *,
+    bulk: bool = False,
+    confidence: float | None = None,
 ) -> results.Simulated:
     """Run random tasks through the Verilog of a folder in Verilator, and compare each bit with the model.
 
@@ -188,6 +193,9 @@ def simulate(
         The number of tasks, and the seed of the tasks and of the pauses on the streams.
     bulk
         Whether to use a bench in C++, which is faster than cocotb.
+    confidence
+        The confidence, such as 0.999, for which further tasks on the model bound the share with errors beyond
+        the limit.
 
     Returns
     -------
@@ -201,4 +209,4 @@ def simulate(
     """
     from rbdhw.front.calls import simulate_folder
 
-    return simulate_folder(Path(folder), tasks, seed, bulk=bulk)
+    return simulate_folder(Path(folder), tasks, seed, bulk=bulk, confidence=confidence)

@@ -26,7 +26,7 @@ from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.parameter_bounds import bound_parameters
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
-from rbdhw.emit.manifest import manifest
+from rbdhw.emit.manifest import manifest, with_confidence
 from rbdhw.emit.registers import constants, identity
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.emit.software import emit_software
@@ -45,6 +45,7 @@ from rbdhw.robot.reroot import RootTrial
 from rbdhw.rtl.axi_accelerator import AxiAccelerator
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
+from rbdhw.sim.confidence import confirm
 from rbdhw.software.floating import trace_sources
 from rbdhw.software.folder import Software
 
@@ -81,8 +82,7 @@ def _build(
 ) -> Design:
     plan = plan_build(source, options, overrides, progress)
     warn(plan_remarks(plan, options))
-    progress("writing Verilog")
-    return emit_design(plan, options, roots)
+    return emit_design(plan, options, roots, progress)
 
 
 def plan_build(
@@ -123,15 +123,25 @@ def generate_software(
     return replace(emit_software(model, sources, options.target, trials, solver), domain=domain)
 
 
-def emit_design(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootTrial] = ()) -> Design:
+def emit_design(
+    plan: AcceleratorPlan,
+    options: BuildOptions,
+    roots: Sequence[RootTrial] = (),
+    progress: Progress = silent,
+) -> Design:
     """Return the design of a plan that was made with these options, from the best of some roots."""
     device, model = plan.device, plan.accelerator
+    entries = manifest(plan, options, roots)
+    if options.confidence is not None:
+        confirmed = confirm(model, entries.error, options.confidence, options.seed, progress)
+        entries = with_confidence(entries, confirmed)
+    progress("writing Verilog")
     hardware = Accelerator(
         cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
     )
     header = heading(plan, options)
     verilog = to_verilog(hardware, options.name, header)
-    described = manifest(plan, options, roots).data()
+    described = entries.data()
     described["identity"] = identity(described, verilog)
     block = AxiAccelerator(
         name=options.name,

@@ -85,7 +85,7 @@ MAY_IMPORT = {
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (
         "errors progress runtime protocol golden domain fixed.format fixed.figures model "
-        "design verilator engines estimate.energy target"
+        "design verilator engines software.exact_library estimate.energy target"
     ),
     "quantize": (
         "errors remarks progress runtime options.build target arrays protocol scalar robot "

@@ -272,12 +272,20 @@ def simulate(
     tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the tasks and of the stream's pauses.")] = 0,
     bulk: Annotated[bool, typer.Option("--bulk", help="Use a C++ bench, faster than cocotb.")] = False,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="The confidence, such as 0.999, for which further tasks on the model bound the share with "
+            "errors beyond the limit.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run random tasks through the RTL in Verilator and compare each bit with the model."""
     from rbdhw.front.calls import simulate_folder
 
-    result = simulate_folder(directory, tasks, seed, bulk=bulk)
+    result = simulate_folder(directory, tasks, seed, bulk=bulk, confidence=confidence)
     _print_result(result, as_json)
     warn(f"{directory}: {line}" for line in (*result.failures, *result.warnings))
     if not result.ok:

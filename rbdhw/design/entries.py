@@ -210,6 +210,22 @@ class ResultErrors(Figures):
     worst: WorstTask | None = Field(default=None, description="Absent without such tasks.")
 
 
+class ShareEntry(Closed):
+    """The share of a stratum's tasks with an error beyond the limit."""
+
+    tasks: int = Field(description="Tasks drawn that are neither flagged nor clipped.")
+    beyond: int = Field(description="Those of them with a result whose error exceeds its limit.")
+    largest: float | None = Field(description="The largest ratio of an error to its limit; null without any.")
+    share: float = Field(description="With the confidence, at most this share of all such tasks is beyond.")
+
+
+class ConfidenceEntry(Closed):
+    """What tasks that chose no number format tell about all tasks of their kind, by Clopper and Pearson."""
+
+    level: float = Field(description="The confidence, between 0 and 1, of each statement by itself.")
+    strata: dict[str, ShareEntry]
+
+
 class ErrorEntry(Figures):
     """Errors of a function in the bit-exact model against the golden model: the largest of its results."""
 
@@ -224,6 +240,7 @@ class ErrorEntry(Figures):
     results: dict[str, ResultErrors] = Field(
         description="The errors of each part of the results, the optional ones among them."
     )
+    confidence: ConfidenceEntry | None = Field(default=None, description="Only with `--confidence`.")
 
 
 class Limit(Closed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from rbdhw.arrays import is_optional
 from rbdhw.design.entries import (
     AlgorithmEntry,
     AlgorithmTryEntry,
+    ConfidenceEntry,
     CoordinateEntry,
     Coordinates,
     EnergyEntry,
@@ -134,6 +135,15 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         **dict(packets),
         roots=root_entries(roots),
     )
+
+
+def with_confidence(described: Manifest, confidence: Mapping[str, ConfidenceEntry]) -> Manifest:
+    """Return the manifest with the entry of each function on the share of tasks beyond its limits."""
+    error = {
+        name: entry.model_copy(update={"confidence": confidence[name]})
+        for name, entry in described.error.items()
+    }
+    return described.model_copy(update={"error": error})
 
 
 def root_entries(roots: Sequence[RootTrial]) -> list[Root]:

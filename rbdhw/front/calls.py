@@ -116,10 +116,15 @@ def power_of_folder(folder: Path, function: str | None, tasks: int, seed: int, s
     return Powered(report.json())
 
 
-def simulate_folder(folder: Path, tasks: int, seed: int, *, bulk: bool) -> Simulated:
-    """Run random tasks through the Verilog of a folder and compare each bit with its model."""
+def simulate_folder(
+    folder: Path, tasks: int, seed: int, *, bulk: bool, confidence: float | None = None
+) -> Simulated:
+    """Run random tasks through the Verilog of a folder and compare each bit with its model.
+
+    With ``confidence`` further tasks on the compiled model tell how many err more than the limit.
+    """
     from rbdhw.sim.simulate import simulate
 
     with show_progress() as progress:
-        report = simulate(folder, tasks, seed, bulk=bulk, progress=progress)
+        report = simulate(folder, tasks, seed, bulk=bulk, confidence=confidence, progress=progress)
     return Simulated(report.json(), read_manifest(folder), tuple(report.failures), tuple(report.warnings))

@@ -55,6 +55,9 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
         rows,
     )
     print_accuracy(manifest.error)
+    print_confidence(
+        {name: each.confidence.model_dump() for name, each in manifest.error.items() if each.confidence}
+    )
     for part in manifest.parts:
         print_text(f"widths: {part.formats.why}", INDENT)
     print_interval(manifest)
@@ -109,6 +112,30 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
         "floor: a quarter of the median norm of the result in ordinary motions"
     )
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
+
+
+def print_confidence(functions: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print how many tasks in 10,000 at most err more than their limit, by function and stratum."""
+    if not functions:
+        return
+    level = next(iter(functions.values()))["level"]
+    kinds = list(dict.fromkeys(kind for entry in functions.values() for kind in entry["strata"]))
+    rows = [
+        [name, *(_share_cell(entry["strata"][kind]) if kind in entry["strata"] else "-" for kind in kinds)]
+        for name, entry in functions.items()
+    ]
+    title = (
+        f"with {100 * level:.7g} % confidence at most so many tasks in 10,000 err more than the limit\n"
+        "in brackets the largest error among the tasks drawn, as a share of the limit"
+    )
+    print_table(title, ["", *kinds], rows)
+
+
+def _share_cell(entry: Mapping[str, Any]) -> str:
+    if entry["largest"] is None:
+        return "-"
+    tasks = 10_000 * entry["share"]
+    return f"{tasks:.{0 if tasks >= 10.0 else 1}f} ({entry['largest']:.0%})"
 
 
 def _print_strata(title: str, strata: Mapping[str, Mapping[str, tuple[float | None, float | None]]]) -> None:
@@ -240,6 +267,7 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
         for result, figures in function["results"].items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
+    print_confidence({name: function["confidence"] for name, function in report["functions"].items()})
 
 
 def _traffic_text(traffic: dict[str, Any]) -> str:

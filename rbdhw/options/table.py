@@ -77,6 +77,7 @@ from rbdhw.runtime.number_bounds import (
     LEAST_ERROR,
     MOST_COPIES,
     TIME_STEP,
+    check_confidence,
 )
 from rbdhw.target import TARGETS
 from rbdhw.verilog_names import DEFAULT_NAME, check_name
@@ -419,6 +420,15 @@ OPTIONS: tuple[Option, ...] = (
         metavar="E",
         parse=parse_budgets,
         check=_check_budgets,
+    ),
+    _hardware(
+        "confidence",
+        float | None,
+        "The confidence, such as 0.999, of a bound on the share of tasks with errors beyond the limit; the "
+        "compiled model takes as many further tasks as it needs.",
+        attribute="confidence",
+        metavar="P",
+        check=check_confidence,
     ),
     _hardware(
         "width",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rbdhw.errors import InputError
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -103,6 +105,9 @@ BANDWIDTH = Bound(1e6, "GB/s", 1e-9)
 LEAST_ERROR = 1e-12
 """The smallest error budget; errors are measured in double precision, which does not resolve smaller ones."""
 
+CONFIDENCES = 0.5, 1.0 - 1e-9
+"""The least and the largest confidence; the latter takes three times as many tasks as 99.9 %."""
+
 MOST_TASKS = 10**9
 """The most tasks of a simulation: weeks of run time."""
 
@@ -117,3 +122,9 @@ DOMAIN_BYTES = 1 << 18
 
 DOMAIN_LINE = 2000
 """The most characters of a line of a domain file; reading a dotted key takes time quadratic in its parts."""
+
+
+def check_confidence(name: str, confidence: float) -> None:
+    """Refuse a confidence that is out of range."""
+    if not CONFIDENCES[0] <= confidence <= CONFIDENCES[1]:
+        raise InputError(name, f"{confidence:g} is not a confidence", "0.5 or more, and less than 1")

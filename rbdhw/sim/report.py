@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.design.entries import ConfidenceEntry
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.model.diagnosis import Cause
@@ -77,8 +78,9 @@ class FunctionReport:
 
     ``mismatches`` counts responses that differ from the model's in any bit, are missing or are surplus.
     ``flagged`` counts the tasks whose status is not zero. The errors and ``limit`` are the largest of
-    ``results``. ``latency_cycles`` is the least number of cycles, under the report's traffic, from the first
-    beat of a task to the last beat of its response; None without responses.
+    ``results``, and ``confidence`` bounds the share of tasks beyond their limits. ``latency_cycles`` is the
+    least number of cycles, under the report's traffic, from the first beat of a task to the last beat of its
+    response; None without responses.
     """
 
     tasks: int
@@ -90,9 +92,11 @@ class FunctionReport:
     latency_cycles: int | None
     strata: dict[str, StratumReport]
     results: dict[str, ResultReport]
+    confidence: ConfidenceEntry
 
     def json(self) -> dict[str, Any]:
         return vars(self) | {
+            "confidence": self.confidence.model_dump(),
             "strata": {name: vars(entry).copy() for name, entry in self.strata.items()},
             "results": {name: entry.json() for name, entry in self.results.items()},
         }

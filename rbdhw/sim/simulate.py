@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.design.digests import digest_of
-from rbdhw.design.entries import ResultErrors
+from rbdhw.design.entries import ConfidenceEntry, ErrorEntry
 from rbdhw.design.folder import Design, read
 from rbdhw.design.manifest import read_manifest
 from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces
@@ -45,7 +45,9 @@ from rbdhw.model.packets import (
 from rbdhw.model.responses import respond
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
-from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS
+from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS, check_confidence
+from rbdhw.sim.confidence import LEVEL, confidence_entry, confirm, largest_ratios
+from rbdhw.sim.pieces import SIMULATED, piece_rng, piece_tasks
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
 from rbdhw.verilator.simulator import Disturbance, Exchange
@@ -53,12 +55,6 @@ from rbdhw.verilator.simulator import Disturbance, Exchange
 Array = NDArray[np.float64]
 Key = tuple[str, bool]
 """A function, and whether its tasks have the option EXTENDED."""
-
-PIECE_TASKS = 16_384
-"""The most tasks in a piece."""
-
-PIECE_WORDS = 1 << 22
-"""The most result words in a piece; a piece stores about ten times as many numbers."""
 
 MOST_AT_ONCE = 8
 """The most pieces in simulation at once, on any number of processors."""
@@ -113,6 +109,8 @@ def simulate(
     bubbles: float = 0.25,
     back_pressure: float = 0.25,
     bulk: bool = False,  # use the C++ bench instead of cocotb, for hundreds of thousands of tasks
+    # Draw as many more tasks on the compiled model as this confidence takes (:mod:`rbdhw.sim.confidence`).
+    confidence: float | None = None,
     cache: Path | None = None,  # the folder of the simulator; by default a folder in the design's
     progress: Progress = silent,  # receives each stage and its progress
 ) -> Report:
@@ -131,16 +129,18 @@ def simulate(
     design = read(directory)
     read_manifest(directory)  # a manifest of another format is refused before anything is built
     check_draw(tasks, seed)
+    if confidence is not None:
+        check_confidence("confidence", confidence)
     for name, probability in {"bubbles": bubbles, "back-pressure": back_pressure}.items():
         if not 0.0 <= probability < 1.0:
             raise InputError(name, f"{probability:g} is not possible", "a probability below 1")
     progress("building the simulator")
     engine = RtlEngine("rtl", Source(directory, digest_of(directory), design, cache))
     connection = engine.connect(in_bulk=bulk)
-    starts = range(0, tasks, _piece_tasks(design))
+    starts = range(0, tasks, piece_tasks(design.interface))
 
     def piece(start: int) -> _Piece:
-        rng = np.random.default_rng([seed, start])
+        rng = piece_rng(seed, start, SIMULATED)
         shares = _shares(min(starts.step, tasks - start), design.interface.streams)
         each = [_batches(design, start + first, share, rng) for first, share in shares]
         traffic = Disturbance(bubbles, back_pressure, int(rng.integers(1 << 63)))
@@ -152,11 +152,14 @@ def simulate(
         pieces.append(piece_result)
         progress(f"simulating: {min(len(pieces) * starts.step, tasks)} of {tasks} tasks")
     traffic = Disturbance(bubbles, back_pressure, seed)
-    report = _report(design, tasks, pieces, traffic)
+    confirmed = None
+    if confidence is not None:
+        confirmed = confirm(design, design.description.error, confidence, seed, progress)
+    report = _report(design, tasks, pieces, traffic, confirmed)
     if design.interface.rollout is None:
         return report
     progress("simulating rollouts")
-    rolled, causes = check_rollouts(design, tasks, np.random.default_rng([seed, tasks]), traffic, connection)
+    rolled, causes = check_rollouts(design, tasks, piece_rng(seed, tasks, SIMULATED), traffic, connection)
     return replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
 
 
@@ -166,12 +169,6 @@ def check_draw(tasks: int, seed: int) -> None:
         raise InputError("tasks", f"{tasks} is out of range", f"1 to {MOST_TASKS}")
     if not 0 <= seed <= LARGEST_SEED:
         raise InputError("seed", f"{seed} is not a seed", f"0 to {LARGEST_SEED}")
-
-
-def _piece_tasks(design: Design) -> int:
-    """Return the tasks of a piece; the number determines the draws, so it does not depend on the machine."""
-    most = max(len(function.returned(extended=True)) for function in design.interface.computed)
-    return max(1, min(PIECE_TASKS, PIECE_WORDS // most))
 
 
 def _in_order(work: Callable[[int], _Piece], starts: range, at_once: int) -> Iterator[_Piece]:
@@ -310,23 +307,39 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     return status, function_errors(design.robot, function, tasks, results, reference, floors)
 
 
-def _report(design: Design, tasks: int, pieces: list[_Piece], traffic: Disturbance) -> Report:
+def _report(
+    design: Design,
+    tasks: int,
+    pieces: list[_Piece],
+    traffic: Disturbance,
+    confirmed: Mapping[str, ConfidenceEntry] | None,
+) -> Report:
     every = [(key[0], batch) for piece in pieces for key, batch in piece.comparisons]
-    functions = {
-        function: _function_report([batch for name, batch in every if name == function], entry.results)
-        for function, entry in ((f, design.description.error[f]) for f in design.functions)
-    }
+    functions = {}
+    for function in design.functions:
+        batches, stated = [b for name, b in every if name == function], design.description.error[function]
+        confidence = confirmed[function] if confirmed else _confidence(batches, stated)
+        functions[function] = _function_report(batches, stated, confidence)
     stray, cycles = sum(piece.stray for piece in pieces), sum(piece.cycles for piece in pieces)
     causes = merge_causes(cause for _, batch in every for cause in batch.causes)
     return Report(tasks, stray, cycles, functions, traffic, causes)
 
 
-def _function_report(batches: list[_Comparison], entries: Mapping[str, ResultErrors]) -> FunctionReport:
-    """Return the report of all batches of a function; ``entries`` are the manifest's on its results."""
+def _confidence(batches: list[_Comparison], stated: ErrorEntry) -> ConfidenceEntry:
+    """Return the entry on all batches of a function."""
+    ratios = np.concatenate([np.zeros(0), *(largest_ratios(batch.errors, stated) for batch in batches)])
+    counted = (_joined(b.status for b in batches) == 0) & (_joined(b.clipped for b in batches) == 0)
+    return confidence_entry(LEVEL, ratios, counted, _joined(batch.stratum for batch in batches))
+
+
+def _function_report(
+    batches: list[_Comparison], stated: ErrorEntry, confidence: ConfidenceEntry
+) -> FunctionReport:
+    """Return the report of all batches of a function; ``stated`` is the manifest's entry on its errors."""
     unflagged = _joined(batch.status for batch in batches) == 0
     stratum = _joined(batch.stratum for batch in batches)
     latencies = _joined(batch.latencies for batch in batches)
-    results = {name: _result_report(batches, name, entry.limit) for name, entry in entries.items()}
+    results = {name: _result_report(batches, name, entry.limit) for name, entry in stated.results.items()}
     whole = StratumReport.largest(unflagged, results.values())
     return FunctionReport(
         sum(batch.tasks for batch in batches),
@@ -344,6 +357,7 @@ def _function_report(batches: list[_Comparison], entries: Mapping[str, ResultErr
             if (stratum == k).any()
         },
         results,
+        confidence,
     )
 
 

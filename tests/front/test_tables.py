@@ -113,6 +113,7 @@ REPORT = {
             "limit": 1e-3,
             "latency_cycles": 22,
             "results": {"tau": {"strata": {"motion": {"error_median": 2.4e-5, "error_max": 7.4e-4}}}},
+            "confidence": {"level": 0.999, "strata": {"motion": {"largest": 0.74, "share": 6.905e-4}}},
         },
         "dfd": {
             "tasks": 10001,
@@ -123,6 +124,7 @@ REPORT = {
             "limit": 1e-3,
             "latency_cycles": None,
             "results": {"da_dq": {"strata": {"motion": {"error_median": None, "error_max": None}}}},
+            "confidence": {"level": 0.999, "strata": {"motion": {"largest": None, "share": 1.0}}},
         },
     },
 }
@@ -192,7 +194,10 @@ def test_a_simulation_counts_for_each_function(lines):
         ["dfd", "10001", "-", "2.232 M", "3 / 0", "-"],
         ["id.tau", "2e-5/7e-4"],
         ["dfd.da_dq", "-"],
+        ["id", "6.9 (74%)"],
+        ["dfd", "-"],
     ]
+    assert "with 99.9 % confidence at most so many tasks in 10,000 err more than the limit" in printed
 
 
 def test_algorithms(lines):

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.design.entries import ConfidenceEntry
 from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.model.packets import Answers
+from rbdhw.sim import pieces
 from rbdhw.sim import simulate as simulation
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.simulate import count_mismatches, simulate
@@ -82,7 +84,7 @@ def test_both_benches_report_the_same_where_no_traffic_is_random(rail_folder, ca
 
 def test_pieces_are_other_tasks_and_add_up(rail_folder, cache, monkeypatch):
     def in_pieces(most, at_once):
-        monkeypatch.setattr(simulation, "PIECE_TASKS", most)
+        monkeypatch.setattr(pieces, "PIECE_TASKS", most)
         monkeypatch.setattr(simulation, "MOST_AT_ONCE", at_once)
         told = []
         options = {"bubbles": 0.0, "back_pressure": 0.0, "bulk": True, "cache": cache}
@@ -101,7 +103,7 @@ def test_pieces_are_other_tasks_and_add_up(rail_folder, cache, monkeypatch):
 
 
 def test_a_failing_piece_ends_the_simulation(rail_folder, cache, monkeypatch):
-    monkeypatch.setattr(simulation, "PIECE_TASKS", 10)
+    monkeypatch.setattr(pieces, "PIECE_TASKS", 10)
     begun = []
 
     def fails(_executable, _requests, traffic):
@@ -129,7 +131,7 @@ def test_the_report_is_plain_json(rail_folder, cache):
     ]
     assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
     own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "limit", "latency_cycles", "strata"]
-    own.append("results")
+    own += ["results", "confidence"]
     assert list(data["functions"]["fd"]) == own
     figures = ["tasks", "flagged", "error_median", "error_max"]
     assert list(data["functions"]["fd"]["strata"]["box"]) == figures
@@ -227,6 +229,7 @@ RIGHT = FunctionReport(
     latency_cycles=9,
     strata=STRATA,
     results={"a": ResultReport(100, 1, 1e-5, 2e-4, limit=2e-4, strata=STRATA)},
+    confidence=ConfidenceEntry(level=0.999, strata={}),
 )
 
 
@@ -269,7 +272,7 @@ class TestVerdict:
 
     def test_without_an_unflagged_task_nothing_is_known(self):
         none = {"error_median": None, "error_max": None}
-        blind = FunctionReport(1, 0, 1, **none, limit=1e-3, latency_cycles=9, strata={}, results={})
+        blind = replace(RIGHT, tasks=1, **none, strata={}, results={})
         report = Report(1, 0, 9, {"id": blind}, Disturbance())
         expected = "no response is unflagged, so no error can be measured; expected at least one"
         assert report.failures == [expected]

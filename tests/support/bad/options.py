@@ -203,7 +203,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--fext", "tip"): "fext: link 'tip' is fixed to 'forearm'",
     ("--fext", "all", "--fext", "tip"): "fext: 'all' beside other links",
     ("--fext", "forearm,none"): "fext: 'none' beside other links",
-    ("--nonsense",): "no such option: --nonsense (Possible options: --seed)",
+    ("--nonsense",): "no such option: --nonsense (Possible options: --confidence, --seed)",
     ("--ii",): "option '--ii' requires an argument",
     ("--strict=yes",): "option '--strict' does not take a value",
     ("more",): "got unexpected extra argument(s) (more)",

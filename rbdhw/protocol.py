@@ -292,6 +292,9 @@ WHOLE_BODY = ("energy", "com", "centroidal")
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
 """The functions of a build for which no others are asked."""
 
+CERTIFIED = {"fd": ("a",), "minv": ("Minv",), "dfd": ("da_dq", "da_dv")}
+"""The functions whose answers have certificates, and the results that those bound."""
+
 SOLVE, MPPI = "solve", "mppi"
 """Optimal control of a horizon, which software has beside the functions: by derivatives, and by samples."""
 

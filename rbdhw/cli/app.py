@@ -391,6 +391,10 @@ def report(
 def driver(
     directory: Directory,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")],
+    certify: Annotated[
+        bool,
+        typer.Option("--certify", help="Also write C that bounds the errors of answers of fd, minv, dfd."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write the driver in C for a program of your own, with the description of a design."""
@@ -398,7 +402,7 @@ def driver(
     from rbdhw.driver import folder, library
 
     design = read(directory)
-    names = folder.write(design, output)
+    names = folder.write(design, output, certify=certify)
     if as_json:
         _print_json({"files": names})
     else:

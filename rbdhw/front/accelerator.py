@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.software.folder import Software
+
+if TYPE_CHECKING:
+    from rbdhw.software.certificate import Certificates
 
 Array = NDArray[np.float64]
 
@@ -246,11 +250,26 @@ class Accelerator:
         extended: bool,
         parameter_set: int | None = None,
         base: Any = None,
+        certify: bool = False,
     ) -> Any:
         """Compute a function for one task or a batch, and return its named results."""
         task = self._prepare(function, arrays, extended, parameter_set, base)
         status, results = self._engine.compute(function, task.tasks.arrays, task.extended)
+        if certify:
+            bounds = self._certificates.bounds(function, task.tasks.arrays, results)
+            results = {**results, **bounds}
         return task.results(status, results)
+
+    @cached_property
+    def _certificates(self) -> Certificates:
+        """The certificates of answers; InputError if inputs have no bounds."""
+        from rbdhw.software.certificate import Certificates
+
+        content = self._engine.source.content
+        if content.domain is None:
+            reason = f"inputs of {self.folder} have no bounds"
+            raise InputError("certify", reason, "a domain", "generate with --domain")
+        return Certificates(self.robot, content.domain, content.fext)
 
     def _prepare(
         self,
@@ -298,6 +317,8 @@ class Accelerator:
         if function not in FUNCTIONS or call is None:
             raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(self.functions)}")
         arguments = bind(call.__signature__, function, (self, *positional), named)
+        if arguments.pop("certify", False):
+            raise InputError("certify", "has no effect on submit", "a call of the method")
         extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
         task = self._prepare(function, arguments, extended, chosen, arguments.pop("base", None))
         if task.lead:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, BASE_HELD, CERTIFIED, FUNCTIONS, PARAMETERS
 
 
 def arguments_checked(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,6 +52,7 @@ def method(function: str) -> Callable[..., Any]:
     named |= {"base": None} if entry.base_choice else {}
     named |= {"extended": False} if entry.optional_outputs else {}
     named |= {"parameter_set": None} if PARAMETERS in entry.inputs else {}
+    named |= {"certify": False} if function in CERTIFIED else {}
     parameters += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]
     signature, names = inspect.Signature(parameters), [*required]
 
@@ -61,8 +62,8 @@ def method(function: str) -> Callable[..., Any]:
         if len(positional) != len(names) or named:
             arguments = bind(signature, function, (self, *positional), named)
             extended, chosen = arguments.pop("extended", False), arguments.pop("parameter_set", None)
-            base = arguments.pop("base", None)
-            return self._call(function, arguments, extended, chosen, base)
+            base, certify = arguments.pop("base", None), arguments.pop("certify", False)
+            return self._call(function, arguments, extended, chosen, base, certify)
         return self._call(function, dict(zip(names, positional, strict=True)), False)
 
     compute.__name__ = function
@@ -81,7 +82,9 @@ def _describe(function: str) -> str:
     optional = (
         f" ``{'``, ``'.join(entry.optional_outputs)}`` with ``extended``." if entry.optional_outputs else ""
     )
-    return f"Return the {entry.title}: {shapes}, and ``status``.{optional}"
+    bounds = "``, ``".join(f"{name}_error" for name in CERTIFIED.get(function, ()))
+    certified = f" ``{bounds}``, bounds of their errors, with ``certify``." if bounds else ""
+    return f"Return the {entry.title}: {shapes}, and ``status``.{optional}{certified}"
 
 
 def _shape(name: str, function: str) -> str:

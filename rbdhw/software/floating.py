@@ -86,8 +86,13 @@ def _decide(graph: Graph, function: str, supplied: bool) -> Graph:
     return prune(specialise(graph, function, {SUPPLIED: supplied}))
 
 
-def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int]) -> dict[str, str]:
-    """Return the texts of the sources by name, for the robot as the user describes it."""
+def dynamics_files(
+    robot: Robot, sources: Sequence[Source], fext: Collection[int], prefix: str = "rbdhw_"
+) -> dict[str, str]:
+    """Return the texts of the sources by name, for the robot as the user describes it.
+
+    The names of all functions begin with ``prefix``.
+    """
     functions = [Function(robot, source, bool(fext), PROCESSOR) for source in sources]
     first = heading(robot)
     batch = fill(
@@ -98,7 +103,7 @@ def dynamics_files(robot: Robot, sources: Sequence[Source], fext: Collection[int
         cosine=[f"({value!r})" for value in COSINE],
     )
     files = {
-        "dynamics.h": fill("dynamics.h", heading=first, robot=robot, functions=functions),
+        "dynamics.h": fill("dynamics.h", heading=first, robot=robot, functions=functions, prefix=prefix),
         "batch.h": batch,
         CPP_HEADER: cpp_header(),
     }

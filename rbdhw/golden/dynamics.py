@@ -133,16 +133,17 @@ def _rnea_forward(model: System, tasks: Tasks, acceleration: Array) -> _Motion:
     """Compute motion and net force of each link, root to leaves (Featherstone, table 5.1)."""
     rates, accelerations = ((u @ model.G.T)[..., np.newaxis] for u in (tasks["v"], acceleration))
     X = [link.X(tasks["q"]) for link in model.links]
+    external = np.roll(tasks["fext"], 3, axis=2)[..., np.newaxis]
     motion = _Motion(_base_motion(tasks), rates, X, [], [], [])
     for i, link in enumerate(model.links):
         v_parent, a_parent = motion.parent(link.parent)
         v_joint = link.S @ rates[:, link.v]
         v = X[i] @ v_parent + v_joint
-        a = X[i] @ a_parent + link.S @ accelerations[:, link.v] + motion_cross(v) @ v_joint
-        f = link.inertia @ a + force_cross(v) @ (link.inertia @ v)
+        across = motion_cross(v)
+        a = X[i] @ a_parent + link.S @ accelerations[:, link.v] + across @ v_joint
+        f = link.inertia @ a - transpose(across) @ (link.inertia @ v)
         if link.body is not None:
-            external = np.roll(tasks["fext"][:, link.body], 3, axis=1)
-            f = f - link.X_link.T @ external[..., np.newaxis]
+            f = f - link.X_link.T @ external[:, link.body]
         motion.v.append(v)
         motion.a.append(a)
         motion.f.append(f)

@@ -41,14 +41,19 @@ def transform(E: Array, r: Array) -> Array:
 
     Its transpose maps force vectors back. (Featherstone, 2.8.)
     """
-    return blocks(E, np.zeros((3, 3)), -E @ skew(r), E)
+    below = -E @ skew(r)
+    matrix = np.zeros((*below.shape[:-2], 6, 6), below.dtype)
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = E
+    matrix[..., 3:, :3] = below
+    return matrix
 
 
 def motion_cross(m: Array) -> Array:
     """Return ``m x`` (N, 6, 6), which acts on motion vectors, for the motion vector ``m`` (N, 6, 1)."""
+    angular, linear = skew(m.reshape(len(m), 2, 3)).swapaxes(0, 1)
     matrix = np.zeros((len(m), 6, 6), m.dtype)
-    matrix[:, :3, :3] = matrix[:, 3:, 3:] = skew(m[:, :3, 0])
-    matrix[:, 3:, :3] = skew(m[:, 3:, 0])
+    matrix[:, :3, :3] = matrix[:, 3:, 3:] = angular
+    matrix[:, 3:, :3] = linear
     return matrix
 
 

@@ -120,8 +120,9 @@ def _cancelling(graph: Graph, values: Array) -> NDArray[np.bool_]:
     sizes = np.abs(values)
     for i, node in enumerate(graph.nodes):
         if node.op is Op.ADD:
-            one, other = (np.ldexp(sizes[edge.node], edge.shift) for edge in node.args)
-            np.maximum(one, other, out=sizes[i])
+            (one, _, _), (other, _, shift) = node.args  # only the second may have a shift
+            size = np.ldexp(sizes[other], shift) if shift else sizes[other]
+            np.maximum(sizes[one], size, out=sizes[i])
     sums = np.array([node.op is Op.ADD for node in graph.nodes])
     cancelling: NDArray[np.bool_] = sums & (np.abs(values) <= TOLERANCE * sizes).all(axis=1)
     return cancelling

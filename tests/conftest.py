@@ -26,7 +26,7 @@ from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
-settings.register_profile("few", settings.get_profile("ci"), max_examples=20)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=12)
 """The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
 
@@ -61,10 +61,16 @@ def quick_compilation(tmp_path_factory):
 def quick_netlists():
     """Check Amaranth's netlists by value and by cell instead of by net: it takes a fifth of a build."""
 
-    check = _nir.Netlist.check_comb_cycles
+    check, resolve = _nir.Netlist.check_comb_cycles, _nir.Netlist.resolve_value
 
     def value(cls, nets=()):
         return tuple.__new__(cls, (nets,) if isinstance(nets, _nir.Net) else nets)
+
+    def from_cell(cls, cell, bit):
+        return int.__new__(cls, cell << 16 | bit)
+
+    def resolve_value(netlist, value):
+        return value if min(value, default=0) >= 0 else resolve(netlist, value)  # late nets are negative
 
     def check_comb_cycles(netlist):
         if not is_acyclic(netlist):  # its nets may be
@@ -72,6 +78,8 @@ def quick_netlists():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_nir.Value, "__new__", value)
+        patch.setattr(_nir.Net, "from_cell", classmethod(from_cell))
+        patch.setattr(_nir.Netlist, "resolve_value", resolve_value)
         patch.setattr(_nir.Netlist, "check_comb_cycles", check_comb_cycles)
         yield
 

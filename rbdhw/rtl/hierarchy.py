@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +19,6 @@ from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal, Value
 from amaranth.hdl._ast import SignalSet
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._mem import MemoryInstance
-from amaranth.hdl._xfrm import DomainLowerer
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 
@@ -37,6 +37,8 @@ CLOCKS = {
 
 WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Where a word begins within the name of a class."""
+
+Port = tuple[Value, PortDirection]
 
 _DIRECTIONS = {wiring.In: PortDirection.Input, wiring.Out: PortDirection.Output}
 
@@ -103,8 +105,10 @@ class _Converter:
             if _is_component(inner):
                 module = self.convert(inner, f"{path}_{label or k}")
                 fragment.subfragments[k] = (_instance(inner.origins[0], module), label, location)
-        netlist, _ = rtlil.convert_fragment(fragment, _ports(component), "top", emit_src=False)
-        self._borders.append(_border(fragment, component, path))
+        ports = _ports(component)
+        design = fragment.prepare(ports)
+        netlist, _ = rtlil.convert_fragment(design, name="top", emit_src=False)
+        self._borders.append(_border(design.fragment, ports, path))
         if netlist not in self.converted:
             modules = read(netlist)
             _number(modules, len(self.converted))
@@ -144,7 +148,7 @@ def _is_component(fragment: Fragment) -> bool:
     return type(fragment) is Fragment and isinstance(origins[0], (wiring.Component, SyncFIFOBuffered))
 
 
-def _ports(component: Any) -> dict[str, tuple[Value, PortDirection]]:
+def _ports(component: Any) -> dict[str, Port]:
     """Return the signals and directions of a component's ports, by their names."""
     if isinstance(component, SyncFIFOBuffered):
         return {port: (getattr(component, port), way) for port, way in FIFO_PORTS.items()}
@@ -154,14 +158,11 @@ def _ports(component: Any) -> dict[str, tuple[Value, PortDirection]]:
     }
 
 
-def _border(fragment: Fragment, component: Any, path: str) -> _Border:
-    """Return the signals that cross the border of a component, whose inner ones are instances.
-
-    Its conversion has found its clock domains.
-    """
-    read, driven = _signals(DomainLowerer()(fragment))
-    ports = SignalSet(signal for value, _ in _ports(component).values() for signal in value._rhs_signals())
-    return _Border(path, SignalSet(read - driven - ports), driven)
+def _border(fragment: Fragment, ports: Mapping[str, Port], path: str) -> _Border:
+    """Return the signals that cross the border of a component, whose inner ones are instances."""
+    read, driven = _signals(fragment)
+    known = SignalSet(signal for value, _ in ports.values() for signal in value._rhs_signals())
+    return _Border(path, SignalSet(read - driven - known), driven)
 
 
 def _signals(fragment: Fragment) -> tuple[SignalSet, SignalSet]:

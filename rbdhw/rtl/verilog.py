@@ -80,6 +80,8 @@ def _module_lines(module: Module, names: DesignNames) -> list[str]:
 
 def _break_line(line: str, indent: str = "") -> list[str]:
     """Return a line, broken into several if it is too long."""
+    if 0 < len(line) <= LONGEST_LINE:
+        return [line.rstrip().replace(NO_BREAK, " ")]
     spaces = " " * (len(line) - len(line.lstrip()))
     following = indent or f"{spaces}    "
     pieces = textwrap.wrap(

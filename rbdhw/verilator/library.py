@@ -19,7 +19,7 @@ from rbdhw.verilator.tools import FLAGS, Tools
 
 ARCHIVE = "libverilated.a"
 
-_OBJECTS = ("verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o")
+_OBJECTS = tuple(f"verilated{part}.o" for part in ("", "_dpi", "_saif_c", "_threads", "_vpi"))
 _BENCH = ("bulk.cpp", "bulk.h")
 _FLAGS = ("OPT_GLOBAL", "OPT_BENCH")
 _ENVIRONMENT = ("CXXFLAGS", "CPPFLAGS", "CPATH", "CPLUS_INCLUDE_PATH")

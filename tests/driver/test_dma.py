@@ -31,9 +31,9 @@ def load(folder, far_end, **options):
 
 
 def test_tasks_and_rollouts(loaded_folder, far_end):
-    q, v, a = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 60, 2))
+    q, v, a = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 24, 2))
     accelerators = rbdhw.load(loaded_folder), load(loaded_folder, far_end, timeout=20.0)
-    tau, rows = np.zeros((8, 2)), {"std": [0.1, 0.1], "seed": np.arange(60), "every": 3}
+    tau, rows = np.zeros((8, 2)), {"std": [0.1, 0.1], "seed": np.arange(24), "every": 3}
     for answers in zip(
         *((each.did(q, v, a), each.rollout(q, v, tau, 0.002, **rows)) for each in accelerators), strict=True
     ):

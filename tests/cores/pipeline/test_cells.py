@@ -11,8 +11,12 @@ from rbdhw.target import target
 from tests.support.builds import bound_of, program_of
 from tests.support.marks import long
 
-PROGRAM = program_of("iiwa14", 18)
 INTERVALS = (1, 2, 4, 8, 16, 32)
+
+
+def iiwa():
+    """Return the program of the iiwa's inverse dynamics, made once."""
+    return program_of("iiwa14", 18)
 
 
 @pytest.mark.parametrize(
@@ -34,34 +38,34 @@ def test_an_operand_by_slot(choice, lookups):
 
 def adders_of(value):
     """Return the adders of a product by a constant."""
-    operation = PROGRAM.operations[value]
-    width = PROGRAM.operations[operation.operands[0].value].format.width
+    operation = iiwa().operations[value]
+    width = iiwa().operations[operation.operands[0].value].format.width
     return shift_add(width, operation.constant, operation.drop).adders
 
 
 @pytest.mark.parametrize("device", [target("ecp5-85"), long(target("xc7a200t")), target("xcvu9p")], ids=str)
 class TestInterval:
     def test_at_one_cycle_nothing_is_chosen(self, device):
-        design = bound_of(PROGRAM, device.name, 1)
-        assert core_cells(PROGRAM, design, device)["selection"] == Cells()
-        assert counts(PROGRAM, design).multiplexed_bits == 0
+        design = bound_of(iiwa(), device.name, 1)
+        assert core_cells(iiwa(), design, device)["selection"] == Cells()
+        assert counts(iiwa(), design).multiplexed_bits == 0
 
     def test_more_cycles_take_fewer_dsp_blocks(self, device):
-        blocks = [dsp_blocks(PROGRAM, bound_of(PROGRAM, device.name, ii), device) for ii in INTERVALS]
+        blocks = [dsp_blocks(iiwa(), bound_of(iiwa(), device.name, ii), device) for ii in INTERVALS]
         assert blocks == sorted(blocks, reverse=True)
         assert blocks[0] > 10 * blocks[-1]
 
     def test_more_cycles_take_larger_multiplexers(self, device):
-        designs = [bound_of(PROGRAM, device.name, ii) for ii in INTERVALS[:5]]
-        bits = [counts(PROGRAM, design).multiplexed_bits for design in designs]
+        designs = [bound_of(iiwa(), device.name, ii) for ii in INTERVALS[:5]]
+        bits = [counts(iiwa(), design).multiplexed_bits for design in designs]
         assert bits == sorted(bits)
-        lookups = [core_cells(PROGRAM, design, device)["selection"].luts for design in designs]
+        lookups = [core_cells(iiwa(), design, device)["selection"].luts for design in designs]
         assert lookups[0] == 0.0 < min(lookups[1:])
 
     def test_the_counts_are_those_of_the_program(self, device):
-        design = bound_of(PROGRAM, device.name, 1)
-        found = counts(PROGRAM, design)
-        kinds = [operation.kind for operation in PROGRAM.operations]
+        design = bound_of(iiwa(), device.name, 1)
+        found = counts(iiwa(), design)
+        kinds = [operation.kind for operation in iiwa().operations]
         alone = [i for i, kind in enumerate(kinds) if kind is Kind.SCALE and design.alone(i)]
         assert found.multipliers == kinds.count(Kind.MULTIPLY) + kinds.count(Kind.SCALE) - len(alone) > 0
         assert found.adders == kinds.count(Kind.ADD) + kinds.count(Kind.SELECT) + sum(map(adders_of, alone))
@@ -72,7 +76,7 @@ def test_wider_numbers_take_more_of_everything():
     device = target("ecp5-85")
     wide = program_of("iiwa14", 27)
     narrow, wider = (
-        core_cells(program, bound_of(program, "ecp5-85", 4), device) for program in (PROGRAM, wide)
+        core_cells(program, bound_of(program, "ecp5-85", 4), device) for program in (iiwa(), wide)
     )
     for part in ("arithmetic", "selection"):
         assert wider[part].luts > narrow[part].luts
@@ -81,13 +85,13 @@ def test_wider_numbers_take_more_of_everything():
 
 def test_delay_lines_are_registers_shift_registers_or_memories():
     """On UltraScale+ three stages are a shift register; on ECP5 four are a memory."""
-    ultrascale = bound_of(PROGRAM, "xcvu9p", 1)
-    waiting = core_cells(PROGRAM, ultrascale, target("xcvu9p"))["waiting"]
-    assert waiting.flip_flops < counts(PROGRAM, ultrascale).delay_bits
+    ultrascale = bound_of(iiwa(), "xcvu9p", 1)
+    waiting = core_cells(iiwa(), ultrascale, target("xcvu9p"))["waiting"]
+    assert waiting.flip_flops < counts(iiwa(), ultrascale).delay_bits
     assert waiting.luts > 0
     assert ECP5.delay(18, 3, 4) == Cells(0, 54)
 
 
 def test_every_multiplier_is_a_unit():
-    design = bound_of(PROGRAM, "xcvu9p", 8)
-    assert counts(PROGRAM, design).multipliers == sum(unit.resource in MULTIPLIERS for unit in design.units)
+    design = bound_of(iiwa(), "xcvu9p", 8)
+    assert counts(iiwa(), design).multipliers == sum(unit.resource in MULTIPLIERS for unit in design.units)

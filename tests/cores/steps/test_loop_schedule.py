@@ -9,18 +9,22 @@ import pytest
 from rbdhw.cores.steps.loop import LoopCore
 from rbdhw.cores.steps.memories import shared_words
 from rbdhw.cores.steps.verify import SweepError, verify_sweeps
+from rbdhw.explore.search import BuildSearch
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.stage_loops import loop_core, search_of
 
 STAGES = 4
 
-SEARCH = search_of(load_urdf(path("toy")), "rk4")
+
+@cache
+def search() -> BuildSearch:
+    return search_of(load_urdf(path("toy")), "rk4")
 
 
 @cache
 def core(window: int) -> LoopCore:
-    return loop_core(SEARCH, window)
+    return loop_core(search(), window)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 16])

@@ -2,21 +2,27 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.cores.steps.memories import OUTPUT, TASK, lookups, stores
 from rbdhw.cores.steps.verify import SweepError, verify_sweeps
+from rbdhw.fixed.step_program import UnrolledProgram
 from rbdhw.target import target
 from tests.support.chains import TREES, chain, options_of, program_of, tree
 
 LINKS = 6
-PROGRAM = program_of(chain(LINKS))
+
+
+@cache
+def program() -> UnrolledProgram:
+    return program_of(chain(LINKS))
 
 
 def core(window: int) -> ChainCore:
-    return ChainCore.build(PROGRAM, target("xcvu9p"), options_of(LINKS, window), ())
+    return ChainCore.build(program(), target("xcvu9p"), options_of(LINKS, window), ())
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 8])
@@ -41,7 +47,7 @@ def test_latency_grows_with_the_links_and_units_do_not() -> None:
 
 def test_memories_hold_what_waits() -> None:
     own = core(2)
-    found = list(stores(PROGRAM, own.schedule))
+    found = list(stores(program(), own.schedule))
     pairs = {(store.writer, store.reader) for store in found}
     assert {(TASK, "motion"), (TASK, "gather"), ("motion", "gather"), ("gather", "release")} <= pairs
     assert ("release", OUTPUT) in pairs
@@ -53,14 +59,14 @@ def test_memories_hold_what_waits() -> None:
 def broken(**changes: object) -> str:
     """Return the refusal of a schedule with changes of its second sweep, or of its output."""
     schedule = core(2).schedule
-    verify_sweeps(PROGRAM, schedule)
+    verify_sweeps(program(), schedule)
     if "output" in changes:
         schedule = replace(schedule, output=changes["output"])
     else:
         first, second, *rest = schedule.sweeps
         schedule = replace(schedule, sweeps=(first, replace(second, **changes), *rest))
     with pytest.raises(SweepError) as refusal:
-        verify_sweeps(PROGRAM, schedule)
+        verify_sweeps(program(), schedule)
     return str(refusal.value)
 
 

@@ -139,10 +139,21 @@ def test_constraints_are_tcl(project: Project) -> None:
         assert [call[-1] for call in bounds] == ["4.000", "4.000"]
 
 
-def test_a_design_with_another_clock_of_streams_is_refused(project: Project) -> None:
+def test_a_design_for_another_device_is_refused(project: Project) -> None:
     other = {"vcu118": "kv260"}.get(project.board, "vcu118")
     with pytest.raises(InputError, match=r"target: the design is for"):
         synthesize(project.design, board=other)
+
+
+@pytest.mark.usefixtures("only_heading")
+@pytest.mark.parametrize(("asked", "told"), [({}, "none"), ({"stream_clock": 100}, "100.0")])
+def test_a_board_whose_streams_have_another_clock_is_refused(tmp_path: Path, asked: dict, told: str) -> None:
+    options, overrides = asked_build(target="xcvu9p", functions="m", ii=8, width=18, tdata=512, **asked)
+    write(generate(path("toy"), options, overrides), tmp_path / "design")
+    with pytest.raises(InputError) as refusal:
+        synthesize(tmp_path / "design", board="vcu118")
+    assert (refusal.value.where.rpartition(" ")[2], refusal.value.reason) == ("stream_clock_mhz", told)
+    assert refusal.value.remedy == "generate with --stream-clock 250"
 
 
 class Link:

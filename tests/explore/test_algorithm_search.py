@@ -1,6 +1,7 @@
 """Builds whose algorithms depend on the error budget or on the width."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -84,6 +85,13 @@ def test_a_refusal_names_the_algorithm_that_may_do_better_than_a_forced_one(monk
     with pytest.raises(InputError) as refusal:
         make_plan(load_urdf(path("toy")), options)
     assert refusal.value.remedy == "use --algorithm products=dense, a larger --max-error"
+
+
+def test_the_tries_of_a_search_are_counted():
+    told = []
+    make_plan(load_urdf(path("toy")), BuildOptions(("m",), **CORE), progress=told.append)
+    tries = [int(number) for line in told for number in re.findall(r"\btry (\d+), \d+ x \d+ bits", line)]
+    assert tries == list(range(1, len(tries) + 1)) != []
 
 
 def test_algorithms_are_forecast_if_their_operations_are_others_and_not_too_many():

@@ -76,14 +76,15 @@ def test_ip_is_valid_and_names_its_ports_and_files(design: Path, form: str, wher
         assert (folder / str(file.text)).is_file()
 
 
-def test_the_registers_are_as_wide_as_their_bus(design: Path) -> None:
+def test_the_width_of_the_registers_and_the_clocks_are_told(design: Path) -> None:
     component = ET.parse(package(design, "vivado") / "component.xml")
-    widths = [
-        parameter.findtext("spirit:value", namespaces=SPIRIT)
-        for parameter in component.iterfind(".//spirit:parameter", SPIRIT)
-        if parameter.findtext("spirit:name", namespaces=SPIRIT) == "DATA_WIDTH"
-    ]
-    assert widths == ["32"]
+    told: dict[str | None, list[str | None]] = {}
+    for parameter in component.iterfind(".//spirit:parameter", SPIRIT):
+        name, value = (parameter.findtext(f"spirit:{key}", namespaces=SPIRIT) for key in ("name", "value"))
+        told.setdefault(name, []).append(value)
+    assert told["DATA_WIDTH"] == ["32"]
+    hertz = [int(value or 0) for value in told["FREQ_HZ"]]
+    assert hertz == pytest.approx([1e6 * clock.mhz for clock in read_block(design)[0].clocks], abs=0.5)
 
 
 def test_paths_between_two_clocks_take_the_shorter_period_at_most(design: Path) -> None:

@@ -126,6 +126,13 @@ def test_sections(pages: dict[str, Page], manifests: dict[str, Any], kind: str) 
     assert links == [f"#{name}" for name in pages[kind].rows]
 
 
+def test_steps_of_a_core_are_told_with_their_modules(pages: dict[str, Page]) -> None:
+    """The first step of the recursion has a module for each joint."""
+    (steps,) = re.findall(r'<div class="steps">(.*?)</div>', pages["pipeline"].text)
+    told = re.findall(r'<span title="\d+ multipliers">(.*?)</span>', steps)
+    assert told.index("rnea forward × 2") < told.index("rnea backward")
+
+
 @pytest.mark.parametrize("kind", [*HARDWARE, *SOFTWARE])
 def test_everything_is_within(pages: dict[str, Page], kind: str) -> None:
     page = pages[kind]

@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from amaranth.hdl import _nir
+from amaranth.lib import data
 
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.rtl.lane import Lane, lane_cells, waiting_places
+from rbdhw.rtl.skid_buffer import SkidBuffer, skid_buffer_cells
 from tests.support.designs import rail_design
+from tests.support.netlists import netlist_of
 
 LATENCY = {"id": 10, "fd": 20}
 
@@ -114,6 +118,15 @@ def test_the_queue_of_a_core_holds_whole_tasks():
     assert (turns, queue) == (Cells(), ECP5.queue(bits, lane.places))
     turns, _ = lane_cells(bits=40, functions=3, ii=4, cores=2, streams=2, fabric=ECP5)
     assert turns.luts == ECP5.multiplexer(2, bits)
+
+
+def test_a_beat_that_is_kept_takes_a_choice_for_each_of_its_bits():
+    netlist = netlist_of(SkidBuffer(layout=data.StructLayout({"data": 30, "last": 1})))
+    registers = sum(len(cell.data) for cell in netlist.cells if isinstance(cell, _nir.FlipFlop))
+    chosen = sum(len(cell.default) for cell in netlist.cells if isinstance(cell, _nir.AssignmentList))
+    cells = skid_buffer_cells(31)
+    assert cells.flip_flops == registers
+    assert 31 <= cells.luts <= chosen
 
 
 def test_parts_add_up():

@@ -103,6 +103,36 @@ def test_bits_without_their_byte_are_not_written(simulation: Simulation) -> None
     simulation.run(bench)
 
 
+@pytest.mark.parametrize("early", ["awaddr", "wdata"])
+def test_a_second_address_or_word_waits_until_the_first_is_written(
+    early: str, simulation: Simulation
+) -> None:
+    """A host may offer both addresses before it offers a word, or both words before an address."""
+    dut = simulation.component
+    offers = {"awaddr": [Register.INTERRUPT_ENABLE, Register.CONTROL], "wdata": [0b11, 0]}
+
+    async def bench(ctx: SimulatorContext) -> None:
+        waiting = {name: list(values) for name, values in offers.items()}
+        ctx.set(dut.s_axi_wstrb, 0xF)
+        ctx.set(dut.s_axi_bready, 1)
+        for cycle in range(30):
+            taken = []
+            for name, prefix in (("awaddr", "aw"), ("wdata", "w")):
+                valid = bool(waiting[name]) and (name == early or cycle > 10)
+                ctx.set(getattr(dut, f"s_axi_{prefix}valid"), valid)
+                if valid:
+                    ctx.set(getattr(dut, f"s_axi_{name}"), waiting[name][0])
+                taken += [name] * (valid and ctx.get(getattr(dut, f"s_axi_{prefix}ready")))
+            await ctx.tick()
+            for name in taken:
+                waiting[name].pop(0)
+        assert waiting == {"awaddr": [], "wdata": []}
+        assert await read(ctx, dut, Register.INTERRUPT_ENABLE) == 0b11
+        assert await read(ctx, dut, Register.CONTROL) == 0
+
+    simulation.run(bench)
+
+
 def test_status_shows_its_fields(simulation: Simulation) -> None:
     dut, rng = simulation.component, random.Random(2)
     status = next(register for register in PLAIN if register.inst_name == "status")

@@ -192,6 +192,14 @@ class WorstTask(Closed):
     inputs: dict[str, list[Any]] = Field(description="Its arrays.")
 
 
+class ProofEntry(Closed):
+    """A proven bound of the error in every task of the domain whose status is zero."""
+
+    absolute: float = Field(description="The norm of the error, in `units`.")
+    relative: float = Field(description="The same over the floor; no error as it is measured is larger.")
+    limited_by: str = Field(description="The rounding that adds most to it.")
+
+
 class ResultErrors(Figures):
     """Errors of a part of a function's results: an array, or elements of it that have a norm of their own."""
 
@@ -208,6 +216,7 @@ class ResultErrors(Figures):
         description="The errors of tasks that are neither flagged nor clipped; absent without any.",
     )
     worst: WorstTask | None = Field(default=None, description="Absent without such tasks.")
+    proof: ProofEntry | None = Field(default=None, description="Only with `--prove`.")
 
 
 class ShareEntry(Closed):

@@ -8,14 +8,15 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.arrays import WordName, is_optional
-from rbdhw.design.entries import ErrorEntry, Figures, FormatsEntry, Limit, ResultErrors, Try
+from rbdhw.design.entries import ErrorEntry, Figures, FormatsEntry, Limit, ProofEntry, ResultErrors, Try
 from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.figures import ResultErrors as PartErrors
 from rbdhw.golden.error_norm import NORM, parts_of
+from rbdhw.graph.graph import Graph
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
-from rbdhw.quantize.formats import Formats
+from rbdhw.quantize.formats import Formats, node_reason
 from rbdhw.robot.model import Robot
 
 Words = Mapping[str, Sequence[OutputWord]]
@@ -23,7 +24,11 @@ Words = Mapping[str, Sequence[OutputWord]]
 
 
 def error_entries(
-    robot: Robot, errors: Mapping[str, FunctionErrors], options: BuildOptions, words: Words
+    robot: Robot,
+    errors: Mapping[str, FunctionErrors],
+    options: BuildOptions,
+    words: Words,
+    proofs: Mapping[str, Mapping[str, ProofEntry]],
 ) -> dict[str, ErrorEntry]:
     """Return the manifest's ``error``: the figures of each function and of each of its results.
 
@@ -37,14 +42,19 @@ def error_entries(
             norm=NORM,
             limit=max(result.limit(options.budget) for result in figures.results.values()),
             floor=_floors(function, figures),
-            results=_results(robot, function, figures, options, words[function]),
+            results=_results(robot, function, figures, options, words[function], proofs.get(function, {})),
         )
         for function, figures in errors.items()
     }
 
 
 def _results(
-    robot: Robot, function: str, errors: FunctionErrors, options: BuildOptions, words: Sequence[OutputWord]
+    robot: Robot,
+    function: str,
+    errors: FunctionErrors,
+    options: BuildOptions,
+    words: Sequence[OutputWord],
+    proofs: Mapping[str, ProofEntry],
 ) -> dict[str, ResultErrors]:
     parts = {part.result: part for part in parts_of(robot, function)}
     return {
@@ -54,8 +64,24 @@ def _results(
             floor=figures.floor,
             histogram=asdict(figures.histogram) if figures.histogram and figures.whole.stated else None,
             worst=asdict(figures.worst) if figures.worst and figures.whole.stated else None,
+            proof=proofs.get(result),
         )
         for result, figures in errors.results.items()
+    }
+
+
+def proof_entries(robot: Robot, graph: Graph, formats: Formats) -> dict[str, dict[str, ProofEntry]]:
+    """Return the entries on proven errors of a core's functions, by result."""
+    return {
+        function: {
+            result: ProofEntry(
+                absolute=proven.absolute,
+                relative=proven.relative,
+                limited_by=node_reason(robot, graph, proven.node, 0.0),
+            )
+            for result, proven in results.items()
+        }
+        for function, results in formats.proofs.items()
     }
 
 
@@ -107,7 +133,8 @@ def _why(formats: Formats, options: BuildOptions) -> str:
     budget = ", ".join([*(f"{own:g} of {f}" for f, own in options.budgets.items()), f"{options.budget:g}"])
     return (
         f"the fewest DSP blocks, then bits, {widths} with errors that support {budget}, by "
-        f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}; "
+        f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}"
+        f"{', and proven' if options.prove else ''}; "
         f"{formats.taken.worst} limits them"
     )
 

@@ -22,6 +22,7 @@ from rbdhw.design.entries import (
     Multiplications,
     Operations,
     ParametersEntry,
+    ProofEntry,
     RobotEntry,
     Root,
     Slots,
@@ -29,7 +30,7 @@ from rbdhw.design.entries import (
 )
 from rbdhw.design.manifest import FORMAT, Manifest, PartEntry
 from rbdhw.design.packet_layout import link_entry, packet_entries
-from rbdhw.emit.accuracy import error_entries, formats_entry
+from rbdhw.emit.accuracy import error_entries, formats_entry, proof_entries
 from rbdhw.emit.operation_counts import program_counts
 from rbdhw.emit.remarks import plan_remarks
 from rbdhw.estimate.calibration import calibration
@@ -99,6 +100,9 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
     kinds = {part.core for part in parts}
     results = {function: packets.results(function) for function in packets.outputs}
     errors = {name: plan.part_of(name).plan.formats.errors[name] for name in plan.accelerator.functions}
+    proofs: dict[str, dict[str, ProofEntry]] = {}
+    for part in (planned.plan for planned in plan.parts):
+        proofs |= proof_entries(part.prepared.robot, part.prepared.graph, part.formats)
     return Manifest(
         format=FORMAT,
         name=options.name,
@@ -114,7 +118,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         parts=parts,
         regions=[region for k, part in enumerate(plan.parts) for region in part.plan.core.regions(k)],
         interval=_interval_entry(plan, options),
-        error=error_entries(source, errors, options, results),
+        error=error_entries(source, errors, options, results, proofs),
         budget=options.budget,
         budgets=options.budgets or None,
         versions={name: version(name) for name in ("rbdhw", "amaranth", "numpy")},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from rbdhw.fixed.polynomial import operand_widths
 
 GUARD = 3
 """The number of bits kept below the result's last until the final rounding."""
+
+
+EXHAUSTED = 1 << 22
+"""The most phases of a quadrant that are tried one by one to find a unit's error."""
+
+LIBRARY = 1e-15
+"""A bound of the error of sines and cosines in double precision."""
 
 
 @dataclass(frozen=True)
@@ -132,3 +139,19 @@ def _polynomial(
     full = (table[0][index] << spec.product_cut(0)) + total * rest
     magnitude: Integers = np.minimum(full >> spec.product_cut(0) + GUARD, spec.format.highest)
     return magnitude
+
+
+@cache
+def sine_error(spec: TrigonometrySpec) -> float:
+    """Return a bound of the error of sines and cosines for phases: the largest of all, where they are few.
+
+    The other quadrants have the values of the first, but for their sign. A unit with many phases has the
+    bound :attr:`TrigonometrySpec.accuracy`.
+    """
+    phases = 1 << (spec.phase_bits - 2)
+    if phases > EXHAUSTED:
+        return spec.accuracy
+    phase = np.arange(phases)
+    angle = np.ldexp(2.0 * np.pi * phase, -spec.phase_bits)
+    values = zip(sin_cos(spec, phase), (np.sin(angle), np.cos(angle)), strict=True)
+    return LIBRARY + max(float(np.abs(spec.format.real(unit) - exact).max()) for unit, exact in values)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbdhw.design.entries import ErrorEntry, Operations, RobotEntry, SharingEntry
+from rbdhw.design.entries import ErrorEntry, Operations, ProofEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import one_line
@@ -103,6 +103,7 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
         for name, figures in results.items()
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
+    _print_proofs({name: figures.proof for name, figures in results.items() if figures.proof})
     rows = [
         [name, ", ".join(figures.units), f"{figures.step:.1e}", f"{figures.floor:.2g}"]
         for name, figures in results.items()
@@ -112,6 +113,14 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
         "floor: a quarter of the median norm of the result in ordinary motions"
     )
     print_table(title, ["", "unit", "largest\nstep", "error\nfloor"], rows)
+
+
+def _print_proofs(proofs: Mapping[str, ProofEntry]) -> None:
+    """Print proven bounds of errors, if there are any."""
+    if proofs:
+        rows = [[name, f"{proof.absolute:.1e}", f"{proof.relative:.1e}"] for name, proof in proofs.items()]
+        title = "proven: no unflagged task of the domain errs by more (of the floor: as a share of it)"
+        print_table(title, ["", "absolute", "of the floor"], rows)
 
 
 def print_confidence(functions: Mapping[str, Mapping[str, Any]]) -> None:

@@ -173,6 +173,8 @@ class BuildOptions:
     """The name of the Verilog's top module, with which the names of all its modules begin."""
     samples: int = 4096
     """The number of tasks drawn to find ranges, and of as many drawn to measure errors."""
+    prove: bool = False
+    """Whether errors are proven, and within the budget by proof."""
     confidence: float | None = None
     """The confidence of a statement on errors from further tasks; None draws none."""
     seed: int = 0

@@ -20,6 +20,7 @@ from rbdhw.options.build import (
     CORES,
     DATA_WIDTHS,
     DEFAULT_ALPHAS,
+    DEFAULT_CORE,
     DEFAULT_HORIZON,
     DEFAULT_KNOTS,
     HORIZONS,
@@ -420,6 +421,23 @@ OPTIONS: tuple[Option, ...] = (
         metavar="E",
         parse=parse_budgets,
         check=_check_budgets,
+    ),
+    _hardware(
+        "prove",
+        bool,
+        "Prove bounds of the errors over the whole domain; formats are chosen so that they meet the budget.",
+        Effect(
+            lambda options: options.number == NUMBERS[0],
+            "numbers on the streams are rounded to float32",
+            remedy="leave --number out",
+        ),
+        Effect(
+            lambda options: {options.core, *(each.core for each in options.cores)} <= {None, DEFAULT_CORE},
+            "only a pipeline rounds as the proofs assume",
+            remedy="use --core pipeline",
+        ),
+        default=False,
+        attribute="prove",
     ),
     _hardware(
         "confidence",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.domain.strata import STRATA
+from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.absorption import remove_absorbed_terms
 from rbdhw.fixed.alignment import comparable, exponents, unify
 from rbdhw.fixed.figures import FunctionErrors, Measured, ResultErrors
@@ -22,7 +23,7 @@ from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
-from rbdhw.fixed.search import Fixed, FormatSearch, Try
+from rbdhw.fixed.search import CAUTION, BudgetMissed, Fixed, FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
 from rbdhw.frontend.build_graph import Model
 from rbdhw.golden import error_norm
@@ -37,6 +38,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed, Trials
+from rbdhw.quantize.proofs import Proven, prove_results
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
@@ -46,6 +48,9 @@ from rbdhw.target import target
 
 Array = NDArray[np.float64]
 
+Proofs = Mapping[str, Mapping[str, Proven]]
+"""Proven errors by function and part of its results."""
+
 NOISE_PASSES = 2
 """The most times that formats are chosen again after rounding errors were observed."""
 
@@ -53,6 +58,9 @@ COARSEST_STEP = 200
 """The logarithm of the coarsest step of a format. Where rounding errors multiply, as in long chains with
 narrow multipliers, raised formats would be coarser. Then the formats from before stay, and the tasks are
 flagged."""
+
+PROOFS = 6
+"""The most searches for formats whose errors are proven to be within a budget."""
 
 MOST_TERMS = 8
 """The most terms that a unit of the array adds in one operation."""
@@ -91,6 +99,8 @@ class Formats:
     """For each function, the reason that limits its accuracy."""
     extra_blocks: int = 0
     """The DSP blocks, without sharing, beyond one for each product."""
+    proofs: Proofs = field(default_factory=dict)
+    """Proven errors by function and part of its results, if they are asked for."""
     ratios: Mapping[Row, float] = field(default_factory=dict)
     """The ratio of the smallest budget that the errors support to the predicted error, by function and
     stratum."""
@@ -119,13 +129,13 @@ def choose_formats(
     Raises
     ------
     InputError
-        If no width meets the budget.
+        If no width meets the budget, or is proven to.
     """
     twins = comparable(observed.graph, twins, observed.magnitudes)
     choice = FormatChoice(observed, options, twins, fuses_sums, progress)
-    fixed = choice.search()
+    fixed, proofs = choice.search_proven() if options.prove else (choice.search(), {})
     program, groups = remove_absorbed_terms(fixed.program, twins.groups)
-    return choice.formats(fixed, program, groups)
+    return replace(choice.formats(fixed, program, groups), proofs=proofs)
 
 
 class FormatChoice:
@@ -172,6 +182,49 @@ class FormatChoice:
         widths = WIDTHS if options.width is None else [options.width]
         return self.widths.cheapest(options.budget, widths)
 
+    def search_proven(self) -> tuple[Fixed, Proofs]:
+        """Return the same with proven errors, which are within the budget, too.
+
+        A budget is lowered by as much as the proof exceeds it, and formats are searched again.
+        """
+        functions = self._options.functions
+        self.prove(self.lower(self.planner.uniform(WIDTHS[-1])))  # a function without a proof is refused
+        fixed = self.search()
+        budget, widths = self._options.budget, self._options.width
+        for _ in range(PROOFS):
+            self._progress("proving errors")
+            proofs = self.prove(fixed.program)
+            excess, function, result = max(
+                (proven.relative * self._options.budget_share(function) / (budget or 1.0), function, result)
+                for function in functions
+                for result, proven in proofs[function].items()
+            )
+            if budget is None or excess <= 1.0:
+                return fixed, proofs
+            try:
+                aim = fixed.bound / (CAUTION * excess)
+                fixed = self.widths.cheapest(aim, WIDTHS if widths is None else [widths])
+            except BudgetMissed:
+                break
+        raise self._unproven(proofs, function, result)
+
+    def prove(self, program: Program) -> Proofs:
+        """Return the proven errors of a program that was not shortened yet."""
+        return {f: prove_results(self._observed, program, f) for f in self._options.functions}
+
+    def _unproven(self, proofs: Proofs, function: str, result: str) -> InputError:
+        """Return the refusal of a budget that no proof meets: what is proven, and the node that limits it."""
+        proven, observed = proofs[function][result], self._observed
+        asked = (self._options.budget or 0.0) / self._options.budget_share(function)
+        told, budget = told_apart(proven.relative, asked, digits=2)
+        reason = node_reason(observed.model.robot, observed.graph, proven.node, 0.0)
+        return InputError(
+            "prove",
+            f"no width is proven to meet {budget}: {result} of {function} is proven to err by up to {told}, "
+            f"where {reason}",
+            remedy="use a larger --max-error, a domain with smaller bounds, or leave --prove out",
+        )
+
     def formats(self, fixed: Fixed, program: Program, groups: tuple[Group, ...] = ()) -> Formats:
         """Return the record of the choice of a program that was found, or of an equal one."""
         bounds = fixed.bounds
@@ -181,7 +234,7 @@ class FormatChoice:
         }
         reasons = {f: f"{row}, where {self.reason(fixed.widths, row)}" for f, row in worst.items()}
         tries, extra, ratios = tuple(self.widths.tries), fixed.extra_blocks, fixed.ratios
-        return Formats(program, groups, fixed.errors, tries, fixed.tried, reasons, extra, ratios)
+        return Formats(program, groups, fixed.errors, tries, fixed.tried, reasons, extra, ratios=ratios)
 
     def lower(self, widths: Widths) -> Program:
         """Return the program with these widths; magnitudes that are mainly rounding errors are raised."""

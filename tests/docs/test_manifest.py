@@ -37,7 +37,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
     ("toy", {"functions": ("m",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
-    ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "confidence": 0.5}),
+    ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "confidence": 0.5, "prove": True}),
 )
 
 

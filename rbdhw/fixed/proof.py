@@ -1,0 +1,215 @@
+"""Proven bounds of the errors of a bit-exact program against real arithmetic, over its whole domain.
+
+The error of a value is its difference from what the graph gives for the real inputs. Each operation passes
+its operands' errors on and adds one of its own, from rounding, cut bits, and tables. What it passes on
+is exact, without a remainder: with a hat for what the hardware computes,
+
+    x^ y^ - x y = x^ (y^ - y) + y (x^ - x)        sin x^ - sin x = cos(z) (x^ - x), z between x and x^
+
+So in every task the error of a result is the sum, over all operations, of an adjoint times the operation's
+own error. The factors of adjoints lie in intervals: computed values within their formats, since a task in
+which one overflows is flagged, and real values within those widened by their errors. The adjoints follow from
+the results to the inputs, in interval arithmetic rounded outwards.
+
+A bound holds for every task within the domain whose status is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.fixed.interval_arithmetic import Interval, Rows, around, hull, outward
+from rbdhw.fixed.program import Interval as Integers
+from rbdhw.fixed.program import Kind, Operation, Program, checked
+from rbdhw.fixed.trigonometry import sine_error
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.protocol import CHOICES
+
+Array = NDArray[np.float64]
+
+TURN = outward(2.0 * math.pi)
+"""An interval with 2 pi."""
+
+SUMMED = 1.0 + 1e-9
+"""A factor that exceeds the rounding of the last sums, whose terms are not negative."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Bounds of the results of a function."""
+
+    errors: Mapping[int, float]
+    """The bound of the error of each node that is a result, in its unit."""
+    limits: Mapping[int, int]
+    """The node whose own error adds most to it."""
+
+
+def prove(graph: Graph, program: Program, function: str) -> Proof | None:
+    """Return proven bounds of a function's results; None if it divides, or the program fuses sums.
+
+    Operation i of the program computes node i of the graph.
+    """
+    needed = sorted(i for i in program.operations_of(function) if i < len(graph.nodes))
+    kinds = {program.operations[i].kind for i in needed}
+    if not kinds.isdisjoint((Kind.RECIPROCAL, Kind.DOT)):
+        return None
+    return _Prover(graph, program, function, needed).proof()
+
+
+class _Prover:
+    def __init__(self, graph: Graph, program: Program, function: str, needed: list[int]) -> None:
+        self._graph, self._program, self._function, self._needed = graph, program, function, needed
+        self._words = {word.value: word for word in program.inputs}
+        self._decided = {
+            flag.value: function in flag.functions
+            for flag in program.flags
+            if not (flag.optional and function in flag.functions)
+        }
+        self._trigonometry = sine_error(program.trigonometry)
+        self._integers: dict[int, Integers] = {}
+        self._own: dict[int, float] = {}  # the largest error that the operation itself adds
+        self._errors: dict[int, float] = {}  # a first bound of a node's error, which widens its range
+        for i in needed:
+            self._integers[i] = self._interval(i)
+            self._own[i] = self._own_error(i)
+            passed = (self._slope(i, k).size * self._errors[arg] for k, arg in self._arguments(i))
+            self._errors[i] = SUMMED * (self._own[i] + sum(passed))
+
+    def proof(self) -> Proof:
+        """Return the bounds of all results, from one pass from the results to the inputs."""
+        prefix = f"{self._function}."
+        results = sorted({edge.node for name, edge in self._graph.outputs if name.startswith(prefix)})
+        count = len(results)
+        adjoints: dict[int, Rows] = {}
+        for row, node in enumerate(results):
+            adjoints[node] = Rows.unit(count, row)
+        totals, most, limits = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+        for i in reversed(self._needed):
+            adjoint = adjoints.pop(i, None)
+            if adjoint is None:
+                continue
+            share = adjoint.size * self._own[i]
+            totals += share
+            limits, most = np.where(share > most, i, limits), np.maximum(most, share)
+            for k, arg in self._arguments(i):
+                part = adjoint.times(self._slope(i, k))
+                known = adjoints.get(arg)
+                adjoints[arg] = part if known is None else known.plus(part)
+        errors = dict(zip(results, (SUMMED * totals).tolist(), strict=True))
+        return Proof(errors, dict(zip(results, limits.tolist(), strict=True)))
+
+    def _arguments(self, i: int) -> list[tuple[int, int]]:
+        """Return the place and the node of the arguments whose errors matter."""
+        args = self._graph.nodes[i].args
+        if self._graph.nodes[i].op is Op.SELECT:
+            decided = self._decided.get(args[0].node)
+            taken = [k for k, value in ((1, True), (2, False)) if decided in (None, value)]
+            return [(k, args[k].node) for k in taken]
+        if len(args) == 2 and args[0].node == args[1].node and self._graph.nodes[i].op is Op.MULTIPLY:
+            return [(0, args[0].node)]
+        return [(k, edge.node) for k, edge in enumerate(args)]
+
+    # Ranges
+
+    def _interval(self, i: int) -> Integers:
+        """Return bounds of an operation's integer in unflagged tasks."""
+        operation = self._program.operations[i]
+        if i in self._decided:
+            return int(self._decided[i]), int(self._decided[i])
+        word = self._words.get(i)
+        if word is not None and word.lowest is not None and word.highest is not None:
+            return word.lowest, word.highest
+        if operation.kind is Kind.INPUT and operation.name in CHOICES:
+            return 0, 1
+        if operation.kind is Kind.CONSTANT:
+            return operation.constant, operation.constant
+        if operation.kind is Kind.SELECT:
+            chosen = [operation.operands[k] for k, _ in self._arguments(i)]
+            whole = (operation.operands[0], *(chosen * 2)[:2])
+            operation = Operation(
+                operation.kind, whole, operation.format, operation.region, drop=operation.drop
+            )
+            known = self._integers | {operation.operands[0].value: (0, 1)}
+            return checked(operation, known)[1]
+        return checked(operation, self._integers)[1]
+
+    def _computed(self, i: int) -> Interval:
+        """Return the interval of the values that the hardware has at a node."""
+        step = self._program.operations[i].format.step
+        low, high = self._integers[i]
+        return Interval(float(low) * step, float(high) * step).wider()
+
+    def _real(self, i: int) -> Interval:
+        """Return the interval of the real values at a node."""
+        return self._computed(i).plus(around(0.0, self._errors[i]))
+
+    # Errors
+
+    def _slope(self, i: int, k: int) -> Interval:
+        """Return the factor by which the error of argument ``k`` counts in that of the node."""
+        node = self._graph.nodes[i]
+        edge = node.args[k]
+        factor = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
+        match node.op:
+            case Op.MULTIPLY:
+                other = node.args[1 - k].node
+                if other == edge.node:
+                    return self._computed(other).plus(self._real(other))
+                return self._computed(other) if k else self._real(other)
+            case Op.SCALE:
+                return outward(node.value * factor)
+            case Op.SIN | Op.COS:
+                return Interval(-1.0, 1.0).times(TURN).times(outward(factor))
+            case Op.SELECT if len(self._arguments(i)) > 1:
+                return hull(Interval(0.0, 0.0), Interval(factor, factor))
+            case _:
+                return Interval(factor, factor)
+
+    def _own_error(self, i: int) -> float:
+        """Return the largest error that an operation adds to those of its operands."""
+        operation, node = self._program.operations[i], self._graph.nodes[i]
+        step = operation.format.step
+        rounding = 0.5 * step if operation.drop else 0.0
+        match node.op:
+            case Op.INPUT:
+                word = self._words.get(i)
+                return 0.0 if word is None or operation.name in CHOICES else self._read(i)
+            case Op.CONSTANT:
+                return outward(operation.constant * step - node.value).size
+            case Op.ADD | Op.ROUND | Op.SELECT:
+                finer = math.ldexp(step, -operation.drop)
+                cut = sum(finer for operand in operation.operands if operand.shift < 0)
+                return rounding + cut
+            case Op.MULTIPLY:
+                return rounding
+            case Op.SCALE:
+                return SUMMED * (rounding + self._factor_error(i) * self._computed(node.args[0].node).size)
+            case Op.SIN | Op.COS:
+                return SUMMED * (self._trigonometry + TURN.high * self._phase_error(operation, node.value))
+        raise AssertionError(node.op)
+
+    def _read(self, i: int) -> float:
+        """Return the largest error of an input: half a step, and the conversion in double precision."""
+        return self._program.operations[i].format.step / 2.0 + 2.0**-50 * self._computed(i).size
+
+    def _factor_error(self, i: int) -> float:
+        """Return the largest error of a constant factor as an integer."""
+        operation, node = self._program.operations[i], self._graph.nodes[i]
+        (edge,) = node.args
+        point = operation.format.binary_point + operation.drop
+        point -= self._program.operations[edge.node].format.binary_point
+        factor = math.ldexp(-node.value if edge.negative else node.value, edge.shift)
+        return outward(math.ldexp(operation.constant, -point) - factor).size
+
+    def _phase_error(self, operation: Operation, turns: float) -> float:
+        """Return the largest error of an angle (turns) by cut bits and by the offset's rounding."""
+        bits = self._program.trigonometry.phase_bits
+        (operand,) = operation.operands
+        cut = math.ldexp(1.0, -bits) if operand.shift < 0 else 0.0
+        rest = math.ldexp(operation.constant, -bits) - turns
+        return cut + outward(rest - round(rest)).size

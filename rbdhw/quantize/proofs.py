@@ -1,0 +1,62 @@
+"""Proven errors of the results of functions, in the norms in which errors are measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rbdhw.arrays import WordName
+from rbdhw.errors import InputError
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.proof import SUMMED, prove
+from rbdhw.golden.error_norm import parts_of
+from rbdhw.protocol import CERTIFIED, FUNCTIONS
+from rbdhw.quantize.observation import Observed
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A bound of the error of a part of a function's results, in every unflagged task of the domain."""
+
+    absolute: float
+    """The Frobenius norm of the error, in the units of the results."""
+    relative: float
+    """The same over the floor of the result: the error as it is measured is no larger."""
+    node: int
+    """The node whose rounding adds most to it."""
+
+
+def prove_results(observed: Observed, program: Program, function: str) -> dict[str, Proven]:
+    """Return the proven errors of a function by part of its results.
+
+    Raises
+    ------
+    InputError
+        The function has no proof.
+    """
+    proof = prove(observed.graph, program, function)
+    if proof is None:
+        raise no_proof(function)
+    edges = {WordName.parse(name): edge for name, edge in observed.graph.outputs}
+    proven = {}
+    for part in parts_of(observed.model.source, function):
+        words = [word for word in edges if word in part]
+        bounds = {word: math.ldexp(proof.errors[edges[word].node], edges[word].shift) for word in words}
+        squares = sum((1 if word.mirror in edges else 2) * bounds[word] ** 2 for word in words)
+        absolute = SUMMED * math.sqrt(squares)
+        floor = observed.trials.floors[str(part)]
+        worst = max(words, key=bounds.__getitem__, default=None)
+        node = 0 if worst is None else proof.limits[edges[worst].node]
+        proven[part.result] = Proven(absolute, SUMMED * absolute / floor, node)
+    return proven
+
+
+def no_proof(function: str) -> InputError:
+    """Return the refusal of a function that has no proof, with what tells of its errors instead."""
+    instead = "--confidence" + ", or certify=True for single answers" * (function in CERTIFIED)
+    return InputError(
+        "prove",
+        f"the errors of {function} have no proof: it divides by what tasks bring",
+        f"functions such as {', '.join(name for name in ('id', 'm', 'did', 'kin') if name in FUNCTIONS)}",
+        f"use {instead}",
+    )

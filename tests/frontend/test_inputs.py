@@ -89,7 +89,8 @@ def test_second_derivatives_on_a_base_that_each_task_may_hold(functions, algorit
     assert_graph_is_golden(robot, 3, algorithms, functions=functions, within=1e-8)
 
 
-@pytest.mark.parametrize("name", ["hyq", long("iiwa14")])
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["hyq", "iiwa14"])
 def test_a_bundled_robot_that_floats(name):
     assert_graph_is_golden(load_urdf(path(name)).with_floating_base(), 6)
 

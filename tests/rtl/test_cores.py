@@ -105,7 +105,9 @@ def test_latency_of_a_queue() -> None:
 @pytest.mark.parametrize(
     ("name", "start", "length"),
     [
-        *(("paces", 3, 1), ("copies", 120, 5), ("some copies", 40, 3)),
+        ("paces", 3, 1),
+        ("some copies", 40, 3),
+        long("copies", 120, 5),
         *(long(name, 12, 1) for name in ("paces", "copies", "some copies")),
     ],
 )

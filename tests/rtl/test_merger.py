@@ -88,8 +88,8 @@ class Traffic:
         return [first - came for first, came in zip(firsts, self.arrived[k], strict=False)]
 
 
-@pytest.mark.parametrize("ready", [1.0, 0.4])
-@pytest.mark.parametrize("lengths", [(1, 2, 5), (3, 3, 3), (1, 7, 2)])
+@pytest.mark.parametrize("ready", [long(1.0), 0.4])
+@pytest.mark.parametrize("lengths", [(1, 2, 5), long((3, 3, 3)), (1, 7, 2)])
 def test_packets_leave_whole_and_in_the_order_of_their_input(lengths: tuple[int, ...], ready: float) -> None:
     traffic = Traffic((4, 2, 1), lengths, (0.2, 0.1, 0.05), ready, seed=3)
     traffic.run(600)
@@ -102,7 +102,7 @@ def test_packets_leave_whole_and_in_the_order_of_their_input(lengths: tuple[int,
     assert [(data, last) for _, data, last in traffic.beats][: len(expected)] == expected
 
 
-@pytest.mark.parametrize("own", [(1, 1, 1), (4, 2, 1), (3, 1, 4)])
+@pytest.mark.parametrize("own", [long((1, 1, 1)), (4, 2, 1), (3, 1, 4)])
 def test_saturated_inputs_take_turns_by_quotas_without_a_pause(own: tuple[int, ...]) -> None:
     """Inputs 0, 1 and 2 each send their quota of packets in turn; the output is never idle."""
     traffic = Traffic(own, (1, 2, 4), (1.0, 1.0, 1.0))

@@ -19,6 +19,7 @@ from tests.support import singles
 from tests.support.array_programs import array_of, mixed
 from tests.support.builds import bound_of
 from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
+from tests.support.marks import long
 from tests.support.mixed import mixed_program
 from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
@@ -99,7 +100,7 @@ def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
     return [header, *((NOT_A_NUMBER if rng.random() < 0.2 else beat, last) for beat, last in others)]
 
 
-@pytest.mark.parametrize("made", [fixed, float32, standing, pipeline, array])
+@pytest.mark.parametrize("made", [long(fixed), float32, standing, long(pipeline), array])
 def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
     dut = made()
     bench = ResetBench(dut)

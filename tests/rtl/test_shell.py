@@ -120,7 +120,7 @@ def test_long_responses_wait_in_beats(ii: int, latency: int, valid: float, ready
         assert ends[-1] - ends[0] == ii * (len(ends) - 1)
 
 
-@pytest.mark.parametrize("latency", [0, 1, 2, 3, 30])
+@pytest.mark.parametrize("latency", [0, long(1), 2, long(3), 30])
 def test_latency_of_the_edge(latency: int) -> None:
     """Two beats are sent and one received; the record of a task takes two cycles."""
     dut = accelerator(core_of(1, {"id": latency}, (ID,)), 64)

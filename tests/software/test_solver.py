@@ -259,8 +259,8 @@ def test_a_constant_time_step_is_built_in():
     ("compiler", "options"),
     [
         ("the host's", ("-DRBDHW_VECTOR_BYTES=0",)),
-        ("clang", ("-DRBDHW_REAL=float",)),
-        long("the host's", ("-DRBDHW_REAL=float",)),
+        ("the host's", ("-DRBDHW_REAL=float",)),
+        long("clang", ("-DRBDHW_REAL=float",)),
         long("clang", ("-DRBDHW_VECTOR_BYTES=0",)),
     ],
 )

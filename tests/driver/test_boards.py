@@ -1,4 +1,4 @@
-"""Boards behind XDMA and AXI DMA: files in place of the devices, and the Verilog behind them."""
+"""Boards behind XDMA, AXI DMA and a serial line: files in place of the devices, with the Verilog behind."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from rbdhw.cli.app import BAD_INPUT
 from rbdhw.errors import DriverError, InputError
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
-from tests.support.far_ends import UioBoard, XdmaBoard
+from tests.support.far_ends import SerialBoard, UioBoard, XdmaBoard
 
 
-@pytest.fixture(params=[XdmaBoard, UioBoard])
+@pytest.fixture(params=[XdmaBoard, UioBoard, SerialBoard])
 def far_end(request, kernel, loaded_folder, tmp_path):
-    made = request.param(tmp_path, SimulatedBlock(loaded_folder))
+    place = () if request.param is SerialBoard else (tmp_path,)
+    made = request.param(*place, SimulatedBlock(loaded_folder))
     yield made
     gc.collect()  # closes the driver, for which the devices have to be there
     made.close()
@@ -48,6 +49,7 @@ def test_a_device_that_falls_silent(loaded_folder, far_end):
     far_end.is_silent = True
     with pytest.raises(DriverError, match="no answer in time"):
         board.id(*np.zeros((3, 2)))
+    assert board.statistics["timeouts"] == 2
     far_end.is_silent = False
     assert board.id(*np.zeros((3, 2))).status == 0
 
@@ -95,12 +97,14 @@ def test_a_buffer_that_is_too_small(loaded_folder, far_end, tmp_path):
         load(loaded_folder, far_end)
 
 
+@pytest.mark.parametrize("far_end", [XdmaBoard, UioBoard], indirect=True)
 def test_another_design(loaded_folder, far_end):
     far_end.registers[0x20] ^= 1
     with pytest.raises(InputError, match="the accelerator has another design; expected a board with"):
         load(loaded_folder, far_end)
 
 
+@pytest.mark.parametrize("far_end", [XdmaBoard, UioBoard], indirect=True)
 def test_no_accelerator(loaded_folder, far_end):
     far_end.registers[0] = 0
     with pytest.raises(InputError, match=r"what answers is no accelerator of rbdhw"):

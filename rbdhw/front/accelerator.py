@@ -16,7 +16,7 @@ from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
 from rbdhw.engines.engine import Call, RolloutEngine, SolvingEngine, decline, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine, solving
-from rbdhw.errors import InputError, unknown
+from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
@@ -25,7 +25,7 @@ from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_parameters, task_shapes
-from rbdhw.model.limits import LIMIT, WAYS, limit_tasks
+from rbdhw.model.limits import LIMIT, check_way, limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
@@ -86,8 +86,7 @@ class Accelerator:
         attempts: int | None = None,
         outside: str = LIMIT,
     ) -> None:
-        if outside not in WAYS:
-            raise unknown("outside", outside, WAYS)
+        check_way(outside)
         self.folder, self._outside = Path(folder).absolute(), outside
         self._engine = open_engine(self.folder, engine, Link(transport, timeout, attempts))
         self._bindings: dict[str, Call] = {}

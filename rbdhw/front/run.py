@@ -24,7 +24,7 @@ from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.units import suspicions
 from rbdhw.model.arrays import as_numbers, check_optional
 from rbdhw.model.diagnosis import Cause, diagnose, explain_circles, order_causes
-from rbdhw.model.limits import LIMIT, Limited, limit_tasks
+from rbdhw.model.limits import LIMIT, Limited, check_way, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
@@ -128,6 +128,7 @@ def run(
     DriverError
         If the board fails; nothing is written.
     """
+    check_way(outside)
     if function in (SOLVE, MPPI) or (function == ROLLOUT and is_software(read_manifest(directory))):
         return _run_control(
             Accelerator(directory, engine, outside=outside), function, source, target, progress

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, unknown
 from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_arrays
 from rbdhw.model.packets import NOT_FINITE, OUTSIDE, OVERFLOW
@@ -52,6 +52,12 @@ class Limited:
             for array in results.values():
                 array[damaged] = np.nan
         return np.where(damaged, NOT_FINITE, status | self.status)
+
+
+def check_way(way: str) -> None:
+    """Refuse what is none of :data:`WAYS`."""
+    if way not in WAYS:
+        raise unknown("outside", way, WAYS)
 
 
 def limit_tasks(

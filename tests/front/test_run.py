@@ -68,6 +68,12 @@ def test_the_engines_agree(rail_folder, cache, states, tmp_path, function, resul
     np.testing.assert_allclose(found["golden"][result], expected, rtol=1e-12)
 
 
+def test_another_way_with_tasks_outside_is_refused(rail_folder, tmp_path):
+    with pytest.raises(InputError) as refusal:
+        run(rail_folder, "id", tmp_path / "in.npz", tmp_path / "out.npz", outside="drop")
+    assert (refusal.value.where, refusal.value.expected) == ("outside", "one of limit, refuse")
+
+
 @pytest.mark.parametrize("engine", ["model", "rtl"])
 def test_tasks_outside_the_domain_are_flagged(rail_folder, cache, states, tmp_path, engine):
     q = np.zeros((TASKS, 2))

@@ -40,7 +40,7 @@ endmodule
 
 # In place of nextpnr: writes the report and, on a board, the placed design, at a clock given by the seed.
 # Like nextpnr, it fails at less than 50 MHz unless an option allows that.
-PLACER = """#!{python}
+PLACER = """#!{python} -IS
 import json, sys
 from pathlib import Path
 if "--version" in sys.argv:
@@ -61,7 +61,7 @@ sys.exit({reached}[value("--seed")] < 50.0 and "--timing-allow-fail" not in sys.
 """
 
 # In place of ecppack: the bitstream is the placed design.
-PACKER = """#!{python}
+PACKER = """#!{python} -IS
 import shutil, sys
 if "--version" in sys.argv:
     print("ecppack 9.8")

@@ -98,6 +98,7 @@ def run(folder: Path, *command: str, **variables: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.verify
 def test_yosys_reads_two_designs_together(sources, tmp_path):
     cells = "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
     verilog = " ".join(name for name in sources if "primitives" not in name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import Frame, Placement, Robot
+from rbdhw.robot.model import Frame, Placement, Robot, Vector3
 from rbdhw.robot.spatial import compose
 
 
@@ -18,11 +19,12 @@ class BodyFrame:
     placement: Placement
 
 
-def choose_frames(robot: Robot, links: Sequence[str], axes: str) -> Robot:
-    """Return the robot with the frames of these links, in this order, as the chosen ones.
+def choose_frames(robot: Robot, names: Sequence[str], axes: str) -> Robot:
+    """Return the robot with these frames, in this order, as the chosen ones.
 
-    A link that is fixed to another one has its own frame. Raises InputError if a link is unknown, or does not
-    move. ``axes`` is one of :data:`rbdhw.robot.model.FRAME_AXES`.
+    A name is that of a link, ``LINK``, whose frame it is, also where the link is fixed to another one; or
+    ``LINK@X:Y:Z``, for the same axes at a point of the link (m). Raises InputError if a link is unknown, or
+    does not move, or a point is none. ``axes`` is one of :data:`rbdhw.robot.model.FRAME_AXES`.
     """
     known = {body.name: Frame(body.name, body.name) for body in robot.bodies}
     still = {robot.base} - known.keys()
@@ -31,11 +33,26 @@ def choose_frames(robot: Robot, links: Sequence[str], axes: str) -> Robot:
             known[name] = Frame(name, carrier, placement)
         else:
             still.add(name)
-    for link in links:
-        if link not in known:
+    frames = []
+    for name in names:
+        link, _, point = (name, "", "") if name in known else name.rpartition("@")
+        if (link := link or name) not in known:
             reason = "does not move" if link in still else "is unknown"
             raise InputError("frames", f"link '{link}' {reason}", f"some of {', '.join(known)}")
-    return replace(robot, frames=tuple(known[link] for link in links), frame_axes=axes)
+        offset = Placement(translation=_point(name, point)) if point else Placement()
+        frames.append(replace(known[link], name=name, placement=compose(known[link].placement, offset)))
+    return replace(robot, frames=tuple(frames), frame_axes=axes)
+
+
+def _point(name: str, text: str) -> Vector3:
+    """Return the point of a frame's name."""
+    try:
+        x, y, z = map(float, text.split(":"))
+    except ValueError:
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise InputError("frames", f"'{name}' has no point '{text}'", "LINK@X:Y:Z, in metres")
+    return x, y, z
 
 
 def chosen_frames(robot: Robot) -> list[BodyFrame]:

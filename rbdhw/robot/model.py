@@ -213,7 +213,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Frame:
-    """The frame of a URDF link, for the kinematics.
+    """The frame of a URDF link, or of a point of it, for the kinematics.
 
     ``body`` is the name of the link that moves it: ``name`` itself, unless the link is fixed to another one.
     ``placement`` is the pose in that link's frame.

@@ -49,6 +49,30 @@ def test_links_that_cannot_be_chosen() -> None:
     assert refusal(toy, ["base"]) == f"frames: link 'base' does not move; {known}"
 
 
+@pytest.mark.parametrize(
+    ("name", "point"), [("tip@1:2", "1:2"), ("tip@x:0:0", "x:0:0"), ("tip@0:nan:0", "0:nan:0")]
+)
+def test_points_that_are_none(name, point) -> None:
+    expected = f"frames: '{name}' has no point '{point}'; expected LINK@X:Y:Z, in metres"
+    assert refusal(load_urdf(path("toy")), [name]) == expected
+    assert "link 'hand' is unknown" in refusal(load_urdf(path("toy")), ["hand@0:0:0"])
+
+
+def test_a_point_of_a_link() -> None:
+    """The toy's tip is fixed to its forearm."""
+    toy = load_urdf(path("toy"))
+    names = ["tip", "forearm@0.4:0:0", "tip@-0.4:0:1e-1"]
+    robot = choose_frames(toy, names, "world")
+    tip, same, behind = robot.frames
+    assert [frame.name for frame in robot.frames] == names
+    assert (same.body, same.placement) == (tip.body, tip.placement)
+    assert behind.placement.translation == (0.0, 0.0, 0.1)
+    found = golden.evaluate(robot, "kin", random_states(robot, 3, 0))
+    assert np.array_equal(found["J"][:, 0], found["J"][:, 1])
+    moved = found["placement"][:, 0] @ [-0.4, 0.0, 0.1, 1.0]
+    assert found["placement"][:, 2, :, 3] == pytest.approx(moved, abs=1e-12)
+
+
 def test_a_floating_base_moves_its_link() -> None:
     robot = mount(load_urdf(path("toy")), Mounting("floating", frames=("base",)))
     assert robot.frames == (Frame("base", "base"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rbdhw.front import accelerator, results
 
-__all__ = ["generate", "info", "load", "power", "report", "simulate"]
+__all__ = ["generate", "info", "load", "power", "report", "simulate", "study"]
 
 
 def generate(
@@ -152,13 +153,20 @@ def power(
     return power_of_folder(Path(folder), function, tasks, seed, None if saif is None else Path(saif))
 
 
-def report(folder: str | PathLike[str], output: str | PathLike[str] | None = None) -> Path:
+def report(
+    folder: str | PathLike[str],
+    output: str | PathLike[str] | None = None,
+    *,
+    study: str | PathLike[str] | None = None,
+) -> Path:
     """Write a page in HTML on a folder that :func:`generate` wrote, with everything in it.
 
     Parameters
     ----------
     output
         The file; by default ``report.html`` in the folder's ``build-report``.
+    study
+        The folder of :func:`study`, whose results the page shows, too.
 
     Returns
     -------
@@ -172,7 +180,8 @@ def report(folder: str | PathLike[str], output: str | PathLike[str] | None = Non
     """
     from rbdhw.page.write import write_report
 
-    return write_report(Path(folder), None if output is None else Path(output))
+    paths = [None if path is None else Path(path) for path in (output, study)]
+    return write_report(Path(folder), *paths)
 
 
 def simulate(
@@ -210,3 +219,56 @@ def simulate(
     from rbdhw.front.calls import simulate_folder
 
     return simulate_folder(Path(folder), tasks, seed, bulk=bulk, confidence=confidence)
+
+
+def study(
+    urdf: str | PathLike[str],
+    folder: str | PathLike[str],
+    *,
+    widths: str | Iterable[int] | None = None,
+    formats: str | Iterable[str] | None = None,
+    budgets: str | Iterable[float] | None = None,
+    task: str = "track",
+    seconds: float = 4.0,
+    workers: int | None = None,
+    cluster: str | None = None,
+    plot: bool = False,
+    **options: Any,
+) -> results.Studied:
+    """Judge number formats by optimal control in a closed loop, beside double precision.
+
+    Parameters
+    ----------
+    urdf
+        The robot description: a fixed base, and joints with as many coordinates as degrees of freedom.
+    folder
+        Where results are kept; what is there is not computed again.
+    widths, formats, budgets
+        The candidates: operand widths of multipliers, uniform formats such as ``"Q8.10"``, error budgets.
+    task, seconds
+        What the loop does, ``track`` or ``reach``, and for how long.
+    workers, cluster
+        The number of processes, or the address of a Dask scheduler.
+    plot
+        Draw ``study.png`` and ``study.svg``, too.
+    options
+        As for :func:`generate`, such as ``frames`` that are tracked.
+
+    Returns
+    -------
+    Studied
+        The data of ``rbdhw study --json``.
+
+    Raises
+    ------
+    rbdhw.errors.InputError
+        The robot, an option or a candidate is not supported, no candidate can be built, nobody answers at the
+        cluster's address, or the folder has results of another version.
+    """
+    from rbdhw.front.calls import study_folder, study_functions, study_settings
+    from rbdhw.options.arguments import asked_build
+
+    others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
+    settings = study_settings(widths, formats, budgets, **others)
+    asked = asked_build(**options, **study_functions(options.get("frames")))
+    return study_folder(Path(urdf), Path(folder), *asked, settings, draws=plot)

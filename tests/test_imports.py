@@ -118,7 +118,13 @@ MAY_IMPORT = {
     ),
     "page": (
         "errors runtime target arrays protocol robot design fixed.figures model.interface registers.map "
-        "emit.registers"
+        "emit.registers control.table"
+    ),
+    "control.optimiser": "",
+    "control.table": "",
+    "control": (
+        "errors remarks progress runtime options.build arrays protocol robot golden domain fixed.format "
+        "frontend model design software emit.software engines cores.checks pipeline"
     ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
@@ -134,6 +140,7 @@ USED_ONLY_IN: dict[str, tuple[str, ...]] = {
     "cocotb": ("verilator",),
     "cocotb_tools": ("verilator",),
     "crocoddyl": ("crocoddyl",),
+    "distributed": ("runtime.executor",),
     "liteeth": ("boards.udp_core",),
     "litex": ("boards.udp_core",),
     "matplotlib": ("explore.plot", "page"),

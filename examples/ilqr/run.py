@@ -3,16 +3,16 @@
 import argparse
 import functools
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pinocchio as pin
-from matplotlib.figure import Figure
 
 import rbdhw
+from examples.closed_loop import ROTOR, hold, panels
+from rbdhw.control.optimiser import Optimiser, Plan
 
 H = 0.02  # the time step in seconds
-ROTOR = 0.3  # the inertia of the motors, seen at the joints, in kg m^2
-SHARES = 0.5 ** np.arange(8)  # of a step of the optimiser, all tried at once
 FINAL = 100.0  # the weight of the last state, in those of the others
 
 
@@ -22,102 +22,47 @@ class Pinocchio:
     def __init__(self, model):
         self.model, self.data = model, model.createData()
 
-    def step(self, q, v, tau):
-        """Return the next states (N, 2 nv), and which steps are good."""
+    def step(self, q, v, tau, h):
+        """Return the next states (N, 2 nv)."""
         a = np.array([pin.aba(self.model, self.data, *task) for task in zip(q, v, tau, strict=True)])
-        return np.hstack([q + H * (v + H * a), v + H * a]), np.full(len(q), True)
+        return SimpleNamespace(x_next=np.hstack([q + h * (v + h * a), v + h * a]))
 
-    def derivatives(self, q, v, tau):
-        """Return A (N, 2 nv, 2 nv) and B (N, 2 nv, nv)."""
+    def dstep(self, q, v, tau, h):
+        """Return the next states, A (N, 2 nv, 2 nv) and B (N, 2 nv, nv)."""
         call = functools.partial(pin.computeABADerivatives, self.model, self.data)
         results = [[matrix.copy() for matrix in matrices] for matrices in map(call, q, v, tau)]
-        by_q, by_v, by_tau = (H * np.array(matrices) for matrices in zip(*results, strict=True))
+        by_q, by_v, by_tau = (h * np.array(matrices) for matrices in zip(*results, strict=True))
         one = np.eye(self.model.nv)
-        A = np.block([[one + H * by_q, H * (one + by_v)], [by_q, one + by_v]])
-        return A, np.concatenate([H * by_tau, by_tau], axis=1)
+        A = np.block([[one + h * by_q, h * (one + by_v)], [by_q, one + by_v]])
+        return self.step(q, v, tau, h).x_next, A, np.concatenate([h * by_tau, by_tau], axis=1)
 
 
-class Design:
-    """The same by a folder that rbdhw generated; steps that are flagged are not good."""
-
-    def __init__(self, robot, engine, folder, armature):
-        kind = {"target": "c"} if engine == "c" else {"ii": 4}
-        rbdhw.generate(robot, folder, functions="step,dstep", armature=armature, **kind)
-        self.loaded = rbdhw.load(folder, "float32" if engine == "c" else engine)
-
-    def step(self, q, v, tau):
-        result = self.loaded.step(q, v, tau, H)
-        return result.x_next, result.status == 0
-
-    def derivatives(self, q, v, tau):
-        result = self.loaded.dstep(q, v, tau, H)
-        return result.A, result.B
-
-
-def roll_out(dynamics, states, forces, gains, changes, costs):
-    """Return states, forces and cost of the cheapest share of the changes."""
-    x = np.tile(states[0], (len(SHARES), 1))
-    total, nv = np.zeros(len(SHARES)), forces.shape[1]
-    taken = [x], []
-    for k in range(len(forces)):
-        tau = forces[k] + np.outer(SHARES, changes[k]) + (x - states[k]) @ gains[k].T
-        total += costs(x, tau)
-        x, good = dynamics.step(x[:, :nv], x[:, nv:], tau)
-        total[~good] = np.inf
-        x[~good] = states[0]  # a trajectory that has left the domain goes on anywhere
-        taken[0].append(x)
-        taken[1].append(tau)
-    total += FINAL * costs(x, np.zeros((1, nv)))
-    best = np.argmin(total)
-    return *(np.array(arrays)[:, best] for arrays in taken), total[best]
-
-
-def policy(A, B, Q, R, by_state, by_force):
-    """Return gains, and changes of the forces, by Riccati's recursion from the last step on."""
-    S, s = FINAL * Q, FINAL * by_state[-1]
-    gains, changes = np.empty((len(A), B.shape[2], A.shape[1])), np.empty((len(A), B.shape[2]))
-    for k in reversed(range(len(A))):
-        mixed, slope = B[k].T @ S @ A[k], by_force[k] + B[k].T @ s
-        hessian = R + B[k].T @ S @ B[k]
-        gains[k], changes[k] = -np.linalg.solve(hessian, mixed), -np.linalg.solve(hessian, slope)
-        s = by_state[k] + A[k].T @ s + mixed.T @ changes[k]
-        S = Q + A[k].T @ S @ A[k] + mixed.T @ gains[k]
-    return gains, changes
-
-
-def ilqr(dynamics, start, goal, first, hold, steps, iterations=15):
-    """Return the states of the best trajectory, and the cost after each iteration."""
-    nv = len(hold)
-    Q, R = np.diag([10.0] * nv + [1.0] * nv), 1e-2 * np.eye(nv)
-
-    def costs(x, tau):
-        return 0.5 * (((x - goal) @ Q * (x - goal)).sum(-1) + ((tau - hold) @ R * (tau - hold)).sum(-1))
-
-    guess = np.tile(start, (steps + 1, 1)), np.tile(first, (steps, 1)), np.zeros((steps, nv, 2 * nv))
-    states, forces, cost = roll_out(dynamics, *guess, np.zeros((steps, nv)), costs)
-    history = [cost]
+def ilqr(functions, start, goal, first, final, steps, iterations=15):
+    """Return the states of the best trajectory, and the cost of each."""
+    nv = len(final)
+    weights = np.vstack([np.ones((steps, 1)), [[FINAL]]]) * np.repeat([10.0, 1.0], nv)
+    cost = {"x_ref": np.tile(goal, (steps + 1, 1)), "Q": weights, "R": np.full((steps, nv), 1e-2)}
+    cost["tau_ref"] = np.tile(final, (steps, 1))
+    still = np.tile(start, (steps + 1, 1)), np.tile(first, (steps, 1)), np.zeros((steps, nv, 2 * nv))
+    plans = [Plan(*still)]
     for _ in range(iterations):
-        A, B = dynamics.derivatives(states[:-1, :nv], states[:-1, nv:], forces)
-        plan = policy(A, B, Q, R, (states - goal) @ Q, (forces - hold) @ R)
-        better = roll_out(dynamics, states, forces, *plan, costs)
-        if better[2] >= cost * (1 - 1e-6):
+        plan = Optimiser(functions).solve(*np.split(start, 2), H, **cost, warm=plans[-1])
+        if plan.cost >= plans[-1].cost * (1 - 1e-6):
             break
-        states, forces, cost = better
-        history.append(cost)
-    return states, history
+        plans.append(plan)
+    return plans[-1].states, [plan.cost for plan in plans[1:]]
 
 
 def draw(results, path):
     """Draw costs and joints of both trajectories."""
-    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    (left, right), save = panels(path, "cost; line: the design; dots: Pinocchio", "joints, rad, likewise")
     for (states, costs), style in zip(results, ("o-", "k.:"), strict=True):
         left.semilogy(costs, style)
         right.plot(H * np.arange(len(states)), states[:, : states.shape[1] // 2], style[1:])
         right.set_prop_cycle(None)
-    left.set(xlabel="iteration", ylabel="cost", title="line: the design; dots: Pinocchio")
-    right.set(xlabel="time (s)", ylabel="joints (rad)", title="the joints, likewise")
-    figure.savefig(path, dpi=110)
+    left.set_xlabel("iteration")
+    right.set_xlabel("time (s)")
+    save()
 
 
 def main(arguments=None):
@@ -132,10 +77,13 @@ def main(arguments=None):
     model.armature[:] = ROTOR
     rotors, folder = dict.fromkeys(model.names[1:], ROTOR), options.output / options.engine
     rest, goal = np.zeros(model.nv), 0.4 * np.where(np.arange(model.nv) % 2, -1.0, 1.0)
-    gravity = [pin.rnea(model, model.createData(), q, rest, rest) for q in (rest, goal)]
+    gravity = [hold(model, q) for q in (rest, goal)]
     reach = np.hstack([rest, rest]), np.hstack([goal, rest]), *gravity, options.steps
+    kind = {"target": "c"} if options.engine == "c" else {"ii": 4}
+    rbdhw.generate(options.robot, folder, functions="step,dstep", armature=rotors, **kind)
+    design = rbdhw.load(folder, "float32" if options.engine == "c" else options.engine)
     results = {
-        f"engine {options.engine}": ilqr(Design(options.robot, options.engine, folder, rotors), *reach),
+        f"engine {options.engine}": ilqr(design, *reach),
         "Pinocchio, float64": ilqr(Pinocchio(model), *reach),
     }
     for name, (_, costs) in results.items():

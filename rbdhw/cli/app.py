@@ -1,4 +1,4 @@
-"""The command line: ``rbdhw info | generate | simulate | power | run | report | synthesize | package``.
+"""The command line: ``rbdhw info | generate | simulate | study | power | run | report | synthesize``.
 
 The exit status is 0 for success. It is 1 for a negative result: a mismatch, an error beyond the budget, too
 many flagged tasks, missed timing, or a failing tool. It is 2 for bad input, a design too large for its
@@ -267,6 +267,43 @@ def domain(
 
 
 @app.command()
+@takes_build_options
+def study(
+    urdf: Urdf,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder of the results.")],
+    widths: Annotated[
+        str | None, typer.Option(metavar="W,...", help="Operand widths of multipliers, or ranges: 10-14,18.")
+    ] = None,
+    formats: Annotated[
+        str | None, typer.Option(metavar="QI.F,...", help="Uniform formats of all numbers, without hardware.")
+    ] = None,
+    budgets: Annotated[str | None, typer.Option(metavar="E,...", help="Error budgets.")] = None,
+    task: Annotated[str, typer.Option(metavar="track|reach", help="What the loop does.")] = "track",
+    seconds: Annotated[float, typer.Option(help="How long the loop runs.")] = 4.0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers compute instead.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw study.png and study.svg, too.")] = False,
+    *,
+    build: BuildArguments,
+    as_json: Json = False,
+) -> None:
+    """Judge number formats by optimal control in a closed loop, beside double precision.
+
+    The builds have step and dstep, and kin with --frames, which are then tracked. Results are kept in DIR.
+    """
+    from rbdhw.front.calls import study_folder, study_functions, study_settings
+
+    others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
+    settings = study_settings(widths, formats, budgets, **others)
+    asked = build.parse(**study_functions(build.values["frames"]))
+    _print_result(study_folder(urdf, output, *asked, settings, draws=plot), as_json)
+
+
+@app.command()
 def simulate(
     directory: Directory,
     tasks: Annotated[int, typer.Option(min=1, help="Number of random tasks.")] = 1000,
@@ -375,12 +412,15 @@ def report(
             "--output", "-o", metavar="FILE", help="The file; DIR/build-report/report.html by default."
         ),
     ] = None,
+    study: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Of a study of number formats, to show it, too.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a page on a design: robot, blocks, steps in time, use of hardware, errors, link and packets."""
     from rbdhw.page.write import write_report
 
-    path = write_report(directory, output)
+    path = write_report(directory, output, study)
     if as_json:
         _print_json({"report": str(path)})
     else:

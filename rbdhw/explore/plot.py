@@ -40,8 +40,8 @@ def check_plotting(folder: Path) -> None:
     check_folder(folder, "to plot to")
 
 
-def plot(results: Results, folder: Path, draw: Draw) -> list[Path]:
-    """Plot the results of an exploration to ``explore.png`` and ``explore.svg``; return these files.
+def plot(results: Results, folder: Path, draw: Draw, stem: str = "explore") -> list[Path]:
+    """Plot results to ``STEM.png`` and ``STEM.svg``; return these files.
 
     Equal results give identical files.
     """
@@ -49,7 +49,7 @@ def plot(results: Results, folder: Path, draw: Draw) -> list[Path]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    paths = [folder / f"explore.{name}" for name in FORMATS]
+    paths = [folder / f"{stem}.{name}" for name in FORMATS]
     with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path"}):
         figure = Figure(figsize=(13.0, 8.0), layout="constrained")
         draw(figure, results)

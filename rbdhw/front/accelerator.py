@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
-from rbdhw.engines.engine import Call, RolloutEngine, SolvingEngine, decline, results_type
+from rbdhw.engines.engine import Call, Engine, RolloutEngine, SolvingEngine, decline, results_type
 from rbdhw.engines.registry import answering_rollouts, open_engine, solving
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.pending import Pending, Prepared
-from rbdhw.front.samples import Mean, mean_call, rollout_of
+from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
 from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
@@ -87,8 +87,18 @@ class Accelerator:
         outside: str = LIMIT,
     ) -> None:
         check_way(outside)
-        self.folder, self._outside = Path(folder).absolute(), outside
-        self._engine = open_engine(self.folder, engine, Link(transport, timeout, attempts))
+        link = Link(transport, timeout, attempts)
+        self._start(open_engine(Path(folder).absolute(), engine, link), outside)
+
+    @classmethod
+    def on(cls, engine: Engine) -> Accelerator:
+        """Return an object on an engine whose design need not be in a folder."""
+        accelerator = cls.__new__(cls)
+        accelerator._start(engine, LIMIT)
+        return accelerator
+
+    def _start(self, engine: Engine, outside: str) -> None:
+        self._engine, self._outside, self.folder = engine, outside, engine.source.folder
         self._bindings: dict[str, Call] = {}
         self._problems: Problems | None = None
         self._sets: Array | None = None
@@ -544,8 +554,17 @@ class Accelerator:
         shapes, names = task_shapes(self.robot, self.robot.nq), inputs_of(self.robot, "step")
         rest = {name: np.zeros(shapes[name]) for name in names if name != "tau"}
         rest["q"] = neutral_state(self.robot)[: self.robot.nq]
+        if isinstance(self._engine.source.content, Software):
+            return self._forces_of_samples(rest | {"seed": seed}, {"tau": tau, "std": std})
         engine, tasks, lead = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
         forces: Array = with_axes(engine.rollout_forces(check(engine.source.design, tasks, 0)), lead)
+        return forces
+
+    def _forces_of_samples(self, arrays: Mapping[str, Any], rows: Mapping[str, Any]) -> Array:
+        """Return the forces of rollouts of software."""
+        _, problems = self._solver()
+        first, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        forces: Array = with_axes(forces_of(*rollout_of(problems, first, rows)), lead)
         return forces
 
     def _rollouts(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from rbdhw import pipeline
+from rbdhw.control.study import Settings
+from rbdhw.control.table import STUDY
 from rbdhw.design import folder as design_folder
 from rbdhw.design.folder import Design
 from rbdhw.design.manifest import read_manifest
@@ -13,7 +18,9 @@ from rbdhw.design.replacement import check_output
 from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.recorded import domain_text
 from rbdhw.errors import InputError, told_apart, unknown
-from rbdhw.front.results import Description, Generated, Powered, Simulated
+from rbdhw.explore.plot import check_plotting, plot
+from rbdhw.front.accelerator import Accelerator
+from rbdhw.front.results import Description, Generated, Powered, Simulated, Studied
 from rbdhw.front.robot_description import describe
 from rbdhw.frontend.read import load_mounted
 from rbdhw.model.arrays import check_arrays
@@ -21,7 +28,7 @@ from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, show_progress
 from rbdhw.remarks import warn
 from rbdhw.runtime.archive import read_archive
-from rbdhw.runtime.files import check_file, write_text
+from rbdhw.runtime.files import check_file, check_folder, write_text
 from rbdhw.software import folder as software_folder
 
 LOGGED = ("q", "v", "a", "tau", "fext", "base_v", "base_a", "h")
@@ -29,6 +36,8 @@ LOGGED = ("q", "v", "a", "tau", "fext", "base_v", "base_a", "h")
 
 LARGEST_MARGIN = 10.0
 """The largest margin of a domain file, as a share of recorded ranges."""
+
+_Number = TypeVar("_Number", int, float)
 
 CHECKS = ("warn", "refuse")
 """What follows from a clock that the timing check does not confirm."""
@@ -105,6 +114,68 @@ def describe_robot(urdf: Path, options: BuildOptions, overrides: Overrides) -> D
     """Describe a robot before a build."""
     with show_progress() as progress:
         return Description(describe(urdf, options, overrides, progress))
+
+
+def study_settings(
+    widths: str | Iterable[int] | None,
+    formats: str | Iterable[str] | None,
+    budgets: str | Iterable[float] | None,
+    **others: Any,
+) -> Settings:
+    """Return the settings of a study.
+
+    Texts have commas between candidates, and widths may be ranges. Raises InputError if one is not a number.
+    """
+    return Settings(
+        tuple(width for part in _parts(widths) for width in _range(part)),
+        tuple(_parts(formats)),
+        tuple(_number("budgets", part, float) for part in _parts(budgets)),
+        **others,
+    )
+
+
+def study_functions(frames: Any) -> dict[str, Any]:
+    """Return the options of a study's builds that follow from whether it has frames."""
+    if frames:
+        return {"functions": "step,dstep,kin", "frame_axes": "world"}
+    return {"functions": "step,dstep"}
+
+
+def _parts(items: str | Iterable[Any] | None) -> list[str]:
+    texts = items.split(",") if isinstance(items, str) else map(str, items or ())
+    return [text.strip() for text in texts]
+
+
+def _range(text: str) -> Iterable[int]:
+    first, _, last = text.partition("-")
+    low = _number("widths", first, int)
+    return range(low, (_number("widths", last, int) if last else low) + 1)
+
+
+def _number(where: str, text: str, kind: type[_Number]) -> _Number:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(where, f"'{text}'", "numbers with commas between") from None
+
+
+def study_folder(
+    urdf: Path, folder: Path, options: BuildOptions, overrides: Overrides, settings: Settings, *, draws: bool
+) -> Studied:
+    """Judge number formats by a closed loop; write the results, and a plot if asked, to a folder."""
+    from rbdhw.control.plot import draw_study
+    from rbdhw.control.study import study
+
+    check_folder(folder, "to write the study to")
+    if draws:
+        check_plotting(folder)
+    with show_progress() as progress:
+        result = study(urdf, folder, options, overrides, settings, Accelerator.on, progress)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / STUDY, json.dumps(result, indent=1) + "\n")
+    if draws:
+        plot(result, folder, draw_study, "study")
+    return Studied(result)
 
 
 def power_of_folder(folder: Path, function: str | None, tasks: int, seed: int, saif: Path | None) -> Powered:

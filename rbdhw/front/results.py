@@ -13,7 +13,14 @@ from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.description_tables import print_description
 from rbdhw.front.printing import page_of, text_of
-from rbdhw.front.tables import print_causes, print_manifest, print_power, print_report, print_software
+from rbdhw.front.tables import (
+    print_causes,
+    print_manifest,
+    print_power,
+    print_report,
+    print_software,
+    print_study,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +96,15 @@ class Powered(Result):
     def show(self) -> None:
         """Print the toggle rates of the regions, the most active first, and the estimate."""
         print_power(dict(self.data))
+
+
+@dataclass(frozen=True, repr=False)
+class Studied(Result):
+    """A study of number formats: the data of ``rbdhw study --json``."""
+
+    def show(self) -> None:
+        """Print a row for each candidate, and the narrowest that is as good as double precision."""
+        print_study(dict(self.data))
 
 
 @dataclass(frozen=True, repr=False)

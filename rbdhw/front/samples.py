@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.errors import InputError, unknown
+from rbdhw.fixed.normal import normal_samples
 from rbdhw.front.solve import Problems, expanded
 from rbdhw.model.arrays import as_numbers, as_whole
 from rbdhw.model.rollouts.samples import MOST_SEED
@@ -99,6 +100,16 @@ def rollout_of(
         seeds = _seeds(first["seed"])
     std = _padded(whole["std"], 0, knots) if "std" in whole else None
     return problem | {name: first[name] for name in ("q", "v")}, Sampling(std, seeds), steps
+
+
+def forces_of(problem: Mapping[str, Array], sampling: Sampling, steps: int) -> Array:
+    """Return the forces (N, steps, nv) of rollouts without feedback: those of the problem plus samples."""
+    forces = problem["tau"][:, :steps]
+    if sampling.std is not None:
+        drawn = normal_samples(sampling.seeds, np.arange(steps), forces.shape[-1])
+        forces = forces + sampling.std[:steps] * drawn
+    limits = (problem[name][:, np.newaxis] for name in ("tau_min", "tau_max"))
+    return np.clip(forces, *limits)
 
 
 def _padded(rows: Array, before: int, knots: int) -> Array:

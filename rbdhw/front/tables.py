@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rbdhw.control.table import STUDY_COLUMNS, study_rows
 from rbdhw.design.entries import ErrorEntry, Operations, ProofEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
@@ -320,6 +321,17 @@ def print_power(report: dict[str, Any]) -> None:
     print_text(
         f"power, a coarse estimate: {watts:.2g} W, {nanojoules:.3g} nJ a task, {product:.3g} nJ us", INDENT
     )
+
+
+def print_study(study: dict[str, Any]) -> None:
+    """Print a row for each candidate of a study, and the narrowest that is as good as double precision."""
+    title = f"{study['robot']}, {study['task']}: errors in {study['unit']}"
+    print_table(title, STUDY_COLUMNS, study_rows(study))
+    for row in study["rows"]:
+        if "refused" in row:
+            print_text(f"{row['candidate']}: {row['refused']}", INDENT)
+    chosen = study["narrowest"] or "no candidate"
+    print_text(f"{chosen} is the narrowest that is as good as double precision", INDENT)
 
 
 def print_synthesis(directory: Path, report: dict[str, Any]) -> None:

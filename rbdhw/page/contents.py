@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from rbdhw.control.table import STUDY_COLUMNS, study_rows
 from rbdhw.design.manifest import Manifest, PartEntry
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import printable
@@ -23,6 +24,7 @@ from rbdhw.page.figures import (
     histogram,
     roofline,
     slots,
+    study_figure,
     timeline,
 )
 from rbdhw.page.packets import packets_of
@@ -32,6 +34,9 @@ from rbdhw.page.svg import SERIES
 from rbdhw.protocol import COMMANDS, FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.target import Target, target
+
+Study = Mapping[str, Any] | None
+"""The results of a study of number formats, if there are any."""
 
 NONE = "–"
 """What stands in a cell without a number."""
@@ -55,6 +60,7 @@ TITLES = {
     "link": "Link",
     "packets": "Packets",
     "registers": "Registers",
+    "study": "Number formats in a closed loop",
     "choices": "Choices",
     "remarks": "Remarks",
     "commands": "Commands and versions",
@@ -62,8 +68,8 @@ TITLES = {
 """The sections of a page in order, by their anchors."""
 
 
-def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> str:
-    """Return the page on an accelerator in a folder, whose manifest has this digest."""
+def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str, study: Study = None) -> str:
+    """Return the page on an accelerator in a folder, whose manifest has this digest, with a study if any."""
     packets = list(packets_of(manifest))
     arrays = dict.fromkeys(section.array for packet in packets for section in packet.sections)
     shown: dict[str, Any] = {
@@ -85,13 +91,15 @@ def design_page(manifest: Manifest, robot: Robot, folder: str, digest: str) -> s
     )
     needed = {"timeline": "timelines", "slots": "slot_figures", "registers": "registers"}
     absent = {section: not shown[name] for section, name in needed.items()}
-    return _fill(manifest, robot, folder, digest, absent, hardware=True, **shown)
+    return _fill(manifest, robot, folder, digest, study, absent, hardware=True, **shown)
 
 
-def software_page(manifest: SoftwareManifest, robot: Robot, folder: str, digest: str) -> str:
+def software_page(
+    manifest: SoftwareManifest, robot: Robot, folder: str, digest: str, study: Study = None
+) -> str:
     """Return the page on software for processors in a folder, whose manifest has this digest."""
     of_hardware = ("blocks", "timeline", "slots", "resources", "errors", "link", "packets", "registers")
-    return _fill(manifest, robot, folder, digest, dict.fromkeys(of_hardware, True), hardware=False)
+    return _fill(manifest, robot, folder, digest, study, dict.fromkeys(of_hardware, True), hardware=False)
 
 
 def _fill(
@@ -99,11 +107,12 @@ def _fill(
     robot: Robot,
     folder: str,
     digest: str,
+    study: Study,
     absent: Mapping[str, bool],
     **shown: Any,
 ) -> str:
     """Return the template with the sections that are not absent."""
-    left_out = {**absent, "remarks": not manifest.remarks}
+    left_out = {**absent, "remarks": not manifest.remarks, "study": study is None}
     return (
         _environment()
         .from_string(_template())
@@ -115,6 +124,10 @@ def _fill(
             folder=shlex.quote(folder),
             folder_text=json.dumps(folder),
             digest=digest,
+            study=study,
+            study_columns=STUDY_COLUMNS,
+            study_rows=study_rows(study) if study else (),
+            study_figure=study and study_figure(study),
             **shown,
         )
     )

@@ -112,6 +112,21 @@ def histogram(result: str, errors: ResultErrors, limits: tuple[float, float]) ->
     return svg(f"errors-{result.replace('.', '-')}", f"Tasks by the error of {result}", (NARROW, 170.0), draw)
 
 
+def study_figure(study: Mapping[str, Any]) -> Markup:
+    """Draw the median and the largest error in the loop of each candidate, and those in double precision."""
+    exact, *others = [row for row in study["rows"] if "refused" not in row]
+
+    def draw(axes: Any) -> None:
+        names = [row["candidate"] for row in others]
+        for k, key in enumerate(("median", "max")):
+            axes.plot(names, [row[key] for row in others], "o-", color=colour_of(k), label=f"{key} error")
+            axes.axhline(exact[key], color=MARK, linewidth=1.2)
+        axes.set(yscale="log", ylabel=study["unit"])
+        axes.legend()
+
+    return svg("study", "Errors in the loop by candidate", (2.0 * NARROW, 220.0), draw)
+
+
 def error_limits(errors: Sequence[ResultErrors]) -> tuple[float, float]:
     """Return the ends of the axis of errors that all histograms share."""
     drawn = [own.histogram for own in errors if own.histogram is not None and own.histogram.counts]

@@ -9,6 +9,7 @@ from rbdhw.errors import InputError
 EXTRAS = {
     "amaranth_boards": "synthesis",
     "cocotb": "sim",
+    "distributed": "cluster",
     "liteeth": "ethernet",
     "matplotlib": "plot",
     "pinocchio": "test",

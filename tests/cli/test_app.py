@@ -117,7 +117,17 @@ class TestUsage:
     """Help, version, completion, and invalid command lines."""
 
     BEFORE_A_DESIGN = ("info", "generate", "domain")
-    COMMANDS = (*BEFORE_A_DESIGN, "simulate", "power", "run", "report", "driver", "synthesize", "package")
+    COMMANDS = (
+        *BEFORE_A_DESIGN,
+        "study",
+        "simulate",
+        "power",
+        "run",
+        "report",
+        "driver",
+        "synthesize",
+        "package",
+    )
 
     def test_the_version_is_that_of_the_package(self, rbdhw):
         assert rbdhw("--version") == (0, f"rbdhw {version('rbdhw')}\n", "")

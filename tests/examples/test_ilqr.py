@@ -11,8 +11,8 @@ from tests.support.marks import long
 @pytest.mark.usefixtures("without_verilog")
 def test_ilqr(example, engine, error):
     (states, costs), (exact, exact_costs), goal = example(run, "--steps", "30", "--engine", engine)
-    assert len(costs) > 2
-    assert costs[-1] < costs[0] / 2
+    assert len(costs) > 1
+    assert costs[-1] < costs[0]
     assert costs[-1] == pytest.approx(exact_costs[-1], rel=1e-3)
     assert 0 < np.abs(states - exact).max() < error
     assert np.abs(states[-1] - np.hstack([goal, 0.0 * goal])).max() < 0.05

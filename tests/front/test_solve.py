@@ -183,6 +183,8 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     assert found.cost == pytest.approx(cost(after, forces, weights, np.zeros(2, bool)), **near)
     assert not found.status.any()
     alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, states=False, **ROLLOUT)
+    forces = np.clip(tau + ROLLOUT["std"] * drawn, *efforts.T)
+    assert acc.rollout_forces(tau, ROLLOUT["std"], seeds) == pytest.approx(forces, abs=1e-12)
     assert alone._fields == ("cost", "first_flagged", "status")
     assert alone.cost == pytest.approx(found.cost[4], **near)
 

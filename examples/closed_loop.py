@@ -1,0 +1,103 @@
+"""The closed loop of the examples: a robot that is not quite the model, lost answers, and an optimiser."""
+
+from contextlib import suppress
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+from matplotlib.figure import Figure
+
+import rbdhw
+from rbdhw.control.optimiser import LostAnswer, Mpc, Optimiser
+
+ENGINES = ("model", "rtl", "driver", "golden", "c")
+MISMATCH = 0.02  # standard deviation of the inertias, relative to the model's
+NOISE = 1e-4, 2e-3  # standard deviations of measured positions (rad, m) and velocities (rad/s, m/s)
+LOST = 1e-3  # the share of answers that never arrive
+FINER = 10  # steps of the robot in one of the controller
+ROTOR = 0.3  # the inertia of an arm's motors, seen at the joints, in kg m^2
+
+
+class Link:
+    """The functions of a folder that is generated for an engine. Some answers are lost, others flagged."""
+
+    def __init__(self, robot, folder, engine, rng, functions, in_c=None, **build):
+        kind = {"target": "c"} if engine == "c" else {"ii": 4}
+        chosen = in_c if engine == "c" and in_c else functions
+        rbdhw.generate(robot, folder / engine, functions=chosen, **kind | build)
+        self.accelerator = rbdhw.load(folder / engine, None if engine == "c" else engine)
+        self.solves = "solver" in self.accelerator.manifest
+        self.calls, self.lost, self.flagged, self._rng = 0, 0, 0, rng
+
+    def __getattr__(self, name):
+        call = getattr(self.accelerator, name)
+
+        def answer(*arguments, **named):
+            self.calls += 1
+            if self._rng.random() < LOST:
+                self.lost += 1
+                raise LostAnswer
+            result = call(*arguments, **named)
+            self.flagged += np.count_nonzero(getattr(result, "status", 0)) if name != "solve" else 0
+            return result
+
+        return answer
+
+
+class Robot:
+    """A robot in double precision, with other inertias than the model's and finer steps."""
+
+    def __init__(self, model, q, rng, h):
+        self.model, self.q, self.v, self.rng, self.h = model.copy(), q, np.zeros(model.nv), rng, h / FINER
+        for k in range(1, self.model.njoints):
+            part, share = self.model.inertias[k], 1.0 + MISMATCH * rng.standard_normal()
+            self.model.inertias[k] = pin.Inertia(share * part.mass, part.lever, share * part.inertia)
+        self.data = self.model.createData()
+
+    def measure(self):
+        """Return the configuration and the velocity, with noise."""
+        shaken = [size * self.rng.standard_normal(self.model.nv) for size in NOISE]
+        return pin.integrate(self.model, self.q, shaken[0]), self.v + shaken[1]
+
+    def forces(self):
+        """Return external forces by joint; none by default."""
+        return pin.StdVec_Force([pin.Force.Zero()] * self.model.njoints)
+
+    def move(self, tau):
+        """Move for a step of the controller; the motors' forces are limited."""
+        limited = np.clip(tau, -self.model.effortLimit, self.model.effortLimit)
+        for _ in range(FINER):
+            a = pin.aba(self.model, self.data, self.q, self.v, limited, self.forces())
+            self.v = self.v + self.h * a
+            self.q = pin.integrate(self.model, self.q, self.h * self.v)
+
+
+def run(robot, control, tau, ticks):
+    """Return q, v and tau of each tick under control; without an answer the last forces go on."""
+    log = []
+    for tick in range(ticks):
+        with suppress(LostAnswer):
+            tau = control(tick, *robot.measure())
+        log.append((robot.q, robot.v, tau))
+        robot.move(tau)
+    return tuple(map(np.array, zip(*log, strict=True)))
+
+
+def controller(link, h, ticks, problem):
+    """Return a controller that plans by ``solve`` in C, or on steps and derivatives."""
+    solve = partial(link.solve, iterations=1) if link.solves else Optimiser(link).solve
+    return Mpc(solve, h, ticks, problem)
+
+
+def hold(model, q):
+    """Return the forces that hold the robot still."""
+    return pin.rnea(model, model.createData(), q, np.zeros(model.nv), np.zeros(model.nv))
+
+
+def panels(path, *titles):
+    """Return panels side by side, and what saves them."""
+    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
+    axes = figure.subplots(1, len(titles))
+    for one, title in zip(axes, titles, strict=True):
+        one.set_title(title, fontsize=10)
+    return axes, lambda: figure.savefig(path, dpi=110)

@@ -1,0 +1,1 @@
+"""Optimal control in a closed loop, which judges number formats."""

@@ -1,0 +1,115 @@
+"""The candidates of a study: builds of a width or a budget, uniform formats, and double precision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.control.uniform import evaluate_uniform
+from rbdhw.cores.checks import check_build
+from rbdhw.design.folder import draft_design
+from rbdhw.domain.overrides import Overrides
+from rbdhw.emit.software import emit_software
+from rbdhw.engines.engine import Answer, Engine, Source
+from rbdhw.engines.model import ModelEngine
+from rbdhw.engines.software import CEngine
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.build_graph import prepare
+from rbdhw.model.traffic import traffic
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import plan_build
+from rbdhw.protocol import Status
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.model import Robot
+from rbdhw.robot.parameters import load_inertias
+from rbdhw.software.floating import trace_sources
+
+EXACT = "float64"
+"""The name of the candidate in double precision."""
+
+MOST_BITS = 32
+"""Of a word of a uniform format."""
+
+_FORMAT = re.compile(r"Q(\d+)\.(\d+)")
+
+NOWHERE = Path()
+"""The folder of an engine whose design is in no folder."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A build with its options, or a uniform format; neither is double precision."""
+
+    name: str
+    options: BuildOptions | None = None
+    word: Format | None = None
+
+
+def parse_format(text: str) -> Format:
+    """Return a uniform format ``Q(I.F)``: I bits with the sign before the binary point, and F behind it."""
+    match = _FORMAT.fullmatch(text)
+    before, behind = map(int, match.groups()) if match else (0, 0)
+    if not (before >= 1 and before + behind <= MOST_BITS):
+        raise InputError("formats", f"'{text}'", f"QI.F with I from 1 on, of at most {MOST_BITS} bits")
+    return Format(before + behind, behind)
+
+
+class UniformEngine(Engine):
+    """All words of one format: no hardware, but what it would compute at best."""
+
+    def __init__(self, source: Source, word: Format) -> None:
+        super().__init__("uniform", source)
+        self._word, self._graph_robot = word, align_axes(elementary(self.robot))
+
+    def check_optional(self, function: str, arrays: Mapping[str, NDArray[np.float64]]) -> None:
+        """Accept all arrays."""
+
+    def compute(self, function: str, tasks: Mapping[str, NDArray[np.float64]], _extended: bool) -> Answer:
+        results, overflow = evaluate_uniform(
+            self.robot, self._graph_robot, function, tasks, Algorithms(), self._word
+        )
+        return overflow * (1 << Status.OVERFLOW), results
+
+
+def _software(robot: Robot, options: BuildOptions, functions: tuple[str, ...]) -> Any:
+    model = prepare(robot, functions, options.fext)
+    return emit_software(model, trace_sources(model, functions), "c", ())
+
+
+def plant_of(robot: Robot, options: BuildOptions) -> Engine:
+    """Return an engine of ``step`` in double precision; tasks bring the inertial parameters of all links."""
+    loaded = load_inertias(robot, [body.name for body in robot.bodies if body.inertia.mass > 0.0])
+    return CEngine(EXACT, Source(NOWHERE, "", _software(loaded, options, ("step",))))
+
+
+def engine_of(
+    candidate: Candidate, robot: Robot, options: BuildOptions, overrides: Overrides
+) -> tuple[Engine, dict[str, Any]]:
+    """Return an engine of a candidate, and its hardware: estimated resources, and bytes of a task.
+
+    Raises InputError if its options cannot be met.
+    """
+    if candidate.options is None:
+        exact = _software(robot, options, options.functions)
+        source = Source(NOWHERE, "", exact)
+        if candidate.word is None:
+            return CEngine(EXACT, source), {}
+        return UniformEngine(source, candidate.word), {"bits": candidate.word.width}
+    check_build(candidate.options)
+    plan = plan_build(robot, candidate.options, overrides)
+    design = draft_design(plan.accelerator)
+    packets = traffic(plan.interface)
+    hardware = plan.estimate.json() | {
+        "bits": candidate.options.width,
+        "bytes": {name: packets[name].bytes_in + packets[name].bytes_out for name in options.functions},
+    }
+    return ModelEngine("model", Source(NOWHERE, "", design)), hardware

@@ -1,0 +1,149 @@
+"""A study: every candidate in the same closed loop, and the narrowest that is as good as double precision."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbdhw.control.candidates import EXACT, Candidate, engine_of, parse_format, plant_of
+from rbdhw.control.loop import TASKS, H, Task, closed_loop, convergence
+from rbdhw.control.table import Row, narrowest
+from rbdhw.domain.overrides import Overrides
+from rbdhw.engines.engine import Engine
+from rbdhw.errors import InputError, unknown
+from rbdhw.frontend.read import read
+from rbdhw.options.build import WIDTHS, BuildOptions
+from rbdhw.progress import Progress
+from rbdhw.remarks import warn
+from rbdhw.robot.model import Robot
+from rbdhw.runtime.executor import Store, execute
+
+CallableOf = Callable[[Engine], Any]
+"""Returns an object with the functions of an engine as methods, such as :func:`rbdhw.load` returns."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The candidates of a study, what the loop does and for how long, and where it is computed."""
+
+    widths: Sequence[int] = ()
+    formats: Sequence[str] = ()
+    budgets: Sequence[float] = ()
+    task: str = TASKS[0]
+    seconds: float = 4.0
+    workers: int | None = None
+    cluster: str | None = None
+
+    def check(self) -> None:
+        """Refuse settings that no study can have."""
+        if not (self.widths or self.formats or self.budgets):
+            raise InputError("study", "no candidates", "some", "use --widths, --formats or --budgets")
+        if self.task not in TASKS:
+            raise unknown("task", self.task, TASKS)
+        if not self.seconds >= H:
+            raise InputError("seconds", f"{self.seconds:g}", f"at least {H:g}")
+        if self.workers is not None and self.workers < 1:
+            raise InputError("workers", str(self.workers), "a number from 1 on")
+        for width in self.widths:
+            if width not in WIDTHS:
+                raise InputError("widths", str(width), f"{WIDTHS[0]} to {WIDTHS[-1]}")
+        for budget in self.budgets:
+            if not 0.0 < budget < 1.0:
+                raise InputError("budgets", f"{budget:g}", "shares above 0 and below 1")
+
+    def candidates(self, options: BuildOptions) -> list[Candidate]:
+        """Return all candidates, double precision first; InputError if a format is none."""
+        build = partial(replace, options)
+        return [
+            Candidate(EXACT),
+            *(Candidate(f"{width} bits", build(width=width, max_error=None)) for width in self.widths),
+            *(Candidate(f"budget {most:g}", build(width=None, max_error=most)) for most in self.budgets),
+            *(Candidate(text, word=parse_format(text)) for text in self.formats),
+        ]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A candidate with all that its loop depends on."""
+
+    candidate: Candidate
+    robot: Robot
+    options: BuildOptions
+    overrides: Overrides
+    task: Task
+    callable_of: CallableOf
+
+
+def judge(job: Job) -> Row:
+    """Return the row of a candidate: its hardware and what its loop measures, or why it cannot be built."""
+    robot, options = job.robot, job.options
+    exact, _ = engine_of(Candidate(EXACT), robot, options, job.overrides)
+    try:
+        engine, hardware = engine_of(job.candidate, robot, options, job.overrides)
+    except InputError as error:
+        return {"candidate": job.candidate.name, "refused": str(error)}
+    with np.errstate(over="ignore", invalid="ignore"):
+        functions = job.callable_of(engine)
+        measured = closed_loop(robot, job.callable_of(plant_of(robot, options)), functions, job.task)
+        alone = convergence(robot, functions, job.callable_of(exact), job.task.seed)
+    return {"candidate": job.candidate.name, **hardware, **measured, **alone}
+
+
+def study(
+    urdf: Path,
+    folder: Path,
+    options: BuildOptions,
+    overrides: Overrides,
+    settings: Settings,
+    callable_of: CallableOf,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Return the rows of all candidates, and the name of the narrowest that is as good as double precision.
+
+    Results are stored in the folder, and those that it has are not computed again.
+
+    Raises
+    ------
+    InputError
+        The robot has joints whose coordinates are not in the tangent space, an option or a candidate is not
+        supported, no candidate can be built, nobody answers at the cluster's address, or the folder has
+        results of another version.
+    """
+    settings.check()
+    robot, _ = read(urdf, options, progress)
+    if robot.nq != robot.nv or robot.floats:
+        expected = "a fixed base, and joints with as many coordinates as degrees of freedom"
+        raise InputError("study", f"robot '{robot.name}' has orientations", expected)
+    task = Task(settings.task, settings.seconds)
+    jobs = {
+        candidate.name: Job(candidate, robot, options, overrides, task, callable_of)
+        for candidate in settings.candidates(options)
+    }
+    told = f"{robot!r} {replace(options, width=None, max_error=None)!r} {overrides!r} {task!r}"
+    digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+    rows = execute(
+        judge,
+        jobs,
+        cluster=settings.cluster,
+        workers=settings.workers,
+        store=Store(folder / "results", f"{version('rbdhw')}-{digest}"),
+        told=lambda name, done: progress(f"studying: {done} of {len(jobs)} candidates, last {name}"),
+        warn=partial(warn),
+    )
+    if all("refused" in row for name, row in rows.items() if name != EXACT):
+        first = next(row for name, row in rows.items() if name != EXACT)
+        raise InputError("study", f"no candidate can be built: {first['refused']}", "wider ones")
+    return {
+        "robot": robot.name,
+        "task": task.name,
+        "unit": "m" if robot.frames else "rad",
+        "rows": list(rows.values()),
+        "narrowest": narrowest(list(rows.values())),
+    }

@@ -1,0 +1,157 @@
+"""Studies of number formats: candidates, their loops, what is stored, and the command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import rbdhw as package
+from rbdhw.control import study as module
+from rbdhw.control.candidates import EXACT, Candidate, parse_format
+from rbdhw.control.loop import Task
+from rbdhw.control.study import Job, judge
+from rbdhw.control.table import narrowest
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.front.accelerator import Accelerator
+from rbdhw.options.arguments import asked_build
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+
+SHORT = {"seconds": 0.6, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def job():
+    options, overrides = asked_build(functions="step,dstep", ii=4)
+    return Job(
+        Candidate(EXACT), load_urdf(path("toy")), options, overrides, Task("track", 0.4), Accelerator.on
+    )
+
+
+def judged(job, candidate):
+    return judge(Job(candidate, job.robot, job.options, job.overrides, job.task, Accelerator.on))
+
+
+@pytest.fixture(scope="module")
+def exact(job):
+    return judge(job)
+
+
+def test_double_precision_follows_the_figure(exact):
+    assert 0 < exact["median"] < 0.02
+    assert exact["flagged"] == 0.0
+    assert len(exact["iterations"]) == len(exact["costs"]) == 4
+
+
+def test_formats_are_judged(job, exact):
+    """Twenty fractional bits do the task; eight do not, and three whole bits are too few for torques."""
+    formats = "Q10.20", "Q3.8"
+    rows = [exact, *(judged(job, Candidate(text, word=parse_format(text))) for text in formats)]
+    fine, coarse = rows[1:]
+    assert narrowest(rows) == "Q10.20"
+    assert fine["median"] == pytest.approx(exact["median"], rel=0.02)
+    assert coarse["median"] > 1.5 * exact["median"]
+    assert coarse["flagged"] > 0.1
+
+
+def test_a_width_is_judged_on_the_bit_exact_model(job, exact):
+    row = judged(job, Candidate("18 bits", asked_build(functions="step,dstep", ii=4, width=18)[0]))
+    assert narrowest([exact, row]) == "18 bits"
+    assert row["dsp_blocks"] > 0
+    assert row["bytes"]["dstep"] > row["bytes"]["step"]
+    assert row["median"] != exact["median"]
+
+
+def test_a_build_that_is_not_possible_is_a_row(job):
+    options = asked_build(functions="step,dstep", ii=4, max_error=1e-12)[0]
+    assert judged(job, Candidate("budget", options))["refused"].startswith("max-error: no supported width")
+
+
+def test_the_narrowest_is_as_good_as_double_precision():
+    exact = {"candidate": EXACT, "median": 1.0, "costs": [2.0, 4.0]}
+
+    def row(bits, median=1.0, costs=(2.0, 4.0), **others):
+        return {"candidate": f"{bits}", "bits": bits, "median": median, "costs": list(costs), **others}
+
+    assert narrowest([exact, row(18), row(16), row(14, median=1.1), row(12, costs=(2.0, 4.01))]) == "16"
+    assert narrowest([exact, row(14, costs=(2.0, np.nan)), row(12, refused="too few")]) is None
+    assert narrowest([exact, row(None)]) is None
+
+
+@pytest.mark.parametrize(("text", "word"), [("Q1.0", Format(1, 0)), ("Q16.16", Format(32, 16))])
+def test_formats(text, word):
+    assert parse_format(text) == word
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({}, "study"),
+        ({"widths": [7]}, "widths"),
+        ({"widths": "18,x"}, "widths"),
+        ({"formats": "Q0.8"}, "formats"),
+        ({"formats": "Q20.20"}, "formats"),
+        ({"formats": "8.8"}, "formats"),
+        ({"budgets": "0"}, "budgets"),
+        ({"budgets": [2.0]}, "budgets"),
+        ({"widths": 18 * [18], "task": "fly"}, "task"),
+        ({"widths": "18", "seconds": 0.0}, "seconds"),
+        ({"widths": "18", "workers": 0}, "workers"),
+    ],
+)
+def test_settings_that_are_refused(tmp_path, settings, where):
+    with pytest.raises(InputError) as refusal:
+        package.study(path("toy"), tmp_path / "study", **settings)
+    assert refusal.value.where == where
+    assert not (tmp_path / "study").exists()
+
+
+def test_robots_that_are_refused(tmp_path):
+    with pytest.raises(InputError, match="has orientations"):
+        package.study(path("hyq"), tmp_path / "study", widths=[18], base="floating")
+
+
+def test_no_candidate_can_be_built(tmp_path, monkeypatch):
+    refused = {"one": {"candidate": "one", "refused": "too narrow"}, EXACT: {"candidate": EXACT}}
+    monkeypatch.setattr(module, "execute", lambda *_arguments, **_named: refused)
+    with pytest.raises(InputError, match="no candidate can be built: too narrow"):
+        package.study(path("toy"), tmp_path / "study", widths=[18])
+
+
+def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw):
+    design = package.generate(path("toy"), tmp_path / "toy", target="c", functions="step").folder
+    folder = tmp_path / "study"
+    arguments = "--formats", "Q10.20", "--seconds", "0.4", "--workers", "1", "--task", "track"
+    status, out, errors = rbdhw("study", path("toy"), "-o", folder, *arguments, "--plot")
+    assert status == 0, errors
+    assert "Q10.20 is the narrowest that is as good as double precision" in out
+    stored = json.loads((folder / "study.json").read_text())
+    assert [row["candidate"] for row in stored["rows"]] == [EXACT, "Q10.20"]
+    assert {file.name for file in folder.iterdir()} >= {"study.png", "study.svg", "results"}
+    page = package.report(design, tmp_path / "page.html", study=folder).read_text(encoding="utf-8")
+    assert '<section id="study">' in page
+    assert page.count("<td>Q10.20</td>") == 1
+    again = rbdhw("study", path("toy"), "-o", folder, *arguments, "--json")
+    assert json.loads(again[1]) == stored
+    other = rbdhw("study", path("toy"), "-o", folder, *arguments[:-1], "reach")
+    assert other[0] == 2
+    assert "is of version" in other[2]
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(1500)
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_study(tmp_path):
+    """Two workers, one of which is killed on the way."""
+    from distributed import LocalCluster
+
+    candidates = {"widths": [16], "formats": ["Q10.20", "Q8.8"], "seconds": 0.4}
+    alone = package.study(path("toy"), tmp_path / "alone", **candidates, workers=1)
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        victim = next(iter(cluster.workers.values()))
+        cluster.loop.call_later(5.0, victim.kill)
+        shared = package.study(
+            path("toy"), tmp_path / "shared", **candidates, cluster=cluster.scheduler_address
+        )
+    assert dict(shared) == dict(alone)

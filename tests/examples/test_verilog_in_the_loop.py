@@ -1,0 +1,36 @@
+"""Closed loops with the Verilog in them: all that happens is what happens with the model, bit for bit."""
+
+import numpy as np
+import pytest
+
+from examples import closed_loop
+from examples.arm import run as arm
+from examples.legs import run as legs
+from examples.mppi import run as mppi
+from examples.payload import run as payload
+from rbdhw.robots import path
+from tests.support.marks import long
+
+
+@pytest.fixture
+def losses(monkeypatch):
+    """Lose every twentieth answer."""
+    monkeypatch.setattr(closed_loop, "LOST", 0.05)
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.usefixtures("losses")
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        (payload, ("--period", "0.4")),
+        long(arm, ("--seconds", "0.2", "--knots", "6")),
+        long(mppi, ("--steps", "6", "--samples", "16")),
+        long(legs, ("--robot", str(path("hyq")), "--task", "stand", "--seconds", "0.02", "--ii", "32")),
+    ],
+)
+def test_verilog_in_the_loop_is_the_model(example, module, options):
+    """Each answer decides what is asked next, so that one bit would change all that follows."""
+    model, verilog = (example(module, *options, "--engine", engine) for engine in ("model", "driver"))
+    for one, other in zip(model, verilog, strict=True):
+        assert np.array_equal(one, other)

@@ -24,7 +24,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork
 # What the demo needs comes first in the lock, down to a line of its own.
 DEMO_EXTRAS := build sim
 # All but crocoddyl, which has an environment of its own.
-EXTRAS := build cluster cuda docs ethernet examples plot registers sim sweep synthesis test
+EXTRAS := build cluster cuda docs ethernet examples plot prove registers sim sweep synthesis test
 ROBOTS := cmeel.prefix/share/example-robot-data
 # Byte code is kept: workers and simulators import the same files.
 unexport PYTHONDONTWRITEBYTECODE

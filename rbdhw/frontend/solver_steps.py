@@ -36,7 +36,7 @@ class SolverGraphs:
     rows: Graph
     """``rows`` (nv, 3 nv): the derivatives of the velocity behind a step."""
     displacements: Graph | None
-    """``transport`` and ``jacobian`` (nv, nv) of :mod:`rbdhw.dynamics.riccati`, of joints of several degrees
+    """``transport`` and ``jacobian`` (nv, nv) of a step of Riccati's recursion, of joints of several degrees
     of freedom; None if there are none."""
     difference: Graph | None
     """``difference`` (nv,), likewise, and its derivative ``turned`` (nv, nv)."""

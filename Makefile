@@ -49,6 +49,10 @@ verify: $(READY) $(ICARUS) ## Run every test, the long ones included, but those 
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR)" $(PYTEST) \
 		--hypothesis-profile=ci -p tests.support.verify_parts --part $(PART) --passed build/verify/passed
 
+.PHONY: prove
+prove: $(READY) ## Prove blocks of control and the operators formally, by SymbiYosys and z3
+	$(PYTEST) tests/formal
+
 .PHONY: lint
 lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff check

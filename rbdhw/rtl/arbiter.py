@@ -38,7 +38,8 @@ class Arbiter(wiring.Component):
     then passes to the edge after it. An edge that offers a task is thus served at the latest after one task
     of each other edge, and an edge without a task, or without room for a result, costs nobody a cycle.
 
-    The number of a task's edge travels through the lane behind its words, and says where it starts.
+    The register ``turn`` has the number of the edge that is first. The number of a task's edge travels
+    through the lane behind its words, and says where it starts.
 
     Raises ValueError for fewer than two edges.
     """
@@ -47,6 +48,7 @@ class Arbiter(wiring.Component):
         if edges < 2:
             raise ValueError(f"edges: is {edges}; expected at least 2")
         self.edges = edges
+        self.turn = Signal(range(edges), name="turn")
         number = (edges - 1).bit_length()
         super().__init__(
             {
@@ -65,7 +67,7 @@ class Arbiter(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        turn = Signal(range(self.edges))
+        turn = self.turn
         chosen = Signal(range(self.edges))
         with m.Switch(turn):
             for first in range(self.edges):

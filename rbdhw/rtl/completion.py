@@ -77,7 +77,7 @@ class Credits(wiring.Component):
     """Counts free places.
 
     A place that is taken or given counts from the next cycle on. ``available``, a register, states whether
-    one is free.
+    one is free; the register ``count`` has their number.
 
     Raises ValueError for a depth below 1.
     """
@@ -86,11 +86,12 @@ class Credits(wiring.Component):
         if depth < 1:
             raise ValueError(f"depth: is {depth}; expected at least 1")
         self.depth = depth
+        self.count = Signal(range(depth + 1), name="count", init=depth)
         super().__init__({"take": In(1), "give": In(1), "available": Out(1)})
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        count = Signal(range(self.depth + 1), init=self.depth)
+        count = self.count
         available = Signal(init=1)
         m.d.comb += self.available.eq(available)
         with m.If(self.take & ~self.give):

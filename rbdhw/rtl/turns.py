@@ -14,7 +14,7 @@ class Turns(wiring.Component):
 
     Task k goes to completion k modulo ``copies``, and so does the record of the task. Its response is taken
     from there in the same order, so that the responses of the function keep the order of its tasks. The
-    register ``admitted`` states, one-hot, to which completion the next task goes.
+    registers ``admitted``, ``recorded_turn`` and ``answered`` state, one-hot, whose turn is next in each.
 
     Raises ValueError for fewer than two copies.
     """
@@ -23,7 +23,9 @@ class Turns(wiring.Component):
         if copies < 2:
             raise ValueError(f"copies: is {copies}; expected at least 2")
         self.copies = copies
-        self.admitted = Signal(copies, name="admitted", init=1)
+        self.admitted, self.recorded_turn, self.answered = (
+            Signal(copies, name=name, init=1) for name in ("admitted", "recorded", "answered")
+        )
         super().__init__(
             {
                 # A task is admitted; the record of an earlier one is ready.
@@ -48,8 +50,7 @@ class Turns(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        admitted = self.admitted
-        recorded, answered = (Signal(self.copies, name=name, init=1) for name in ("recorded", "answered"))
+        admitted, recorded, answered = self.admitted, self.recorded_turn, self.answered
         steps = (self.admit, self.recorded, self.o.valid & self.o.ready & self.o.p.last)
         for turn, step in zip((admitted, recorded, answered), steps, strict=True):
             with m.If(step):

@@ -1,0 +1,123 @@
+"""Adders and choices are proven for all inputs, in every format of a design; so are products by 12 bits.
+
+Wider products by constants take a solver too long; tests compare those with the model.
+"""
+
+import pytest
+from amaranth.hdl import Assert, Elaboratable, Module, Mux, Signal, signed
+
+from rbdhw.explore.search import prepare_build
+from rbdhw.fixed.program import Kind
+from rbdhw.frontend.read import load_mounted
+from rbdhw.graph.twins import no_twins
+from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.quantize.formats import FormatChoice
+from rbdhw.quantize.observation import Draws, observe
+from rbdhw.robots import path
+from rbdhw.rtl import arithmetic
+from tests.support.formal import PROVEN, REFUTED, prove
+
+WIDE = 128
+"""Bits in which sums and products are exact."""
+
+
+ADDERS = (Kind.ADD, Kind.SELECT)
+
+
+def operators(name, functions, width, kinds=(*ADDERS, Kind.SCALE)):
+    """Return the different operations of a program: formats, signs, shifts, constants and rounding."""
+    options = BuildOptions(functions, width=width, samples=64)
+    prepared = prepare_build(load_mounted(path(name), Mounting()), options)
+    draws = Draws(ranging=256, held_out=64, probed=64)
+    observed = observe(prepared.model, prepared.graph, prepared.domain, options, draws)
+    choice = FormatChoice(observed, options, no_twins(prepared.graph), False, lambda _: None)
+    program = choice.search().program
+    different = {}
+    for operation in program.operations:
+        if operation.kind in kinds:
+            widths = tuple(program.operations[operand.value].format.width for operand in operation.operands)
+            shifts = tuple((operand.negative, operand.shift) for operand in operation.operands)
+            shape = operation.kind, widths, shifts, operation.constant, operation.drop, operation.format
+            different[shape] = operation, widths
+    return list(different.values())
+
+
+class Operators(Elaboratable):
+    """Each operation as hardware beside the integers that it stands for."""
+
+    def __init__(self, cases):
+        self.cases = cases
+        self.ports = [
+            Signal(signed(width), name=f"x{k}_{j}")
+            for k, (_, widths) in enumerate(cases)
+            for j, width in enumerate(widths)
+        ]
+
+    def elaborate(self, _platform):
+        m = Module()
+        ports = iter(self.ports)
+        for k, (operation, widths) in enumerate(self.cases):
+            values = [next(ports) for _ in widths]
+            if operation.kind is Kind.SCALE:
+                full = arithmetic.scale(m, f"scale_{k}", values[0], operation.constant, operation.drop)
+            else:
+                columns = [
+                    (operand, value, None) for operand, value in zip(operation.operands, values, strict=True)
+                ]
+                full = arithmetic.combine(operation, columns)
+            value, overflow = arithmetic.cut(full, operation)
+            whole = self.exact(m, k, operation, values)
+            lowest, highest = operation.format.lowest, operation.format.highest
+            fits = (whole >= lowest) & (whole <= highest)
+            m.d.comb += Assert(value == whole[: operation.format.width].as_signed())
+            if operation.checked:
+                m.d.comb += Assert(overflow == ~fits)
+        return m
+
+    def exact(self, m, k, operation, values):
+        """Return the result before it wraps."""
+        parts = []
+        for operand, value in zip(operation.operands, values, strict=True):
+            shifted = value << operand.shift if operand.shift >= 0 else value >> min(-operand.shift, WIDE)
+            parts.append(-shifted if operand.negative else shifted)
+        total = Signal(signed(WIDE), name=f"total_{k}")
+        match operation.kind:
+            case Kind.ADD:
+                m.d.comb += total.eq(sum(parts[1:], parts[0]))
+            case Kind.SELECT:
+                m.d.comb += total.eq(Mux(values[0][0], parts[1], parts[2]))
+            case Kind.SCALE:
+                m.d.comb += total.eq(values[0] * operation.constant)
+        half = (1 << operation.drop) >> 1
+        return ((total + half) >> operation.drop).as_signed()
+
+
+CASES = [
+    ("toy", ("id", "m"), 12, (*ADDERS, Kind.SCALE)),
+    ("toy", ("did", "fd"), 18, ADDERS),
+    ("iiwa14", ("id", "m"), 18, ADDERS),
+]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("name", "functions", "width", "kinds"), CASES)
+def test_operators_are_those_of_the_program(tmp_path, name, functions, width, kinds):
+    cases = operators(name, functions, width, kinds)
+    assert Kind.ADD in {operation.kind for operation, _ in cases}
+    outcome = prove(Operators(cases), tmp_path, depth=1, mode="bmc")
+    assert outcome.status == PROVEN, outcome.log
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("attribute", "wrong"),
+    [
+        ("half", lambda drop: 1 << drop >> 2),
+        ("align", lambda value, _operand: value),
+    ],
+)
+def test_a_wrong_operator_is_refuted(tmp_path, monkeypatch, attribute, wrong):
+    monkeypatch.setattr(arithmetic, attribute, wrong)
+    outcome = prove(Operators(operators("toy", ("id", "m"), 12)), tmp_path, depth=1, mode="bmc")
+    assert outcome.status == REFUTED, outcome.log
+    assert outcome.trace is not None

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from rbdhw.protocol import BASE_HELD, FUNCTIONS, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, NEXT_STATE, PARAMETERS
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,8 @@ ARRAYS: dict[str, ArrayKind] = {
     "Y": ArrayKind(("nv", "frames", 10)),
     **dict.fromkeys(("kinetic", "potential"), ArrayKind(())),
     BASE_HELD: ArrayKind(()),
+    CONTACT: ArrayKind(("contacts",)),
+    "contact_force": ArrayKind(("contacts", 6)),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),

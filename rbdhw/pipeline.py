@@ -22,8 +22,8 @@ from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
 from rbdhw.design.replacement import AXI_VERILOG
 from rbdhw.design.software_manifest import SolverEntry
-from rbdhw.domain.overrides import Overrides, ParameterBounds
-from rbdhw.domain.parameter_bounds import bound_parameters
+from rbdhw.domain.overrides import Overrides
+from rbdhw.domain.robot_overrides import override_robot
 from rbdhw.emit.companions import companions
 from rbdhw.emit.heading import heading
 from rbdhw.emit.manifest import manifest, with_confidence
@@ -108,7 +108,7 @@ def generate_software(
     """
     check_build(options)
     source, trials = read(urdf, options, progress)
-    source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
+    source = override_robot(source, overrides)
     domain = None
     if overrides is not None and overrides != Overrides():
         domain = software_domain(source, options, overrides)

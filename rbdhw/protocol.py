@@ -98,6 +98,11 @@ class Function:
         return (BASE_HELD, "base_a") if self.takes_force else (BASE_HELD,)
 
     @property
+    def touches(self) -> bool:
+        """Whether tasks choose among the build's contacts."""
+        return CONTACT in self.inputs
+
+    @property
     def integrates(self) -> bool:
         """Whether the function takes a step in time."""
         return NEXT_STATE in self.outputs
@@ -115,8 +120,12 @@ BASE = ("base_v", "base_a", "gravity", PARAMETERS)
 BASE_HELD = "base_held"
 """Whether the base moves as the task says, 1, or floats, 0. Tasks choose if the build is configured so."""
 
+CONTACT = "contact"
+"""Which of the build's contacts a task has: one or zero each."""
+
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
+_BY_CONTACTS = ("q", "v", "tau", CONTACT, BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
@@ -281,6 +290,14 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="id",
         framed=True,
     ),
+    "cfd": Function(
+        27,
+        "forward dynamics with contacts",
+        _BY_CONTACTS,
+        ("a", "contact_force"),
+        algorithms=("axes", "inverse", "products", "forward"),
+        cost_like="id",
+    ),
 }
 """The registry of functions, in the order of their codes.
 
@@ -396,8 +413,13 @@ FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
 tasks must also have the option :data:`EXTENDED`."""
 
-CHOICES = (*FLAGS, BASE_HELD)
-"""The inputs of a core that are one or zero, and choose between values: flags, and a word of the task."""
+CHOICES = (*FLAGS, BASE_HELD, CONTACT)
+"""The inputs of a core that are one or zero, and choose between values: flags, and arrays of the task."""
+
+
+def is_choice(name: str) -> bool:
+    """Return whether an input of a core, such as ``contact[1]``, is one of :data:`CHOICES`."""
+    return name.partition("[")[0] in CHOICES
 
 
 def flag_values(function: str, extended: bool) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import CODES, FUNCTIONS
-from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
@@ -34,8 +34,10 @@ II = {"pipeline": 4, "array": 16}
 
 
 def robot_of(function: str) -> Robot:
-    """Return two joints, with the frame of the last link if the function needs one."""
-    return load_mounted(path("toy"), Mounting(frames=("tip",) if FUNCTIONS[function].framed else ()))
+    """Return two joints, with the frame of the last link, or a contact there, if the function needs one."""
+    entry = FUNCTIONS[function]
+    contacts = (("tip", "point"),) if entry.touches else ()
+    return load_mounted(path("toy"), Mounting(frames=("tip",) if entry.framed else (), contacts=contacts))
 
 
 def pendulum_of(function: str) -> Robot:
@@ -46,6 +48,8 @@ def pendulum_of(function: str) -> Robot:
     if function in ("m", "minv"):
         return robot_of(function)
     pendulum = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
+    if FUNCTIONS[function].touches:
+        return choose_contacts(pendulum, [("b0", "point")])
     return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum
 
 

@@ -63,6 +63,7 @@ CONTRACT = {
     "energy": (23, ("q", "v", "base_v", "gravity", "parameters"), ("kinetic", "potential")),
     "com": (24, ("q", "v", "base_v", "parameters"), ("com", "com_velocity", "J_com")),
     "centroidal": (25, ("q", "v", "base_v", "base_a", "parameters"), ("h_g", "A_g")),
+    "cfd": (27, (*BY_TAU, "contact", "base_held", *BASE), ("a", "contact_force")),
     "regressor": (26, (*BY_A, "base_v", "base_a", "gravity"), ("Y",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
@@ -109,8 +110,14 @@ def test_optional_arrays():
 
 
 def test_the_registry_says_what_functions_need():
-    assert functions_with(lambda own: own.inverts) == ("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS)
-    assert functions_with(lambda own: own.takes_force) == ("fd", "dfd", "sfd", "hfd", *STEPS)
+    assert functions_with(lambda own: own.inverts) == (
+        *("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS),
+        "cfd",
+    )
+    assert functions_with(lambda own: own.takes_force) == (
+        *("fd", "dfd", "sfd", "hfd", *STEPS),
+        "cfd",
+    )
     assert functions_with(lambda own: own.integrates) == STEPS
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
     assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid", "kin", "regressor"), False)

@@ -27,6 +27,16 @@ class ParametersEntry(Closed):
     constants: list[float] = Field(description="What is added to the product with the matrix.")
 
 
+class ContactsEntry(Closed):
+    """Links that may touch the world."""
+
+    links: dict[str, str] = Field(description="The links of `--contacts`, in order, each with its kind.")
+    axes: str = Field(description="The axes of forces: `world` or `local`.")
+    damping: float
+    velocity_gain: float
+    restitution: float
+
+
 class RobotEntry(Closed):
     """The robot that the URDF describes, with the requested base."""
 
@@ -40,6 +50,7 @@ class RobotEntry(Closed):
     base: Literal["fixed", "floating", "given", "any"]
     frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
     frame_axes: Literal["local", "world"] | None = None
+    contacts: ContactsEntry | None = Field(default=None, description="Absent if the build has none.")
     time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")
     armature: dict[str, list[float]] | None = Field(
         default=None,

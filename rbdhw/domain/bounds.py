@@ -23,7 +23,7 @@ from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substit
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE_HELD, PARAMETERS, any_takes
+from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS, any_takes
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 
@@ -53,10 +53,10 @@ class Domain:
     """Bounds by array of the user's interface, in its units: ``(dimension, 2)`` each.
 
     ``q`` has ``nq`` rows; ``v``, ``a`` and ``tau`` have ``nv``. ``base_v``, ``base_a``, ``base_held`` (one
-    row), ``gravity`` and the multipliers (``nv``) exist if tasks contain them, and ``h`` (one row) if there
-    are steps in time. ``fext`` has a row for each component of a wrench, ``[force; moment]``, the same for
-    every body. ``Minv``, if a task may contain it, has a row for each entry of the matrix, row by row, and so
-    have ``parameters``.
+    row), ``contact``, ``gravity`` and the multipliers (``nv``) exist if tasks contain them, and ``h`` (one
+    row) if there are steps in time. ``fext`` has a row for each component of a wrench, ``[force; moment]``,
+    the same for every body. ``Minv``, if a task may contain it, has a row for each entry of the matrix, row
+    by row, and so have ``parameters``.
     ``wraps`` marks the coordinates of ``q`` that are angles without limits. ``remarks`` reports joints whose
     limits were replaced, and bounds that look like degrees; the comparison of domains ignores it. With
     ``any_forces`` the domain has every force within its bounds, and otherwise those of motions
@@ -98,6 +98,8 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
     if robot.base_chosen:
         rows["base_a"] = _base_acceleration(overrides.base, _base_velocity(overrides.base))
         rows[BASE_HELD] = [(0.0, 1.0)]
+    if robot.contacts.places:
+        rows[CONTACT] = [(0.0, 1.0)] * len(robot.contacts.places)
     if robot.gravity_given:
         largest = GRAVITY_SLACK * math.hypot(*robot.gravity)
         rows["gravity"] = [(-largest, largest)] * 3

@@ -14,7 +14,7 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.dynamics.joint import turns
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import BASE_HELD, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_bounds, held_values
 from rbdhw.robot.units import BASE_UNITS
@@ -39,6 +39,8 @@ def graph_ranges(robot: Robot, domain: Domain, fext: Sequence[int]) -> dict[str,
     for array, units in BASE_UNITS.items():
         for k, (lower, upper) in enumerate(domain.bounds.get(array, ())):
             ranges[f"{array}[{k}]"] = InputRange(lower, upper, units[k])
+    for k, (lower, upper) in enumerate(domain.bounds.get(CONTACT, ())):
+        ranges[f"{CONTACT}[{k}]"] = InputRange(lower, upper, "1")
     for name, unit in (("h", "s"), (BASE_HELD, "1")):
         for lower, upper in domain.bounds.get(name, ()):
             ranges[name] = InputRange(lower, upper, unit)
@@ -92,7 +94,7 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     for k, angle in enumerate(angular_coordinates(robot)):
         position = arrays["q"][:, k]
         inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
-    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", *MULTIPLIERS):
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", CONTACT, *MULTIPLIERS):
         if name in arrays:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
     inputs |= {name: arrays[name] for name in ("h", BASE_HELD) if name in arrays}

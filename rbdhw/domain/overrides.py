@@ -33,6 +33,11 @@ For a joint of several degrees of freedom a bound applies to each of them::
     inertia = 0.3                # share of the moments, and of products by the smaller moment
     payload = 3.0                # kg that a link carries at most
     reach = 0.1                  # m, of each component, of the payload's parts from the link's frame
+
+    [contacts]                   # no bounds: how contacts are held
+    damping = 1e-6               # added to the inverse inertia that their forces feel, 1/kg
+    velocity_gain = 0.0          # 1/s, Baumgarte's
+    restitution = 0.0            # of impacts
 """
 
 from __future__ import annotations
@@ -112,10 +117,21 @@ def _positive(value: object, bound: Bound) -> float:
     return number
 
 
+def _from_zero(value: object, bound: Bound) -> float:
+    """Return a number from zero on within a bound; ValueError for anything else."""
+    number = _number(value)
+    if not (number >= 0.0 and bound.holds(number)):
+        raise ValueError(f"0 to {bound.largest:g} {bound.unit}")
+    return number
+
+
 _SHARE = Bound(0.9, "of the value in the URDF", 1e-6)
 
 Share = Annotated[float, BeforeValidator(partial(_positive, bound=_SHARE))]
 Distance = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(LENGTH.largest, "m", 1e-6)))]
+Damping = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(1e3, "1/kg", 1e-12)))]
+Gain = Annotated[float, BeforeValidator(partial(_from_zero, bound=Bound(1e4, "1/s")))]
+Restitution = Annotated[float, BeforeValidator(partial(_from_zero, bound=Bound(1.0, "of the velocity")))]
 Load = Annotated[float, BeforeValidator(partial(_positive, bound=MASS))]
 
 Switch = Annotated[bool, BeforeValidator(_switch)]
@@ -175,6 +191,15 @@ class ParameterBounds(BaseModel):
     reach: Distance | None = None
 
 
+class ContactNumbers(BaseModel):
+    """How contacts are held, in place of the defaults of :class:`rbdhw.robot.model.Contacts`."""
+
+    model_config = ConfigDict(extra="forbid")
+    damping: Damping | None = None
+    velocity_gain: Gain | None = None
+    restitution: Restitution | None = None
+
+
 class Overrides(BaseModel):
     """The contents of a domain file."""
 
@@ -186,6 +211,7 @@ class Overrides(BaseModel):
     fext: ForceBounds = ForceBounds()
     integration: IntegrationBounds = IntegrationBounds()
     parameters: ParameterBounds = ParameterBounds()
+    contacts: ContactNumbers = ContactNumbers()
 
     def idle_remarks(self, arrays: Collection[str]) -> list[str]:
         """Return a remark on each part of the file that bounds nothing of a build.
@@ -234,6 +260,7 @@ def _refusal(path: Path, error: ErrorDetails) -> InputError:
             "fext": ForceBounds,
             "integration": IntegrationBounds,
             "parameters": ParameterBounds,
+            "contacts": ContactNumbers,
         }
         table = tables[error["loc"][0]] if len(error["loc"]) > 1 else Overrides
         return InputError(where, "unknown", f"one of {', '.join(table.model_fields)}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.forces import Forces, drive, random_shares, throw
-from rbdhw.protocol import BASE_HELD, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
 from rbdhw.robot.pinocchio import UNIT_SLACK
@@ -24,6 +24,9 @@ MOVING = ("v", "a", "tau", "base_v", "base_a")
 
 HELD, STILL = 2, 3
 """Of four modes in which bases are drawn, the first in which they are held, and the one in which at rest."""
+
+STANDING = 1 / 4
+"""The share of tasks with all contacts; each of the others has half of them on average."""
 
 LEAST_MOMENT, HALVINGS = 0.05, 6
 """The least second moment of mass, as a share of that in the URDF, and the most steps towards the latter."""
@@ -64,6 +67,9 @@ def sample(
     arrays["q"] = _positions(robot, domain, kind, rng)
     if robot.base_chosen:
         arrays |= _modes(arrays, rng)
+    if CONTACT in bounds:
+        standing = rng.random((tasks, 1)) < STANDING
+        arrays[CONTACT] = (standing | (rng.random((tasks, len(bounds[CONTACT]))) < 0.5)).astype(float)
     if robot.gravity_given:
         arrays["gravity"] = math.hypot(*robot.gravity) * _directions(rng, tasks, 3)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))

@@ -26,6 +26,9 @@ Rows = list[list[Scalar]]
 Settle = Callable[[int, Scalar], Scalar]
 """Returns the entry to take at an index, given the one that solves the equations."""
 
+Keep = Callable[[int, Scalar, float], Scalar]
+"""Returns a number of the group at an index, or another one in its place: see :func:`factorize_choice`."""
+
 FEW = 6
 """The number of rows of an inverse up to which a root's reciprocal is multiplied last."""
 
@@ -99,6 +102,19 @@ def factorize(matrix: Rows, largest: int, apart: Collection[int] = ()) -> Factor
     return work.factors
 
 
+def factorize_choice(matrix: Rows, order: Sequence[Group], keep: Keep) -> Factors:
+    """Factorize a matrix of which some rows and columns count as those of the unit matrix.
+
+    ``order`` has the groups in the order of elimination, from the last row to the first. ``keep`` returns a
+    number of the group whose first row it is given if the group counts, and else the other number. An inverse
+    of zero leaves all other rows as they are, and solves have zeros there.
+    """
+    work = _Elimination(range(-1, len(matrix) - 1), matrix, keep)
+    for group in order:
+        work.eliminate(group)
+    return work.factors
+
+
 def inverse(factors: Factors) -> Rows:
     """Return the rows of the lower triangle of the inverse.
 
@@ -137,16 +153,38 @@ def solve(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved)
     ``settle`` may give some of the first entries of ``x`` other values, in place of their equations: those of
     whole blocks. The others then solve the rest of the equations.
     """
+    return ascend(factors, divide(factors, descend(factors, right)), settle)
+
+
+def descend(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
+    """Return ``L^-T right``, from the leaves to the roots; zeros stay where no entry reaches them."""
     x = list(right)
     for block in factors.blocks:
         with region("solve", block.members[-1]):
             for row, member in zip(block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     x[ancestor] = x[ancestor] - entry * x[member]
+    return x
+
+
+def divide(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
+    """Return ``D^-1 right``."""
+    x = list(right)
     for block in reversed(factors.blocks):
         with region("solve", block.members[-1]):
             solved = block.solve([x[member] for member in block.members])
-            for value, row, member in zip(solved, block.rows, block.members, strict=True):
+            for member, value in zip(block.members, solved, strict=True):
+                x[member] = value
+    return x
+
+
+def ascend(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved) -> list[Scalar]:
+    """Return ``L^-1 right``, from the roots to the leaves; ``settle`` as in :func:`solve`."""
+    x = list(right)
+    for block in reversed(factors.blocks):
+        with region("solve", block.members[-1]):
+            for row, member in zip(block.rows, block.members, strict=True):
+                value = x[member]
                 for entry, ancestor in zip(row, block.above, strict=True):
                     value = value - entry * x[ancestor]
                 x[member] = settle(member, value)
@@ -156,8 +194,8 @@ def solve(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved)
 class _Elimination:
     """A matrix from which one block after another is eliminated."""
 
-    def __init__(self, parents: Sequence[int], matrix: Rows) -> None:
-        self._parents = parents
+    def __init__(self, parents: Sequence[int], matrix: Rows, keep: Keep | None = None) -> None:
+        self._parents, self._keep = parents, keep or (lambda _, entry, other: entry)  # noqa: ARG005
         self._lower = [list(row) for row in matrix]
         self._blocks: list[Block] = []
 
@@ -182,7 +220,8 @@ class _Elimination:
             above = self._ancestors(members[-1])
             coupling = self._coupling(members, above)
             pivot = _pivot(self._within(members))
-            factor = reciprocal(pivot.determinant)
+            factor = reciprocal(self._keep(members[-1], pivot.determinant, 1.0))
+            factor = self._keep(members[-1], factor, 0.0)
             whole = _scale(pivot.adjugate, factor)
             # The next pivots wait for these entries: their products go on while the reciprocal is in
             # progress, and a single one follows it.

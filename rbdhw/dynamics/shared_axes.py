@@ -13,7 +13,7 @@ they never differentiate the axes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
@@ -31,6 +31,8 @@ class Configuration:
     robot: Robot
     coordinates: Sequence[Coordinate]
     fext: Mapping[int, Wrench]
+    turned: Mapping[int, Coordinate] = field(default_factory=dict)
+    """For each body whose axes do not turn with it, how it has turned from them."""
 
     def round_trip(self, v: Sequence[Scalar], a: Sequence[Scalar], base: Motion = STILL) -> RoundTrip:
         """Return both passes of :func:`rbdhw.dynamics.rnea.newton_euler`."""
@@ -67,7 +69,7 @@ def share_axes(configuration: Configuration) -> Configuration:
                 q = Coordinate()
         bodies.append(body)
         coordinates.append(q)
-    return Configuration(replace(robot, bodies=tuple(bodies)), coordinates, fext)
+    return Configuration(replace(robot, bodies=tuple(bodies)), coordinates, fext, turned)
 
 
 def _revolute(joint: Joint) -> bool:

@@ -12,14 +12,20 @@ from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.options.build import BY_TASK, BuildOptions
 from rbdhw.robot.drives import NO_DRIVES
 from rbdhw.robot.model import Robot
-from rbdhw.robot.mounting import NO_LINKS
+from rbdhw.robot.mounting import NO_LINKS, Mounting
 from rbdhw.robot.serialize import robot_to_json
 from rbdhw.verilog_names import DEFAULT_NAME
 
 DIGEST = 16
 """The hexadecimal digits of the digest that are shown."""
 
-_DEFAULTS_OF_MOUNTING = {"time_step": None, "drives": NO_DRIVES, "parameters": NO_LINKS}
+_DEFAULTS_OF_MOUNTING = {
+    "time_step": None,
+    "drives": NO_DRIVES,
+    "parameters": NO_LINKS,
+    "contacts": Mounting.contacts,
+    "contact_axes": Mounting.contact_axes,
+}
 _DEFAULTS = {
     "horizon": None,
     "rollout": (),

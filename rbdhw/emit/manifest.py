@@ -13,6 +13,7 @@ from rbdhw.design.entries import (
     AlgorithmEntry,
     AlgorithmTryEntry,
     ConfidenceEntry,
+    ContactsEntry,
     CoordinateEntry,
     Coordinates,
     EnergyEntry,
@@ -46,7 +47,7 @@ from rbdhw.passes.prune import alive
 from rbdhw.passes.specialise import specialise
 from rbdhw.protocol import flag_values
 from rbdhw.robot.coordinates import configuration_coordinates, velocity_coordinates
-from rbdhw.robot.model import LoadedInertias, Robot
+from rbdhw.robot.model import Contacts, LoadedInertias, Robot
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.target import Target
 
@@ -65,6 +66,7 @@ def robot_entry(robot: Robot) -> RobotEntry:
         base=_base(robot),
         frames=[frame.name for frame in robot.frames] or None,
         frame_axes=robot.frame_axes if robot.frames else None,
+        contacts=_contacts_entry(robot.contacts) if robot.contacts.places else None,
         time_step=robot.time_step,
         armature={joint.name: list(joint.armature) for joint in joints if joint.armature} or None,
         damping={joint.name: list(joint.damping) for joint in joints if joint.damping} or None,
@@ -76,6 +78,17 @@ def _base(robot: Robot) -> Literal["fixed", "floating", "given", "any"]:
     if robot.base_chosen:
         return "any"
     return "floating" if robot.floats else "given" if robot.base_given else "fixed"
+
+
+def _contacts_entry(contacts: Contacts) -> ContactsEntry:
+    """Return the links that may touch the world, and how their contacts are held."""
+    return ContactsEntry(
+        links={contact.frame.name: contact.kind for contact in contacts.places},
+        axes=contacts.axes,
+        damping=contacts.damping,
+        velocity_gain=contacts.velocity_gain,
+        restitution=contacts.restitution,
+    )
 
 
 def _parameters_entry(loaded: LoadedInertias) -> ParametersEntry:

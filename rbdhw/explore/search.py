@@ -13,8 +13,8 @@ from rbdhw.cores.choice import CoreChoice, choose_core, possible_kinds
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared, PreparedBuild, Sharing
 from rbdhw.domain.bounds import Domain, input_domain, with_task_bounds
-from rbdhw.domain.overrides import Overrides, ParameterBounds
-from rbdhw.domain.parameter_bounds import bound_parameters
+from rbdhw.domain.overrides import Overrides
+from rbdhw.domain.robot_overrides import override_robot
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import SMALLER, Interval, interval
@@ -38,7 +38,7 @@ def prepare_build(
 
     InputError if the robot, an option or an override is not supported.
     """
-    source = bound_parameters(source, overrides.parameters if overrides else ParameterBounds())
+    source = override_robot(source, overrides)
     domain = _state_domain(source, options, overrides)
     return possible_kinds(options)[0].prepare(source, domain, options, overrides, progress)
 

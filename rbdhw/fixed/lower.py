@@ -20,7 +20,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, trigonometry_spec
 from rbdhw.fixed.widths import MARGIN, Widths
 from rbdhw.graph.graph import Edge, Graph, Node, Op
 from rbdhw.graph.twins import Twins, no_twins
-from rbdhw.protocol import CHOICES, FLAGS
+from rbdhw.protocol import FLAGS, is_choice
 
 CUT_BITS = 2
 """The number of bits, below a sum's last, to which its operands are cut before they are added and rounded."""
@@ -111,7 +111,7 @@ class _Lowering:
 
     def operation(self, i: int, node: Node) -> Operation:
         match node.op:
-            case Op.INPUT if node.name in CHOICES:
+            case Op.INPUT if is_choice(node.name):
                 return Operation(Kind.INPUT, (), FLAG_FORMAT, node.region, name=node.name)
             case Op.INPUT:
                 return Operation(Kind.INPUT, (), self._word_format(i, node.name), node.region, name=node.name)

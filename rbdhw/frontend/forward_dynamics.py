@@ -11,7 +11,7 @@ from rbdhw.dynamics.derivatives import Matrix, mass_matrix
 from rbdhw.dynamics.drives import with_armature, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, as_solved, factorize, inverse, solve
 from rbdhw.dynamics.propagated import propagate
-from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES
+from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT
 from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
 from rbdhw.frontend.setting import Vector
@@ -42,7 +42,7 @@ class ForwardDynamics:
             configuration = self.setting.configuration
             return articulated_inverse(configuration.robot, configuration.coordinates)
         held = self._task.held_base
-        return inverse(self._factors if held is None else held.without_base(self._factors))
+        return inverse(self.factors if held is None else held.without_base(self.factors))
 
     @cached_property
     def inverse_to_use(self) -> Matrix:
@@ -76,7 +76,11 @@ class ForwardDynamics:
     @cached_property
     def coordinate_accelerations(self) -> Vector:
         """The accelerations of forward dynamics as the user's interface defines them, (nv,)."""
-        a = list(self.accelerations)
+        return self.coordinate(self.accelerations)
+
+    def coordinate(self, accelerations: Vector) -> Vector:
+        """Return accelerations as the user's interface defines them from those proper for a floating body."""
+        a = list(accelerations)
         if self._task.floating is not None:
             with region("floating"):
                 a[:3] = self._task.floating.coordinate((a[0], a[1], a[2]))
@@ -88,13 +92,18 @@ class ForwardDynamics:
         if self._algorithms.products == "solves":
             held = self._task.held_base
             settle = held.settle(base or self.setting.zeros) if held else as_solved
-            return solve(self._factors, vector, settle)
+            return solve(self.factors, vector, settle)
         return in_regions("inverse_product", lambda row: inner_product(row, vector), symmetric(inverse))
 
     @cached_property
-    def _factors(self) -> Factors:
+    def factors(self) -> Factors:
         apart = () if self._task.held_base is None else BASE_DOFS
-        return factorize(self.mass_matrix, LARGEST_BLOCK[self._algorithms.inverse], apart)
+        return factorize(self.mass_matrix, self.largest_block, apart)
+
+    @property
+    def largest_block(self) -> int:
+        """The most degrees of freedom that factorisations eliminate together."""
+        return LARGEST_BLOCK.get(self._algorithms.inverse, LARGEST_BLOCK[DEFAULT.inverse])
 
     @cached_property
     def _constrained_accelerations(self) -> Vector:

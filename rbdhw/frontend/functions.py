@@ -24,6 +24,7 @@ from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.regressor import regressor
 from rbdhw.dynamics.shared_axes import Configuration
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
+from rbdhw.frontend.contacts import Contacts
 from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.frontend.gradients import Gradients
 from rbdhw.frontend.inputs import Task
@@ -92,6 +93,7 @@ class Functions:
         self._gradients = Gradients(self._forward_dynamics)
         self._second = SecondQuantities(self._gradients)
         self._whole = WholeBody(setting)
+        self._contacts = Contacts(self._forward_dynamics)
         self.integrator = Integrator(setting.recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
@@ -127,6 +129,8 @@ class Functions:
                 return (self._regressor,)
             case "fd":
                 return (forward.coordinate_accelerations,)
+            case "cfd":
+                return (self._contacts.accelerations, self._contacts.forces)
             case "m":
                 return (forward.mass_matrix,)
             case "minv":

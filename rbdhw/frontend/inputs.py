@@ -35,7 +35,7 @@ from rbdhw.dynamics.spatial import (
     transpose,
 )
 from rbdhw.frontend.held_base import HeldBase
-from rbdhw.protocol import BASE_HELD
+from rbdhw.protocol import BASE_HELD, CONTACT
 from rbdhw.robot.model import Inertia, Joint, JointKind, Robot
 from rbdhw.robot.parameters import held_numbers
 from rbdhw.robot.regroup import regroup_inertias
@@ -95,6 +95,8 @@ class Task:
         External wrenches by body.
     supplied : rows
         The lower triangle of the inverse mass matrix that a task can bring.
+    contact : list of scalars
+        For each contact whether the task has it.
     lambda_tau, lambda_a : list of scalars
         The multipliers of joint forces and of accelerations, ``nv`` each.
     """
@@ -119,6 +121,7 @@ class Task:
             self._gravity = self._vector("gravity", 3) if robot.gravity_given else list(robot.gravity)
             named = {body: link for link, body in enumerate(robot.links)}
             self.fext = {i: self._wrench(named[i]) for i in sorted(fext)}
+            self.contact = self._vector(CONTACT, len(robot.contacts.places))
             self.supplied = [
                 [recorder.input(f"Minv[{i},{j}]") for j in range(i + 1)] for i in range(robot.nv)
             ]

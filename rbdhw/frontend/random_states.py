@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.protocol import CHOICES
+from rbdhw.protocol import is_choice
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
 
 STATES = 8
-"""The states in any position."""
+"""The states in any position; more if there are eight choices or more."""
 
 NEAR_STATES = 4
 """The further states near the zero position. There long chains are stretched out, and values that are
@@ -30,7 +30,8 @@ orthogonal. With exactly one, their normalization would be found to have no effe
 def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:
     """Return values of a graph's inputs in random states, always the same."""
     rng, inputs = np.random.default_rng(0), list(names)
-    anywhere = _draw(robot, inputs, STATES, 1.0, rng)
+    choices = sum(map(is_choice, inputs))
+    anywhere = _draw(robot, inputs, max(STATES, 1 << choices.bit_length()), 1.0, rng)
     near = _draw(robot, inputs, NEAR_STATES, NEARNESS, rng)
     return {name: np.append(anywhere[name], near[name]) for name in inputs}
 
@@ -49,10 +50,12 @@ def _draw(
             single[span][body.joint.kind.quaternion] = False
     q[single] *= largest
     coordinates = {f"q[{k}]": values for k, values in enumerate(q)}
-    flags = np.arange(states) % 2
+    choices = (name for name in names if is_choice(name))
+    # The parity of some bits of a state's number: any two choices have all four pairs of values.
+    bits = {name: np.bitwise_count(np.arange(states) & k) % 2 for k, name in enumerate(choices, 1)}
     return {
-        name: rng.permutation(flags).astype(float)
-        if name in CHOICES
+        name: bits[name].astype(float)
+        if name in bits
         else coordinates.get(name, rng.uniform(-1.0, 1.0, states))
         for name in names
     }

@@ -15,7 +15,7 @@ from rbdhw.frontend.solvability import check_functions
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
-from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
@@ -46,10 +46,11 @@ def rooted(
 
 
 def mount(robot: Robot, mounting: Mounting) -> Robot:
-    """Return ``robot`` with the requested base, frames and gravity.
+    """Return ``robot`` with the requested base, frames, contacts and gravity.
 
     A robot whose URDF has a floating base keeps it. InputError if the motion of the base is to be given by
-    tasks, but the base floats; if a frame is of an unknown link, or of one that does not move.
+    tasks, but the base floats; if a frame, or that of a contact, is of an unknown link, or of one that does
+    not move.
     """
     if mounting.base in ("floating", ANY_BASE) and not robot.floats:
         robot = robot.with_floating_base()
@@ -63,6 +64,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = replace(robot, base_given=True)
     if mounting.frames:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
+    if mounting.contacts:
+        robot = choose_contacts(robot, mounting.contacts, mounting.contact_axes)
     if mounting.time_step is not None:
         robot = replace(robot, time_step=mounting.time_step)
     robot = _load(robot, mounting.parameters)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
+from rbdhw.golden.contacts import held_by_contacts
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
@@ -323,6 +324,9 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return centre_of_mass(model, tasks)
         case "centroidal":
             return centroidal(model, tasks)
+        case "cfd":
+            Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
+            return held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
         case "fd":
             return {"a": _forward_dynamics(model, tasks)}
         case "m":

@@ -5,6 +5,7 @@ the results of a function consist of *parts* (:func:`parts_of`), each with a nor
 own. A part is an array, or those of its elements that have one unit:
 
 - ``kin``: the rotations and the positions of placements, the linear and the angular rows of twists;
+- contacts: forces and moments;
 - ``centroidal``: the linear and the angular rows;
 - integrators: the rows of configurations (``q``) and those of velocities (``v``).
 
@@ -100,7 +101,7 @@ def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]
     dimensions = kind_of(array, function).dimensions
     if dimensions[:1] == (6,) and array in FUNCTIONS[function].outputs + FUNCTIONS[function].optional_outputs:
         return 0, {"linear": 3, "angular": 6}
-    return (1, {"linear": 3, "angular": 6}) if dimensions[:2] == ("frames", 6) else (0, {})
+    return (1, {"linear": 3, "angular": 6}) if dimensions[1:2] == (6,) else (0, {})
 
 
 def origin_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array:

@@ -32,24 +32,24 @@ def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
 
 def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str, Array]:
     in_world = robot.frame_axes == "world"
-    X, jacobian, v, a = _motion(model, robot, frame, tasks)
-    level = _level(X) if in_world else np.eye(6)
+    X, jacobian, v, a = frame_motion(model, robot, frame, tasks)
+    axes = level(X) if in_world else np.eye(6)
 
     def twists(states: Tasks) -> dict[str, Array]:
-        moved, _, velocity, acceleration = _motion(model, robot, frame, states)
+        moved, _, velocity, acceleration = frame_motion(model, robot, frame, states)
         back = np.linalg.inv(moved) if in_world else np.eye(6)
         return {"v": back @ velocity, "a": back @ acceleration}
 
-    held = level @ X if in_world else np.eye(6)
+    held = axes @ X if in_world else np.eye(6)
     moved, pushed = by_position(robot, twists, tasks), by_velocity(robot, twists, tasks)
     return {
         "placement": _pose(X),
-        "J": _linear_first(level @ jacobian @ model.G),
-        "velocity": _linear_first(level @ v)[..., 0],
-        "acceleration": _linear_first(level @ a)[..., 0],
-        "dv_dq": _linear_first(held @ moved["v"][:, :, 0]),
-        "da_dq": _linear_first(held @ moved["a"][:, :, 0]),
-        "da_dv": _linear_first(held @ pushed["a"][:, :, 0]),
+        "J": linear_first(axes @ jacobian @ model.G),
+        "velocity": linear_first(axes @ v)[..., 0],
+        "acceleration": linear_first(axes @ a)[..., 0],
+        "dv_dq": linear_first(held @ moved["v"][:, :, 0]),
+        "da_dq": linear_first(held @ moved["a"][:, :, 0]),
+        "da_dv": linear_first(held @ pushed["a"][:, :, 0]),
     }
 
 
@@ -61,7 +61,9 @@ def placed_frame(robot: Robot, model: System, frame: Frame) -> tuple[int, Array]
     return end, into @ model.links[end].X_link
 
 
-def _motion(model: System, robot: Robot, frame: Frame, tasks: Tasks) -> tuple[Array, Array, Array, Array]:
+def frame_motion(
+    model: System, robot: Robot, frame: Frame, tasks: Tasks
+) -> tuple[Array, Array, Array, Array]:
     """Return X from the world to the frame, and in its axes J (N, 6, all links), v and a (N, 6, 1)."""
     rates, accelerations = ((tasks[name] @ model.G.T)[..., np.newaxis] for name in ("v", "a"))
     v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
@@ -83,7 +85,7 @@ def placements(robot: Robot, q: Array) -> Array:
     nothing = {"v": np.zeros((len(q), robot.nv)), "a": np.zeros((len(q), robot.nv))}
     still = nothing | {"q": q, "base_v": np.zeros((len(q), 6)), "base_a": np.zeros((len(q), 6))}
     model = system(robot)
-    return np.stack([_pose(_motion(model, robot, frame, still)[0]) for frame in robot.frames], axis=1)
+    return np.stack([_pose(frame_motion(model, robot, frame, still)[0]) for frame in robot.frames], axis=1)
 
 
 def _pose(X: Array) -> Array:
@@ -105,7 +107,7 @@ def _way(model: System, link: Link) -> list[Link]:
     return way
 
 
-def _level(X: Array) -> Array:
+def level(X: Array) -> Array:
     """Return the transform that turns twists in the axes of a frame into the world's, at the same origin."""
     return transform(X[:, :3, :3].swapaxes(1, 2), np.zeros(3))
 
@@ -116,6 +118,6 @@ def _origin(X: Array) -> Array:
     return np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=1)
 
 
-def _linear_first(columns: Array) -> Array:
+def linear_first(columns: Array) -> Array:
     """Return twists (N, 6, k), ``[angular; linear]``, with the linear part first."""
     return np.concatenate([columns[:, 3:], columns[:, :3]], axis=1)

@@ -15,7 +15,7 @@ from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
 from rbdhw.errors import InputError, unknown
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import check_finite
-from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
@@ -76,7 +76,7 @@ def check_arrays(robot: Robot, fext: Sequence[int], arrays: Mapping[str, object]
     numbers = {name: as_numbers(f"array '{name}'", array) for name, array in arrays.items()}
     checked = _convert_layout(robot, numbers)
     _check_forces(robot, fext, checked.get("fext"))
-    checked |= _checked_choice(robot, checked)
+    checked |= _checked_choice(robot, checked) | _checked_contacts(robot, checked)
     if PARAMETERS in checked:
         check_parameters(robot, checked[PARAMETERS])
     for name in SYMMETRIC:
@@ -93,12 +93,14 @@ def check_taken(robot: Robot, names: Collection[str], function: str | None = Non
         f"tasks of this build do not {what}"
         for what in ("say how the base moves", "choose whether the base is held")
     )
+    touching = bool(robot.contacts.places)
     step = f"this build has a time step of {robot.time_step or 0.0:g} s"
     for name, accepted, reason, remedy in (
         ("gravity", robot.gravity_given, "gravity is constant in this build", "generate with --gravity task"),
         ("base_v", robot.base_given, mode, "generate with --base given"),
         ("base_a", motion, mode, "generate with --base given"),
         (BASE_HELD, robot.base_chosen, choice, "generate with --base any"),
+        (CONTACT, touching, "no contacts are built", "generate with --contacts LINK:point"),
         ("h", robot.time_step is None, step, ""),
     ):
         if name in names and not accepted:
@@ -155,6 +157,7 @@ def task_shapes(robot: Robot, columns: int) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("v", "a", "tau", *MULTIPLIERS), (nv,))
     shapes |= dict.fromkeys(("h", BASE_HELD, "seed"), ())
     shapes |= {"q": (nq,), "fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
+    shapes |= {CONTACT: (robot.sizes["contacts"],)} if robot.contacts.places else {}
     shapes |= {"base_v": (6,), "base_a": (6,), "gravity": (3,)}
     return shapes | {PARAMETERS: (robot.sizes["loaded"], len(NUMBERS))}
 
@@ -188,6 +191,19 @@ def _checked_choice(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Arra
         reason = "the base of this task floats, so forces accelerate it"
         raise InputError(where, reason, "zeros", f"set {BASE_HELD} to 1 to hold the base")
     return {BASE_HELD: held, "base_a": motion}
+
+
+def _checked_contacts(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return which of the build's contacts each task has, which are all by default."""
+    if not robot.contacts.places:
+        return {}
+    contact = arrays.get(CONTACT, np.ones((len(arrays["q"]), robot.sizes["contacts"])))
+    odd = np.argwhere((contact != 0.0) & (contact != 1.0))
+    if len(odd):
+        row, k = odd[0].tolist()
+        where = f"array '{CONTACT}', row {row}, contact '{robot.contacts.places[k].frame.name}'"
+        raise InputError(where, f"{contact[row, k]:g}", "1 for a contact, 0 for none")
+    return {CONTACT: contact}
 
 
 def _check_forces(robot: Robot, loaded: Sequence[int], fext: Array | None) -> None:

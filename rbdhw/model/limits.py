@@ -19,7 +19,7 @@ from rbdhw.errors import InputError, unknown
 from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_arrays
 from rbdhw.model.packets import NOT_FINITE, OUTSIDE, OVERFLOW
-from rbdhw.protocol import BASE_HELD, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robot.unit_length import off_unit, unit_vectors
@@ -79,7 +79,7 @@ def limit_tasks(
         if off.any():
             checked["q"] = checked["q"].copy()
             checked["q"][off, vector.columns] /= vector.lengths(checked["q"])[off, np.newaxis]
-    for name in checked.keys() - {BASE_HELD, PARAMETERS}:
+    for name in checked.keys() - {BASE_HELD, CONTACT, PARAMETERS}:
         lowest, highest = limits_of(robot, domain, name)
         outside = (checked[name] < lowest) | (checked[name] > highest)
         if not outside.any():

@@ -44,6 +44,9 @@ def _check_functions(options: BuildOptions) -> None:
     framed = [function for function in options.functions if FUNCTIONS[function].framed]
     if framed and not options.mounting.frames:
         raise InputError("frames", f"none given for {framed[0]}", "names of links", "use --frames LINK")
+    touching = [function for function in options.functions if FUNCTIONS[function].touches]
+    if touching and not options.mounting.contacts:
+        raise InputError("contacts", f"none given for {touching[0]}", "links", "use --contacts LINK:point")
     budgets = options.max_error if isinstance(options.max_error, Mapping) else {}
     for name, chosen in (("priority", options.priority), ("max-error", budgets)):
         for function in chosen:

@@ -1,4 +1,4 @@
-"""The syntax of option values: links, frames, drives, intervals, shares, gravity, cores and mixes.
+"""The syntax of option values: links, frames, contacts, drives, intervals, shares, gravity, cores and mixes.
 
 Every function refuses a text of another form with an :class:`~rbdhw.errors.InputError` that names the option.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rbdhw.errors import InputError
 from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
 from rbdhw.robot.drives import Drives
+from rbdhw.robot.model import CONTACT_KINDS
 from rbdhw.robot.mounting import NO_LINKS, PER_TASK, Links
 
 FROM_FILE = "urdf"
@@ -48,6 +49,23 @@ def parse_frames(texts: Sequence[str]) -> tuple[str, ...]:
         if name in names[:k]:
             raise InputError("frames", f"link '{name}' appears twice", "each link once")
     return tuple(names)
+
+
+def parse_contacts(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse the contacts of links, such as ``left_foot:surface``, in the syntax of :func:`parse_frames`.
+
+    Each link may appear once.
+    """
+    contacts: dict[str, str] = {}
+    expected = f"LINK:{' or LINK:'.join(CONTACT_KINDS)}"
+    for word in (name for text in texts for name, _ in _names(text)):
+        link, _, kind = word.rpartition(":")
+        if not link or kind not in CONTACT_KINDS:
+            raise InputError("contacts", f"'{word}' is not a link and a kind of contact", expected)
+        if link in contacts:
+            raise InputError("contacts", f"link '{link}' appears twice", "each link once")
+        contacts[link] = kind
+    return tuple(contacts.items())
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:

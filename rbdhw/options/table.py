@@ -50,6 +50,7 @@ from rbdhw.options.option import (
 from rbdhw.options.syntax import (
     parse_algorithms,
     parse_budgets,
+    parse_contacts,
     parse_cores,
     parse_frames,
     parse_gravity,
@@ -69,7 +70,7 @@ from rbdhw.protocol import (
     Function,
     functions_with,
 )
-from rbdhw.robot.model import FRAME_AXES
+from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, Contacts
 from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD, PER_TASK
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
@@ -175,6 +176,8 @@ _FRAME_AXES = Effect(
     remedy="use --functions kin",
 )
 
+_CONTACTS = of_functions(lambda entry: entry.touches, "no function of the build has contacts")
+
 _SOLVER = Effect(
     lambda options: options.knots is not None and "dstep" in options.functions,
     "the build has no solver",
@@ -267,6 +270,26 @@ OPTIONS: tuple[Option, ...] = (
         "mounting.frame_axes",
         check=among(FRAME_AXES),
         effects=(_FRAME_AXES,),
+    ),
+    Option(
+        "contacts",
+        ROBOT,
+        list[str] | None,
+        f"Links that may touch the world, as LINK:{' or LINK:'.join(CONTACT_KINDS)}: {_NAMES_HELP}",
+        attribute="mounting.contacts",
+        metavar="LINK:KIND",
+        parse=lambda texts: parse_contacts(texts or ()),
+        effects=(_CONTACTS,),
+    ),
+    Option(
+        "contact-axes",
+        ROBOT,
+        str,
+        "The axes of the forces of contacts: world, or local (those of each link's frame).",
+        Contacts.axes,
+        "mounting.contact_axes",
+        check=among(FRAME_AXES),
+        effects=(_CONTACTS,),
     ),
     Option(
         "time-step",

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from math import inf, isfinite
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import BASE, FRAME_AXES, Body, Inertia, Joint, JointKind, Placement, Robot, Vector3
+from rbdhw.robot.model import (
+    BASE,
+    CONTACT_KINDS,
+    FRAME_AXES,
+    Body,
+    Inertia,
+    Joint,
+    JointKind,
+    Placement,
+    Robot,
+    Vector3,
+)
 from rbdhw.robot.spatial import SNAP, cross, dot, norm
 
 _TOLERANCE = 10.0 * SNAP
@@ -27,7 +38,8 @@ def check_robot(robot: Robot) -> None:
     - Armature and damping are not negative, and have one entry for each degree of freedom or none; a floating
       joint has none.
     - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
-    - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known.
+    - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known. So is that of a
+      contact, whose kind is known and whose damping, gain and restitution are not negative.
     - All numbers except limits are finite.
     """
     _check_names(robot)
@@ -112,19 +124,28 @@ def _check_mimic(where: str, joint: Joint, joints: Mapping[str, Joint]) -> None:
 
 
 def _check_frames(robot: Robot) -> None:
+    contacts = robot.contacts
+    for where, value, known in (
+        ("frame_axes", robot.frame_axes, FRAME_AXES),
+        ("contacts.axes", contacts.axes, FRAME_AXES),
+        *(("contacts", contact.kind, tuple(CONTACT_KINDS)) for contact in contacts.places),
+    ):
+        if value not in known:
+            raise InputError(f"robot data, {where}", f"{value!r} is unknown", f"one of {', '.join(known)}")
     links = [body.name for body in robot.bodies]
-    names = [frame.name for frame in robot.frames]
-    if robot.frame_axes not in FRAME_AXES:
-        expected = f"one of {', '.join(FRAME_AXES)}"
-        raise InputError("robot data, frame_axes", f"{robot.frame_axes!r} is unknown", expected)
-    for frame in robot.frames:
-        where = f"robot data, frame {frame.name!r}"
-        if names.count(frame.name) > 1:
-            raise InputError(where, "given twice", "each frame once")
-        if frame.body not in links:
-            raise InputError(where, f"moves with unknown link {frame.body!r}", "one that moves")
-        _check_rotation(where, frame.placement)
-        _check_finite(where, frame.placement.translation)
+    for frames in (robot.frames, [contact.frame for contact in contacts.places]):
+        names = [frame.name for frame in frames]
+        for frame in frames:
+            where = f"robot data, frame {frame.name!r}"
+            if names.count(frame.name) > 1:
+                raise InputError(where, "given twice", "each frame once")
+            if frame.body not in links:
+                raise InputError(where, f"moves with unknown link {frame.body!r}", "one that moves")
+            _check_rotation(where, frame.placement)
+            _check_finite(where, frame.placement.translation)
+    numbers = (contacts.damping, contacts.velocity_gain, contacts.restitution)
+    if not (all(map(isfinite, numbers)) and min(numbers) >= 0.0):
+        raise InputError("robot data, contacts", f"{numbers}", "finite numbers of zero or more")
 
 
 def _check_rotation(where: str, placement: Placement) -> None:

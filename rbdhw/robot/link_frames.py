@@ -1,13 +1,13 @@
-"""The frames of which a build gives the kinematics, by the links of the URDF file."""
+"""The frames of which a build gives the kinematics, and those of contacts, by the links of the URDF file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import Frame, Placement, Robot, Vector3
+from rbdhw.robot.model import Contact, Contacts, Frame, Placement, Robot, Vector3
 from rbdhw.robot.spatial import compose
 
 
@@ -26,6 +26,22 @@ def choose_frames(robot: Robot, names: Sequence[str], axes: str) -> Robot:
     ``LINK@X:Y:Z``, for the same axes at a point of the link (m). Raises InputError if a link is unknown, or
     does not move, or a point is none. ``axes`` is one of :data:`rbdhw.robot.model.FRAME_AXES`.
     """
+    return replace(robot, frames=_frames(robot, "frames", names), frame_axes=axes)
+
+
+def choose_contacts(robot: Robot, kinds: Iterable[tuple[str, str]], axes: str = Contacts.axes) -> Robot:
+    """Return the robot with contacts at these frames, in this order, each of its kind.
+
+    ``kinds`` has names as for :func:`choose_frames`, with one of :data:`rbdhw.robot.model.CONTACT_KINDS`
+    each. Raises InputError as it does.
+    """
+    names, named = zip(*kinds, strict=True)
+    places = map(Contact, _frames(robot, "contacts", names), named)
+    return replace(robot, contacts=replace(robot.contacts, places=tuple(places), axes=axes))
+
+
+def _frames(robot: Robot, option: str, names: Sequence[str]) -> tuple[Frame, ...]:
+    """Return the frames of these names for an option."""
     known = {body.name: Frame(body.name, body.name) for body in robot.bodies}
     still = {robot.base} - known.keys()
     for (name, carrier), placement in zip(robot.fixed_links, robot.fixed_placements, strict=True):
@@ -38,28 +54,37 @@ def choose_frames(robot: Robot, names: Sequence[str], axes: str) -> Robot:
         link, _, point = (name, "", "") if name in known else name.rpartition("@")
         if (link := link or name) not in known:
             reason = "does not move" if link in still else "is unknown"
-            raise InputError("frames", f"link '{link}' {reason}", f"some of {', '.join(known)}")
-        offset = Placement(translation=_point(name, point)) if point else Placement()
+            raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(known)}")
+        offset = Placement(translation=_point(option, name, point)) if point else Placement()
         frames.append(replace(known[link], name=name, placement=compose(known[link].placement, offset)))
-    return replace(robot, frames=tuple(frames), frame_axes=axes)
+    return tuple(frames)
 
 
-def _point(name: str, text: str) -> Vector3:
+def _point(option: str, name: str, text: str) -> Vector3:
     """Return the point of a frame's name."""
     try:
         x, y, z = map(float, text.split(":"))
     except ValueError:
         x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):
-        raise InputError("frames", f"'{name}' has no point '{text}'", "LINK@X:Y:Z, in metres")
+        raise InputError(option, f"'{name}' has no point '{text}'", "LINK@X:Y:Z, in metres")
     return x, y, z
 
 
 def chosen_frames(robot: Robot) -> list[BodyFrame]:
     """Return the chosen frames as they are fixed to the robot's bodies."""
+    return _on_bodies(robot, robot.frames)
+
+
+def contact_frames(robot: Robot) -> list[BodyFrame]:
+    """Return the frames of the robot's contacts as they are fixed to its bodies."""
+    return _on_bodies(robot, [contact.frame for contact in robot.contacts.places])
+
+
+def _on_bodies(robot: Robot, frames: Sequence[Frame]) -> list[BodyFrame]:
     index_of = {body.name: i for i, body in enumerate(robot.bodies)}
-    bodies = [index_of[frame.body] for frame in robot.frames]
+    bodies = [index_of[frame.body] for frame in frames]
     return [
         BodyFrame(i, compose(robot.bodies[i].link_frame, frame.placement))
-        for i, frame in zip(bodies, robot.frames, strict=True)
+        for i, frame in zip(bodies, frames, strict=True)
     ]

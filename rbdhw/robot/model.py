@@ -23,6 +23,9 @@ IDENTITY: Matrix3 = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 FRAME_AXES = ("local", "world")
 """The axes of a frame's twists: its own, or the world's."""
 
+CONTACT_KINDS = {"point": 3, "surface": 6}
+"""The kinds of contacts, and the motions of their frames that they prevent: translations, then rotations."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -225,6 +228,35 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Contact:
+    """A frame that may touch the world."""
+
+    frame: Frame
+    kind: str
+    """One of :data:`CONTACT_KINDS`."""
+
+    @property
+    def rows(self) -> int:
+        """The number of motions of the frame that the contact prevents."""
+        return CONTACT_KINDS[self.kind]
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The contacts with the world that each task may have, and how they are held."""
+
+    places: tuple[Contact, ...] = ()
+    axes: str = FRAME_AXES[1]
+    """The axes of contact forces, one of :data:`FRAME_AXES`."""
+    damping: float = 1e-6
+    """What is added to the diagonal of the inverse inertia that forces feel (1/kg, and 1/(kg m^2))."""
+    velocity_gain: float = 0.0
+    """Baumgarte's gain (1/s): a contact that moves is decelerated by this times its velocity."""
+    restitution: float = 0.0
+    """The share of its velocity with which a contact leaves an impact."""
+
+
+@dataclass(frozen=True)
 class LoadedInertias:
     """The moving links whose inertial parameters are given at run time (:mod:`rbdhw.robot.parameters`).
 
@@ -273,6 +305,8 @@ class Robot:
     """The frames of which the kinematics are wanted."""
     frame_axes: str = FRAME_AXES[0]
     """The axes of their twists, one of :data:`FRAME_AXES`."""
+    contacts: Contacts = Contacts()
+    """The contacts that tasks may have."""
     time_step: float | None = None
     """The step in time (s) of all tasks, or None if each task has its own."""
     loaded: LoadedInertias | None = None
@@ -309,6 +343,7 @@ class Robot:
         """The lengths of the axes of arrays, by the names of :data:`rbdhw.arrays.ARRAYS`."""
         states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
+        lengths["contacts"] = len(self.contacts.places)
         return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}
 
     @cached_property

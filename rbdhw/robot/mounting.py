@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from rbdhw.robot.drives import NO_DRIVES, Drives
-from rbdhw.robot.model import FRAME_AXES
+from rbdhw.robot.model import FRAME_AXES, Contacts
 
 ANY_BASE = "any"
 """A value in place of a motion of the root link: each task chooses its own."""
@@ -67,3 +67,8 @@ class Mounting:
     """The links of whose frames the kinematics are wanted, in their order."""
     frame_axes: str = FRAME_AXES[0]
     """One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of these frames' twists."""
+    contacts: tuple[tuple[str, str], ...] = ()
+    """The links whose frames may touch the world, and the kind of each contact, one of
+    :data:`rbdhw.robot.model.CONTACT_KINDS`."""
+    contact_axes: str = Contacts.axes
+    """One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of the contacts' forces."""

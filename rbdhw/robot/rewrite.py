@@ -85,7 +85,8 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     """Return the bodies within :data:`REACH` joints of body ``i``, toward the base and toward the leaves.
 
     If bodies toward the base are cut off, the nearest remaining body hangs from a base of given motion. A
-    mimic whose leader is cut off becomes independent. Chosen frames of bodies that are cut off are left out.
+    mimic whose leader is cut off becomes independent. Frames and contacts of bodies that are cut off are left
+    out.
     """
     path = robot.path(i)
     kept = set(path[: REACH + 1])
@@ -105,12 +106,14 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     cut = len(path) > REACH + 1
     names = {body.name for body in bodies}
     frames = tuple(frame for frame in robot.frames if frame.body in names)
+    places = tuple(contact for contact in robot.contacts.places if contact.frame.body in names)
     return replace(
         robot,
         bodies=tuple(bodies),
         base_given=cut or robot.base_given,
         base_chosen=robot.base_chosen and not cut,
         frames=frames,
+        contacts=replace(robot.contacts, places=places),
     )
 
 

@@ -84,12 +84,13 @@ BASE_UNITS: Mapping[str, tuple[str, ...]] = {
     "gravity": ("m/s^2",) * 3,
 }
 
-COUNTS = ("base_held", "steps", "every", "seed", "row", "step", "first_flagged", "cost")
+COUNTS = ("base_held", "contact", "steps", "every", "seed", "row", "step", "first_flagged", "cost")
 """The arrays of numbers without a unit."""
 
 WITH_UNITS = frozenset(
     (
         "fext",
+        "contact_force",
         "h",
         "x_next",
         "A",
@@ -122,7 +123,7 @@ class Units:
 
         ``index`` is without the axis of tasks.
         """
-        if array == "fext":
+        if array in ("fext", "contact_force"):
             return FORCE if index[1] < 3 else MOMENT
         if array in BASE_UNITS:
             return BASE_UNITS[array][index[0]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbdhw.arrays import Element, given_elements, kind_of
-from rbdhw.protocol import BASE, BASE_HELD, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -23,6 +23,8 @@ UNITS = {
     "base_a": "acceleration of the root [linear; angular] in its frame: m/s^2, rad/s^2",
     BASE_HELD: "1 if the root is held and moves by the velocity in v and by the acceleration given, 0 if it "
     "floats",
+    CONTACT: "1 for each contact that the task has, 0 for the others",
+    "contact_force": "[force; moment] of the world on each contact, at its frame: N, Nm",
     "gravity": "acceleration of free fall: m/s^2",
     "parameters": "the numbers that the hardware holds of inertial parameters; see robot.parameters of the "
     "manifest",

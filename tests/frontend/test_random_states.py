@@ -1,5 +1,7 @@
 """Random states: flags take both values, and quaternions have a length near one."""
 
+from itertools import combinations
+
 import numpy as np
 
 from rbdhw.frontend.random_states import EXCESS, NEAR_STATES, NEARNESS, random_states
@@ -29,6 +31,13 @@ def test_flags_have_both_values():
     states = random_states(robot(), NAMES)
     for name in FLAGS:
         assert set(states[name].tolist()) == {0.0, 1.0}
+
+
+def test_two_choices_have_all_pairs_of_values():
+    contacts = [f"contact[{k}]" for k in range(9)]
+    states = random_states(robot(), (*NAMES, *contacts))
+    for one, other in combinations((*FLAGS, *contacts), 2):
+        assert len({*zip(states[one].tolist(), states[other].tolist(), strict=True)}) == 4
 
 
 def test_quaternions_are_almost_normalized():

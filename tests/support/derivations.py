@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
+from tests.support.contacts import constrained
 from tests.support.oracle import pinocchio_joints, pinocchio_model, placement_in_joint, to_pinocchio_q
 from tests.support.references import Arrays, references
 
@@ -127,5 +128,6 @@ DERIVATIONS: Mapping[str, Derivation] = {
     **dict.fromkeys(("hid", "hfd"), _contracted),
     "kin": _frames,
     "regressor": _regressor,
+    "cfd": constrained,
     **dict.fromkeys(("step", "dstep", "rk4", "drk4"), _step),
 }

@@ -99,6 +99,8 @@ def random_states(robot: Robot, tasks: int, seed: int) -> dict[str, np.ndarray]:
     }
     states |= {name: rng.uniform(-1, 1, (tasks, robot.nv)) for name in ("lambda_tau", "lambda_a")}
     states["h"] = rng.uniform(1e-3, 2e-2, tasks)
+    if robot.contacts.places:
+        states["contact"] = rng.integers(2, size=(tasks, len(robot.contacts.places))).astype(float)
     if robot.base_given:
         states |= {"base_v": rng.uniform(-2, 2, (tasks, 6)), "base_a": rng.uniform(-5, 5, (tasks, 6))}
     if robot.base_chosen:

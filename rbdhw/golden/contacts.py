@@ -1,0 +1,88 @@
+"""Contacts with the world: accelerations and forces from the equations of motion and of the contacts.
+
+The motions that contacts prevent, ``J a`` plus a drift, have the accelerations that Baumgarte's gain asks
+for. Forces solve ``(J M^-1 J^T + damping) f = wanted - J a_free - drift``, and rows of contacts that a task
+does not have are left out.
+
+Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 11; Carpentier, Budhiraja and Mansard,
+"Proximal and sparse resolution of constrained dynamic equations" (2021).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbdhw.golden.kinematics import frame_motion, level, linear_first
+from rbdhw.golden.spatial import Array, transpose
+from rbdhw.golden.system import System
+from rbdhw.golden.tasks import Tasks
+from rbdhw.protocol import CONTACT
+from rbdhw.robot.model import Contact, Robot
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of all contacts, those that a task does not have among them as zeros.
+
+    ``jacobian`` is (N, rows, nv); ``velocity`` and ``drift``, the acceleration at zero acceleration of the
+    joints, are (N, rows); ``present`` (N, rows) is one where the task has the contact.
+    """
+
+    jacobian: Array
+    velocity: Array
+    drift: Array
+    present: Array
+
+
+def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Minv: Array) -> dict[str, Array]:
+    """Return the accelerations (N, nv) and the contacts' forces (N, contacts, 6) ``[force; moment]``.
+
+    ``free`` are the accelerations (N, nv) without contacts.
+    """
+    rows, contacts = contact_rows(robot, model, tasks), robot.contacts
+    wanted = -contacts.velocity_gain * rows.velocity - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
+    forces = solve_rows(robot, rows, Minv, wanted)
+    changed = (Minv @ transpose(rows.jacobian) @ forces[..., None])[..., 0]
+    return {"a": free + changed, "contact_force": by_contact(robot, forces)}
+
+
+def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:
+    """Return the forces (N, rows) that change the rows by ``wanted``, zero where there is no contact."""
+    inertia = rows.jacobian @ Minv @ transpose(rows.jacobian)
+    diagonal = np.where(rows.present == 0.0, 1.0, robot.contacts.damping)
+    system = inertia + diagonal[:, None] * np.eye(inertia.shape[-1])
+    return np.asarray(np.linalg.solve(system, (wanted * rows.present)[..., None])[..., 0])
+
+
+def contact_rows(robot: Robot, model: System, tasks: Tasks) -> Rows:
+    """Return the rows of all contacts at the states of N tasks."""
+    parts = [_rows(robot, model, contact, tasks) for contact in robot.contacts.places]
+    jacobian, velocity, drift = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    kept = [contact.rows for contact in robot.contacts.places]
+    present = np.repeat(np.asarray(tasks[CONTACT] != 0.0, np.float64), kept, axis=1)
+    return Rows(jacobian * present[..., None], velocity * present, drift * present, present)
+
+
+def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[Array, Array, Array]:
+    """Return Jacobian, velocity and drift of a contact."""
+    still = {**tasks, "a": np.zeros_like(tasks["v"])}
+    X, jacobian, v, a = frame_motion(model, robot, contact.frame, still)
+    if contact.kind == "point":  # the acceleration of the point, not of the frame that passes it
+        a = a.copy()
+        a[:, 3:] += np.cross(v[:, :3], v[:, 3:], axis=1)
+    axes = level(X) if robot.contacts.axes == "world" else np.eye(6)
+    columns = (linear_first(axes @ part)[:, : contact.rows] for part in (jacobian @ model.G, v, a))
+    J, velocity, drift = columns
+    return J, velocity[..., 0], drift[..., 0]
+
+
+def by_contact(robot: Robot, forces: Array) -> Array:
+    """Return forces (N, rows) as (N, contacts, 6)."""
+    result = np.zeros((len(forces), len(robot.contacts.places), 6), forces.dtype)
+    start = 0
+    for k, contact in enumerate(robot.contacts.places):
+        result[:, k, : contact.rows] = forces[:, start : start + contact.rows]
+        start += contact.rows
+    return result

@@ -1,0 +1,136 @@
+"""Contacts: golden against Pinocchio, graphs against golden, by every mask and on random trees."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rbdhw import golden
+from rbdhw.domain.overrides import ContactNumbers, Overrides
+from rbdhw.domain.robot_overrides import override_robot
+from rbdhw.errors import InputError
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.functions import trace
+from rbdhw.frontend.read import load_mounted
+from rbdhw.graph.graph import Op
+from rbdhw.model.arrays import check_arrays
+from rbdhw.protocol import FUNCTIONS
+from rbdhw.robot.link_frames import choose_contacts
+from rbdhw.robot.model import FRAME_AXES, Contacts, JointKind
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robots import path
+from tests.support.contacts import constrained, with_contacts
+from tests.support.graph_results import assert_graph_is_golden, prepared, results
+from tests.support.references import assert_close
+from tests.support.strategies import ALL_KINDS, random_states, robots
+
+FEET = tuple((f"{leg}_lowerleg", "point") for leg in ("lf", "lh", "rf", "rh"))
+
+TOUCHING = tuple(function for function, entry in FUNCTIONS.items() if entry.touches)
+
+KINDS = tuple(kind for kind in ALL_KINDS if kind is not JointKind.UNIVERSAL)
+"""Pinocchio's constrained dynamics take every motion subspace for constant in its body."""
+
+
+def hyq():
+    return load_mounted(path("hyq"), Mounting("floating", contacts=FEET))
+
+
+@pytest.mark.parametrize("function", TOUCHING)
+@pytest.mark.parametrize("axes", FRAME_AXES)
+@settings(max_examples=10)
+@given(robots(max_bodies=6, kinds=KINDS), st.integers(1, 3))
+def test_golden_is_pinocchio(function, axes, robot, count):
+    robot = with_contacts(robot, count, axes)
+    arrays = random_states(robot, 2, seed=1)
+    assert_close(golden.evaluate(robot, function, arrays), constrained(robot, function, arrays))
+
+
+@pytest.mark.parametrize("function", TOUCHING)
+@pytest.mark.parametrize("axes", FRAME_AXES)
+@settings(max_examples=10)
+@given(robots(max_bodies=6, kinds=ALL_KINDS, mimics=True), st.integers(1, 3), st.booleans())
+def test_graphs_are_golden(function, axes, robot, count, base_given):
+    robot = with_contacts(robot, count, axes)
+    if base_given and not robot.floats:
+        robot = replace(robot, base_given=True, gravity_given=True)
+    assert_graph_is_golden(robot, 2, functions=(function,), within=1e-7)
+
+
+@pytest.mark.parametrize("function", TOUCHING)
+@pytest.mark.parametrize("base", ["floating", "any"])
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        Algorithms(),
+        Algorithms(axes="shared", products="solves", inverse="single_pivots"),
+        Algorithms(axes="shared", inverse="block_pivots"),
+    ],
+)
+def test_hyq_by_every_algorithm(function, base, algorithms):
+    robot = load_mounted(path("hyq"), Mounting(base, contacts=FEET))
+    assert_graph_is_golden(robot, 3, algorithms, (function, "fd"), within=1e-8)
+
+
+@pytest.mark.parametrize("function", TOUCHING)
+def test_every_mask_is_the_robot_with_these_contacts_alone(function):
+    robot = hyq()
+    masks = np.array([*product((0.0, 1.0), repeat=len(FEET))])
+    arrays = random_states(robot, len(masks), seed=4) | {"contact": masks}
+    del arrays["fext"]
+    graph = trace(prepared(robot), (function,))
+    found = results(graph, robot, arrays, (function,))[function]
+    for row, mask in enumerate(masks):
+        feet = [foot for foot, there in zip(FEET, mask, strict=True) if there]
+        task = {name: array[row : row + 1] for name, array in arrays.items() if name != "contact"}
+        alone = choose_contacts(robot, feet) if feet else robot
+        expected = golden.evaluate(alone, function if feet else "fd", task)
+        np.testing.assert_allclose(found["a"][row], expected["a"][0], rtol=1e-7, atol=1e-7)
+        if feet:
+            forces = found["contact_force"][row]
+            np.testing.assert_allclose(
+                forces[mask == 1.0], expected["contact_force"][0], rtol=1e-7, atol=1e-7
+            )
+        assert not found["contact_force"][row][mask == 0.0].any()
+
+
+def test_contacts_of_hyq_take_few_products():
+    robot = prepared(hyq())
+    solves = Algorithms(products="solves")
+
+    def products(function):
+        graph = trace(robot, (function,), (), solves)
+        return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
+
+    assert products("cfd") - products("fd") <= 2200
+
+
+def test_damping_holds_contacts_that_depend_on_each_other():
+    feet = [(body.name, "surface") for body in hyq().bodies[1:]]
+    robot = choose_contacts(hyq(), feet)
+    arrays = random_states(robot, 2, seed=5) | {"contact": np.ones((2, len(feet)))}
+    still = arrays | {"v": 0.0 * arrays["v"]}
+    assert np.abs(golden.evaluate(robot, "cfd", still)["a"]).max() < 1e-2
+
+
+def test_masks_are_checked():
+    robot = hyq()
+    arrays = {name: array for name, array in random_states(robot, 2, seed=6).items() if name in ("q", "v")}
+    assert check_arrays(robot, (), arrays)["contact"].all()
+    with pytest.raises(InputError, match=r"row 1, contact 'rf_lowerleg': 0\.5; expected 1 for a contact, 0"):
+        check_arrays(robot, (), arrays | {"contact": np.array([[1, 0, 0, 1], [0, 0, 0.5, 1]])})
+    with pytest.raises(InputError, match="array 'contact': shape"):
+        check_arrays(robot, (), arrays | {"contact": np.ones((2, 3))})
+    with pytest.raises(InputError, match="array 'contact': no contacts are built"):
+        check_arrays(replace(robot, contacts=Contacts()), (), arrays | {"contact": np.ones((2, 4))})
+
+
+def test_a_domain_file_says_how_contacts_are_held():
+    asked = Overrides(contacts=ContactNumbers(damping=1e-3, velocity_gain=10.0))
+    contacts = override_robot(hyq(), asked).contacts
+    assert (contacts.damping, contacts.velocity_gain, contacts.restitution) == (1e-3, 10.0, 0.0)
+    with pytest.raises(InputError, match="domain, contacts: toy has none"):
+        override_robot(load_mounted(path("toy"), Mounting()), asked)

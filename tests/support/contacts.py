@@ -1,0 +1,79 @@
+"""Robots with random contacts, and Pinocchio's constrained dynamics."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from rbdhw.robot.link_frames import contact_frames
+from rbdhw.robot.model import CONTACT_KINDS, Contact, Contacts, Frame, Placement, Robot
+from tests.support.oracle import (
+    pinocchio_joints,
+    pinocchio_model,
+    placement_in_joint,
+    to_pinocchio_fext,
+    to_pinocchio_q,
+)
+from tests.support.strategies import random_rotation
+
+Arrays = dict[str, np.ndarray]
+
+HELD = Contacts(damping=1e-3, velocity_gain=3.0, restitution=0.4)
+"""Numbers of contacts all of which have an effect."""
+
+
+def with_contacts(robot: Robot, count: int, axes: str, seed: int = 0, numbers: Contacts = HELD) -> Robot:
+    """Return the robot with contacts at random frames of some of its bodies, of random kinds."""
+    rng = np.random.default_rng(seed)
+    places = []
+    for k, i in enumerate(rng.integers(len(robot.bodies), size=count)):
+        x, y, z = rng.uniform(-0.3, 0.3, 3).tolist()
+        frame = Frame(f"contact {k}", robot.bodies[i].name, Placement(random_rotation(rng), (x, y, z)))
+        places.append(Contact(frame, str(rng.choice(list(CONTACT_KINDS)))))
+    return replace(robot, contacts=replace(numbers, places=tuple(places), axes=axes))
+
+
+def constrained(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+    """Return the results of a function with contacts by Pinocchio, for robots without mimics."""
+    tasks = [{name: array[k] for name, array in arrays.items()} for k in range(len(arrays["q"]))]
+    results = [_constrained(robot, task) for task in tasks]
+    return {name: np.stack([result[name] for result in results]) for name in results[0]}
+
+
+def _constrained(robot: Robot, task: Arrays) -> Arrays:
+    model, numbers = pinocchio_model(robot), robot.contacts
+    present = np.flatnonzero(task["contact"])
+    constraints = _constraints(robot, model, present)
+    datas = [constraint.createData() for constraint in constraints]
+    data, settings = model.createData(), pin.ProximalSettings(1e-14, numbers.damping, 1)
+    pin.initConstraintDynamics(model, data, constraints, datas)
+    q, v = to_pinocchio_q(robot, task["q"]), task["v"]
+    tau = task["tau"] + _external(robot, model, q, task["fext"]) - model.damping * v
+    a = pin.constraintDynamics(model, data, q, v, tau, constraints, datas, settings).copy()
+    forces = np.zeros((len(numbers.places), 6))
+    for k, one in zip(present, datas, strict=True):
+        forces[k] = one.contact_force.vector
+    return {"a": a, "contact_force": forces}
+
+
+def _constraints(robot: Robot, model: pin.Model, present: np.ndarray) -> list[pin.RigidConstraintModel]:
+    joints, frames = pinocchio_joints(robot), contact_frames(robot)
+    axes = pin.LOCAL if robot.contacts.axes == "local" else pin.LOCAL_WORLD_ALIGNED
+    constraints = []
+    for k in present:
+        surface = robot.contacts.places[k].kind == "surface"
+        kind = pin.ContactType.CONTACT_6D if surface else pin.ContactType.CONTACT_3D
+        placed = placement_in_joint(robot, frames[k])
+        constraint = pin.RigidConstraintModel(kind, model, joints[frames[k].body], placed, axes)
+        constraint.m_baumgarte_parameters.Kd = robot.contacts.velocity_gain
+        constraint.m_baumgarte_parameters.Kp = 0.0
+        constraints.append(constraint)
+    return constraints
+
+
+def _external(robot: Robot, model: pin.Model, q: np.ndarray, fext: np.ndarray) -> np.ndarray:
+    """Return the joint forces of external forces."""
+    still = np.zeros((2, model.nv))
+    forces = [to_pinocchio_fext(robot, wrenches) for wrenches in (np.zeros_like(fext), fext)]
+    without, pushed = (pin.rnea(model, model.createData(), q, *still, force) for force in forces)
+    return without - pushed

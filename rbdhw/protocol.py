@@ -126,6 +126,7 @@ CONTACT = "contact"
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
 _BY_CONTACTS = ("q", "v", "tau", CONTACT, BASE_HELD, *BASE, "fext")
+_BY_CONTACT_STEP = ("q", "v", "tau", "h", CONTACT, BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
@@ -297,6 +298,40 @@ FUNCTIONS: dict[str, Function] = {
         ("a", "contact_force"),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
+    ),
+    "impulse": Function(
+        28,
+        "velocity after an impact of contacts",
+        ("q", "v", CONTACT, BASE_HELD, "base_v", PARAMETERS),
+        ("v_after", "contact_impulse"),
+        algorithms=("axes", "inverse"),
+        cost_like="m",
+    ),
+    "cstep": Function(
+        29,
+        "state after a step with contacts by semi-implicit Euler",
+        _BY_CONTACT_STEP,
+        ("x_next",),
+        algorithms=("axes", "inverse", "products", "forward"),
+        cost_like="id",
+    ),
+    "dcfd": Function(
+        30,
+        "derivatives of forward dynamics with contacts",
+        _BY_CONTACTS,
+        ("da_dq", "da_dv", "da_dtau"),
+        optional_outputs=("dforce_dq", "dforce_dv", "dforce_dtau"),
+        algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
+        derivative_of="cfd",
+        cost_like="did",
+    ),
+    "dcstep": Function(
+        31,
+        "state after a step with contacts by semi-implicit Euler, and its derivatives",
+        _BY_CONTACT_STEP,
+        ("x_next", "A", "B"),
+        algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
+        cost_like="did",
     ),
 }
 """The registry of functions, in the order of their codes.

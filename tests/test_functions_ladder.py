@@ -37,7 +37,8 @@ def robot_of(function: str) -> Robot:
     """Return two joints, with the frame of the last link, or a contact there, if the function needs one."""
     entry = FUNCTIONS[function]
     contacts = (("tip", "point"),) if entry.touches else ()
-    return load_mounted(path("toy"), Mounting(frames=("tip",) if entry.framed else (), contacts=contacts))
+    frames = ("tip",) if entry.framed else ()
+    return load_mounted(path("toy"), Mounting(frames=frames, contacts=contacts, contact_axes="local"))
 
 
 def pendulum_of(function: str) -> Robot:

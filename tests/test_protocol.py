@@ -18,6 +18,7 @@ from rbdhw.protocol import (
     header_fields,
 )
 
+CONTACTS = ("cfd", "impulse", "cstep", "dcfd", "dcstep")
 STEPS = ("step", "dstep", "rk4", "drk4")
 
 
@@ -64,6 +65,14 @@ CONTRACT = {
     "com": (24, ("q", "v", "base_v", "parameters"), ("com", "com_velocity", "J_com")),
     "centroidal": (25, ("q", "v", "base_v", "base_a", "parameters"), ("h_g", "A_g")),
     "cfd": (27, (*BY_TAU, "contact", "base_held", *BASE), ("a", "contact_force")),
+    "impulse": (
+        28,
+        ("q", "v", "contact", "base_held", "base_v", "parameters"),
+        ("v_after", "contact_impulse"),
+    ),
+    "cstep": (29, (*BY_TAU, "h", "contact", "base_held", *BASE), ("x_next",)),
+    "dcfd": (30, (*BY_TAU, "contact", "base_held", *BASE), ("da_dq", "da_dv", "da_dtau")),
+    "dcstep": (31, (*BY_TAU, "h", "contact", "base_held", *BASE), ("x_next", "A", "B")),
     "regressor": (26, (*BY_A, "base_v", "base_a", "gravity"), ("Y",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
@@ -106,19 +115,21 @@ def test_optional_arrays():
         "difd",
         "kin",
         "centroidal",
+        "dcfd",
     ]
 
 
 def test_the_registry_says_what_functions_need():
     assert functions_with(lambda own: own.inverts) == (
         *("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS),
-        "cfd",
+        *CONTACTS,
     )
     assert functions_with(lambda own: own.takes_force) == (
         *("fd", "dfd", "sfd", "hfd", *STEPS),
-        "cfd",
+        *(name for name in CONTACTS if name != "impulse"),
     )
-    assert functions_with(lambda own: own.integrates) == STEPS
+    assert functions_with(lambda own: own.integrates) == (*STEPS, "cstep", "dcstep")
+    assert functions_with(lambda own: own.touches) == CONTACTS
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
     assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid", "kin", "regressor"), False)
     assert FLAGS["inverse_given"] == (("difd",), True)
@@ -141,4 +152,7 @@ def test_optional_results_may_be_those_of_other_functions():
         ("da_dq", "kin"): "kin",
         ("da_dv", "kin"): "kin",
         ("dA_g_v", "centroidal"): "centroidal",
+        ("dforce_dq", "dcfd"): "dcfd",
+        ("dforce_dv", "dcfd"): "dcfd",
+        ("dforce_dtau", "dcfd"): "dcfd",
     }

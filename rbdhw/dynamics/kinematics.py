@@ -102,15 +102,17 @@ def frame_motion(
     a: Sequence[Scalar],
     base: tuple[Twist, Twist] = (ZERO_TWIST, ZERO_TWIST),
     in_world: bool = False,
+    along_frame: bool | None = None,
 ) -> FrameMotion:
     """Return the kinematics of a frame.
 
     ``q`` has a coordinate for each body, in the order of ``robot.bodies``, that of a floating body with its
     pose; ``v`` and ``a`` have a number for each degree of freedom (rad/s, rad/s^2, m/s, m/s^2). ``base`` is
     velocity and spatial acceleration of the robot's base in its own axes, without gravity. Twists are in the
-    frame's axes, or with ``in_world`` in the world's.
+    frame's axes, or with ``in_world`` in the world's. Derivatives are those of a twist's numbers in these
+    axes or, with ``along_frame``, of its numbers in the frame's axes, whichever they are given in.
     """
-    way = _Way(robot, frame, q, in_world)
+    way = _Way(robot, frame, q, in_world, not in_world if along_frame is None else along_frame)
     links = way.links((v, a), base)
     with region("frame", frame.body):
         twists = [_moved(twist, way.reaches[frame.body]) for twist in links[frame.body].motion]
@@ -126,8 +128,11 @@ class _Way:
     body, and from the base's, to the frame's.
     """
 
-    def __init__(self, robot: Robot, frame: BodyFrame, q: Sequence[Coordinate], in_world: bool) -> None:
-        self.robot, self.frame, self.q, self.in_world = robot, frame, q, in_world
+    def __init__(
+        self, robot: Robot, frame: BodyFrame, q: Sequence[Coordinate], in_world: bool, along_frame: bool
+    ) -> None:
+        self.robot, self.frame, self.q = robot, frame, q
+        self.in_world, self.along_frame = in_world, along_frame
         self.bodies = robot.path(frame.body)[::-1]
         self.axes = self._world_axes() if in_world else self._frame_axes()
         self.offsets = {i: self._offset(i) for i in self.bodies}
@@ -204,7 +209,7 @@ class _Way:
                 link = links[i]
                 past = add_twist(beyond[0], link.share[0]), add_twist(beyond[1], link.share[1])
                 for k, axis, rate in zip(range(n)[link.dofs], link.axes, link.rates, strict=True):
-                    if self.in_world:
+                    if not self.along_frame:
                         moved = cross_twist(axis, past[0])
                         bent = add_twist(cross_twist(axis, past[1]), cross_twist(rate, past[0]))
                     else:

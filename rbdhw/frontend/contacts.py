@@ -44,7 +44,7 @@ Matrix = list[list[Scalar]]
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """A contact of a task.
 
     ``present`` is whether the task has it, ``frame`` is on its body, ``point`` the frame's origin in the axes
@@ -76,22 +76,59 @@ class Contacts:
     def __init__(self, forward: ForwardDynamics) -> None:
         self.forward, self.setting, self.task = forward, forward.setting, forward.setting.task
         self._settings = self.setting.robot.contacts
+        self.velocity_gain, self.in_world = self._settings.velocity_gain, self._settings.axes == "world"
 
     @cached_property
     def accelerations(self) -> list[Scalar]:
         """The accelerations (nv,) as the user's interface defines them."""
-        added = self._response(self.row_forces)
+        return self.forward.coordinate(self.proper_accelerations)
+
+    @cached_property
+    def proper_accelerations(self) -> list[Scalar]:
+        """The accelerations (nv,), proper for a floating body."""
+        return self.with_response(self.forward.accelerations)
+
+    def with_response(self, accelerations: Sequence[Scalar]) -> list[Scalar]:
+        """Return accelerations (nv,) plus those that the contacts' forces add."""
         with region("contact_dynamics"):
-            total = [x + y for x, y in zip(self.forward.accelerations, added, strict=True)]
-        return self.forward.coordinate(total)
+            return [x + y for x, y in zip(accelerations, self._added, strict=True)]
+
+    @cached_property
+    def _added(self) -> list[Scalar]:
+        return self.response(self.row_forces)
 
     @cached_property
     def forces(self) -> Matrix:
         """The force and the moment (contacts, 6) of each contact in the axes asked for."""
-        rows, result = iter(self.row_forces), []
-        for place in self._places:
+        return self._by_contact(self.row_forces)
+
+    @cached_property
+    def velocities(self) -> list[Scalar]:
+        """The velocities (nv,) after an impact."""
+        added = self.response(self.row_impulses)
+        with region("contact_dynamics"):
+            return [x + y for x, y in zip(self.task.v, added, strict=True)]
+
+    @cached_property
+    def impulses(self) -> Matrix:
+        """The impulse and its moment (contacts, 6) of each contact in the axes asked for."""
+        return self._by_contact(self.row_impulses)
+
+    @cached_property
+    def row_impulses(self) -> list[Scalar]:
+        """The impulses of all rows."""
+        factor, stopped = -(1.0 + self._settings.restitution), []
+        for place in self.places:
+            with region("contact_motion", place.frame.body):
+                stopped += [factor * rate for rate in place.motion.velocity[: place.contact.rows]]
+        return solve(self.row_factors, stopped)
+
+    def _by_contact(self, forces: Sequence[Scalar]) -> Matrix:
+        """Return forces of the rows as (contacts, 6) in the axes of results."""
+        rows, result = iter(forces), []
+        for place in self.places:
             with region("contact_force", place.frame.body):
-                parts = [self._in_axes(place, part) for part in _vectors(rows, place.contact.rows)]
+                parts = [self.in_axes(place, part) for part in vectors(rows, place.contact.rows)]
             result.append([*(x for part in parts for x in part), *[0.0] * (6 - place.contact.rows)])
         return result
 
@@ -100,21 +137,21 @@ class Contacts:
         """The forces of all rows."""
         free = self.forward.added_accelerations
         wanted = []
-        for place in self._places:
+        for place in self.places:
             with region("contact_motion", place.frame.body):
                 wanted += self._wanted(place)
         with region("contact_dynamics"):
             changes = [x - inner_product(row, free) for x, row in zip(wanted, self._rows, strict=True)]
-        return solve(self._row_factors, changes)
+        return solve(self.row_factors, changes)
 
     @cached_property
-    def _places(self) -> list[_Place]:
+    def places(self) -> list[Place]:
         frames = contact_frames(self.setting.robot)
         return [
             self._place(*pair) for pair in zip(self._settings.places, self.task.contact, frames, strict=True)
         ]
 
-    def _place(self, contact: Contact, present: Signal, frame: BodyFrame) -> _Place:
+    def _place(self, contact: Contact, present: Signal, frame: BodyFrame) -> Place:
         setting, configuration = self.setting, self.setting.configuration
         turned = configuration.turned.get(frame.body, Coordinate())
         with region("frame", frame.body):
@@ -122,39 +159,43 @@ class Contacts:
         moved = BodyFrame(frame.body, Placement(translation=cast(Vector3, point)))
         state = configuration.coordinates, setting.v, setting.zeros, self.task.base_twists
         motion = frame_motion(configuration.robot, moved, *state, in_world=True)
-        return _Place(contact, present, frame, point, turned, motion)
+        return Place(contact, present, frame, point, turned, motion)
 
-    def _wanted(self, place: _Place) -> list[Scalar]:
+    def _wanted(self, place: Place) -> list[Scalar]:
         """Return what the forces have to add to the accelerations of a contact's rows without joints'."""
         motion = self.forward.inverse_dynamics.first.motions[place.frame.body]
         drift = add(motion.linear, relative_acceleration(motion, place.point))
         x, y, z, *turning = place.motion.velocity
-        linear = subtract(scale(-1.0, self._gravity), apply(place.rotation, drift))
-        linear = subtract(linear, scale(self._settings.velocity_gain, (x, y, z)))
+        linear = subtract(scale(-1.0, self.gravity), apply(place.rotation, drift))
+        linear = subtract(linear, scale(self.velocity_gain, (x, y, z)))
         if place.contact.rows == 3:
             return [*linear]
         rates = turning[0], turning[1], turning[2]
         linear = add(linear, cross(rates, (x, y, z)))  # the change of the velocity in axes that turn
         angular = scale(-1.0, apply(place.rotation, motion.angular))
-        return [*linear, *subtract(angular, scale(self._settings.velocity_gain, rates))]
+        return [*linear, *subtract(angular, scale(self.velocity_gain, rates))]
 
     @property
-    def _gravity(self) -> Vector:
+    def gravity(self) -> Vector:
         """The acceleration of free fall in the axes of the rows."""
         if self.task.floating is None:
             return self.task.gravity
-        return multiply(self.setting.robot.bodies[0].joint.placement.rotation, self.task.floating.gravity)
+        return self.in_row_axes(self.task.floating.gravity)
+
+    def in_row_axes(self, vector: Vector) -> Vector:
+        """Return a vector of the floating body's axes in those of the rows."""
+        return multiply(self.setting.robot.bodies[0].joint.placement.rotation, vector)
 
     @cached_property
     def _rows(self) -> Matrix:
         """The Jacobian (rows, nv)."""
         gather = self.setting.coupling.gather
-        return [gather(row) for place in self._places for row in place.motion.jacobian[: place.contact.rows]]
+        return [gather(row) for place in self.places for row in place.motion.jacobian[: place.contact.rows]]
 
     @cached_property
-    def _of_rows(self) -> list[_Place]:
+    def _of_rows(self) -> list[Place]:
         """The contact of each row."""
-        return [place for place in self._places for _ in range(place.contact.rows)]
+        return [place for place in self.places for _ in range(place.contact.rows)]
 
     @cached_property
     def _half(self) -> Matrix:
@@ -162,19 +203,19 @@ class Contacts:
         return [descend(self.forward.factors, row) for row in self._rows]
 
     @cached_property
-    def _weighted(self) -> Matrix:
+    def weighted(self) -> Matrix:
         """The rows of ``J L^-1 D^-1``; those of a held base are zero."""
         held, factors = self.task.held_base, self.forward.factors
         kept = factors if held is None else held.without_base(factors)
         return [divide(kept, row) for row in self._half]
 
     @cached_property
-    def _row_factors(self) -> Factors:
+    def row_factors(self) -> Factors:
         """The factors of the inverse inertia that forces of the rows feel."""
         matrix = []
         for i, place in enumerate(self._of_rows):
             with region("contact_inertia", place.frame.body):
-                row = [inner_product(self._half[i], other) for other in self._weighted[: i + 1]]
+                row = [inner_product(self._half[i], other) for other in self.weighted[: i + 1]]
                 matrix.append([*row[:-1], row[-1] + self._settings.damping])
         return factorize_choice(matrix, self._order, self._if_present)
 
@@ -182,7 +223,7 @@ class Contacts:
     def _order(self) -> list[Group]:
         """The groups of rows, each of one contact, from the last to the first."""
         largest, order, start = self.forward.largest_block, [], 0
-        for place in self._places:
+        for place in self.places:
             rows = range(start, start + place.contact.rows)
             order += [tuple(rows[k : k + largest][::-1]) for k in range(0, len(rows), largest)]
             start = rows.stop
@@ -191,16 +232,16 @@ class Contacts:
     def _if_present(self, row: int, x: Scalar, other: float) -> Scalar:
         return self.setting.recorder.select(self._of_rows[row].present, x, other)
 
-    def _response(self, forces: Sequence[Scalar]) -> list[Scalar]:
+    def response(self, forces: Sequence[Scalar]) -> list[Scalar]:
         """Return the accelerations (nv,) by forces of the rows."""
         with region("contact_dynamics"):
-            columns = zip(*self._weighted, strict=True)
+            columns = zip(*self.weighted, strict=True)
             driven = [inner_product(column, forces) for column in columns]
         return ascend(self.forward.factors, driven)
 
-    def _in_axes(self, place: _Place, vector: Vector) -> Vector:
+    def in_axes(self, place: Place, vector: Vector) -> Vector:
         """Return a vector of the rows' axes in those of the results."""
-        if self._settings.axes == "local":
+        if not self.in_world:
             return place.in_frame(vector)
         if self.task.floating is None:
             return vector
@@ -208,6 +249,6 @@ class Contacts:
         return multiply(rotation, self.task.poses[0].out_of(multiply(transpose(rotation), vector)))
 
 
-def _vectors(rows: Iterator[Scalar], count: int) -> list[Vector]:
+def vectors(rows: Iterator[Scalar], count: int) -> list[Vector]:
     """Return the next ``count`` rows as vectors."""
     return [(next(rows), next(rows), next(rows)) for _ in range(count // 3)]

@@ -24,6 +24,7 @@ from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.regressor import regressor
 from rbdhw.dynamics.shared_axes import Configuration
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms
+from rbdhw.frontend.contact_gradients import ContactGradients
 from rbdhw.frontend.contacts import Contacts
 from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.frontend.gradients import Gradients
@@ -94,6 +95,10 @@ class Functions:
         self._second = SecondQuantities(self._gradients)
         self._whole = WholeBody(setting)
         self._contacts = Contacts(self._forward_dynamics)
+        self._contact_gradients = ContactGradients(self._contacts, self._gradients)
+        self._contact_integrator = Integrator(
+            setting.recorder, self.robot, self.task, lambda _: self._contact_gradients.dynamics
+        )
         self.integrator = Integrator(setting.recorder, self.robot, self.task, self.dynamics_at)
 
     def record(self, function: str) -> None:
@@ -131,6 +136,14 @@ class Functions:
                 return (forward.coordinate_accelerations,)
             case "cfd":
                 return (self._contacts.accelerations, self._contacts.forces)
+            case "impulse":
+                return (self._contacts.velocities, self._contacts.impulses)
+            case "dcfd":
+                return self._contact_gradients.results
+            case "cstep":
+                return (self._contact_integrator.euler(),)
+            case "dcstep":
+                return self._contact_integrator.euler_derivatives()
             case "m":
                 return (forward.mass_matrix,)
             case "minv":

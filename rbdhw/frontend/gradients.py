@@ -51,7 +51,7 @@ class Gradients:
         trip = at_rest.round_trip(zeros, a)
         by_position, by_velocity = self.at_task
         correction, _ = self.of(at_rest, zeros, a, trip)
-        return _sum(by_position, correction), by_velocity
+        return sum_of(by_position, correction), by_velocity
 
     @cached_property
     def _repeated(self) -> Halves:
@@ -86,9 +86,13 @@ class Gradients:
         """
         inverse = self.forward_dynamics.inverse_to_use
         by_position, by_velocity = (self.minus_times(inverse, half) for half in halves)
-        n = len(by_position)
+        return self.in_coordinates((by_position, by_velocity))
+
+    def in_coordinates(self, halves: Halves) -> Halves:
+        """Return derivatives of a floating body's accelerations in place of those of proper ones."""
+        n = len(halves[0])
         units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
-        by_position, by_velocity = self._add_proper((by_position, by_velocity), units)
+        by_position, by_velocity = self._add_proper(halves, units)
         held = self.setting.task.held_base
         if held is None:
             return by_position, by_velocity
@@ -121,5 +125,6 @@ class Gradients:
         return by_position, by_velocity
 
 
-def _sum(one: Matrix, other: Matrix) -> Matrix:
+def sum_of(one: Matrix, other: Matrix) -> Matrix:
+    """Return the sum of two matrices."""
     return in_regions("correction", lambda *rows: [x + y for x, y in zip(*rows, strict=True)], one, other)

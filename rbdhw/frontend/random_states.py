@@ -13,7 +13,10 @@ from rbdhw.robot.model import Robot
 Array = NDArray[np.float64]
 
 STATES = 8
-"""The states in any position; more if there are eight choices or more."""
+"""The states in any position, unless choices take more."""
+
+MOST_CHOICES = 8
+"""The choices of which each combination has a state; further ones are random."""
 
 NEAR_STATES = 4
 """The further states near the zero position. There long chains are stretched out, and values that are
@@ -31,7 +34,7 @@ def random_states(robot: Robot, names: Iterable[str]) -> dict[str, Array]:
     """Return values of a graph's inputs in random states, always the same."""
     rng, inputs = np.random.default_rng(0), list(names)
     choices = sum(map(is_choice, inputs))
-    anywhere = _draw(robot, inputs, max(STATES, 1 << choices.bit_length()), 1.0, rng)
+    anywhere = _draw(robot, inputs, max(STATES, 1 << min(choices, MOST_CHOICES)), 1.0, rng)
     near = _draw(robot, inputs, NEAR_STATES, NEARNESS, rng)
     return {name: np.append(anywhere[name], near[name]) for name in inputs}
 
@@ -51,8 +54,10 @@ def _draw(
     q[single] *= largest
     coordinates = {f"q[{k}]": values for k, values in enumerate(q)}
     choices = (name for name in names if is_choice(name))
-    # The parity of some bits of a state's number: any two choices have all four pairs of values.
-    bits = {name: np.bitwise_count(np.arange(states) & k) % 2 for k, name in enumerate(choices, 1)}
+    bits = {
+        name: np.arange(states) >> k & 1 if k < MOST_CHOICES else rng.integers(2, size=states)
+        for k, name in enumerate(choices)
+    }
     return {
         name: bits[name].astype(float)
         if name in bits

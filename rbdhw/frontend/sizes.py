@@ -44,7 +44,8 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "com": (60, 60, 0),
     "centroidal": (100, 120, 0),
     "regressor": (200, 130, 0),
-    "cfd": _FD,
+    **dict.fromkeys(("cfd", "impulse", "cstep"), _FD),
+    **dict.fromkeys(("dcfd", "dcstep"), _DFD),
 }
 """Operations of each function for each freedom, each freedom on the path to it, and each pair of these.
 Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take

@@ -48,6 +48,14 @@ def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Min
     return {"a": free + changed, "contact_force": by_contact(robot, forces)}
 
 
+def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> dict[str, Array]:
+    """Return the velocities (N, nv) after an impact and the impulses of the contacts (N, contacts, 6)."""
+    rows = contact_rows(robot, model, tasks)
+    impulses = solve_rows(robot, rows, Minv, -(1.0 + robot.contacts.restitution) * rows.velocity)
+    changed = (Minv @ transpose(rows.jacobian) @ impulses[..., None])[..., 0]
+    return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)}
+
+
 def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:
     """Return the forces (N, rows) that change the rows by ``wanted``, zero where there is no contact."""
     inertia = rows.jacobian @ Minv @ transpose(rows.jacobian)

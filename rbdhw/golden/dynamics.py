@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.contacts import held_by_contacts
+from rbdhw.golden.contacts import held_by_contacts, stopped_by_contacts
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
@@ -300,6 +300,27 @@ def _regressor(robot: Robot, model: System, tasks: Tasks) -> Array:
     return np.stack(columns, axis=2)
 
 
+def _contact_dynamics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
+    Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
+    return held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
+
+
+def _contact_derivatives(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
+    """Return the derivatives of the accelerations and of the contacts' forces, by the complex step."""
+
+    def results(states: Tasks) -> dict[str, Array]:
+        return _contact_dynamics(robot, model, states)
+
+    by = {
+        "q": by_position(robot, results, tasks),
+        "v": by_velocity(robot, results, tasks),
+        "tau": by_velocity(robot, results, tasks, "tau"),
+    }
+    slopes = {f"da_d{x}": part["a"] for x, part in by.items()}
+    slopes |= {f"dforce_d{x}": part["contact_force"] for x, part in by.items()}
+    return clear_base_motion(slopes, is_held(tasks))
+
+
 # The functions
 
 
@@ -325,8 +346,10 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
         case "centroidal":
             return centroidal(model, tasks)
         case "cfd":
+            return _contact_dynamics(robot, model, tasks)
+        case "impulse":
             Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
-            return held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
+            return stopped_by_contacts(robot, model, tasks, Minv)
         case "fd":
             return {"a": _forward_dynamics(model, tasks)}
         case "m":
@@ -339,7 +362,9 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return _second_derivatives(robot, model, function, tasks)
         case "hid" | "hfd":
             return _contracted_derivatives(robot, model, function, tasks)
-        case "step" | "dstep" | "rk4" | "drk4":
+        case "dcfd":
+            return _contact_derivatives(robot, model, tasks)
+        case "step" | "dstep" | "rk4" | "drk4" | "cstep" | "dcstep":
             return _step(robot, model, function, tasks)
         case "regressor":
             return {"Y": _regressor(robot, model, tasks)}
@@ -404,13 +429,18 @@ def _contracted_derivatives(robot: Robot, model: System, function: str, tasks: T
 
 def _step(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[str, Array]:
     """Return the state after a step and, for a function with derivatives, those of the state."""
-    scheme = euler if function in ("step", "dstep") else runge_kutta
+    scheme = runge_kutta if function in ("rk4", "drk4") else euler
+
+    def accelerations(stage: Tasks) -> Array:
+        if FUNCTIONS[function].touches:
+            return _contact_dynamics(robot, model, stage)["a"]
+        return _forward_dynamics(model, stage)
 
     def step(states: Tasks) -> Array:
-        return scheme(robot, lambda stage: _forward_dynamics(model, stage), states)
+        return scheme(robot, accelerations, states)
 
     results = {"x_next": step(tasks)}
-    if function not in ("dstep", "drk4"):
+    if function not in ("dstep", "drk4", "dcstep"):
         return results
     by_state = derivatives(robot, step, tasks)
     return results | by_state | {"A": without_base_changes(by_state["A"], is_held(tasks))}

@@ -32,6 +32,7 @@ _LEVER: tuple[Unit, Unit] = ({"m": 1}, {})
 
 _QUOTIENTS: Mapping[str, tuple[str, ...]] = {
     "v": ("v",),
+    "v_after": ("v",),
     "a": ("a",),
     "tau": ("tau",),
     "std": ("tau",),
@@ -65,7 +66,10 @@ _WHOLE_BODY: Mapping[str, tuple[str, str]] = {
 }
 """The units of a robot as a whole: of the first three elements of an array, and of the others."""
 
-_INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "dM_dq": 1, "dMinv_dq": -1}
+_FORCE_SLOPES: Mapping[str, str] = {"dforce_dq": "q", "dforce_dv": "v", "dforce_dtau": "tau"}
+"""For each array of derivatives of contacts' forces the quantity of its last index."""
+
+_INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "da_dtau": -1, "dM_dq": 1, "dMinv_dq": -1}
 """The arrays whose first two indices are those of a mass matrix, and their power of the mass."""
 
 _TWISTS: Mapping[str, tuple[str, ...]] = {
@@ -91,6 +95,7 @@ WITH_UNITS = frozenset(
     (
         "fext",
         "contact_force",
+        "contact_impulse",
         "h",
         "x_next",
         "A",
@@ -100,6 +105,7 @@ WITH_UNITS = frozenset(
         "A_g",
         "Y",
         *_WHOLE_BODY,
+        *_FORCE_SLOPES,
         *BASE_UNITS,
         *COUNTS,
         *_TWISTS,
@@ -125,6 +131,10 @@ class Units:
         """
         if array in ("fext", "contact_force"):
             return FORCE if index[1] < 3 else MOMENT
+        if array == "contact_impulse":
+            return "N s" if index[1] < 3 else "Nm s"
+        if array in _FORCE_SLOPES:
+            return self._of_force_slope(array, index)
         if array in BASE_UNITS:
             return BASE_UNITS[array][index[0]]
         if array == "h":
@@ -162,6 +172,12 @@ class Units:
         row, _, parameter = index
         product = Counter(_QUANTITIES["tau"][self._shifts[row]])
         product.subtract({"kg": 1, "m": 0 if parameter == 0 else 1 if parameter < 4 else 2})
+        return write_unit(product)
+
+    def _of_force_slope(self, array: str, index: tuple[int, ...]) -> str:
+        _, row, column = index
+        product = Counter(_FORCES[row < 3])
+        product.subtract(_QUANTITIES[_FORCE_SLOPES[array]][self._shifts[column]])
         return write_unit(product)
 
     def _of_step(self, array: str, index: tuple[int, ...]) -> str:

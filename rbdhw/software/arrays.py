@@ -25,6 +25,12 @@ UNITS = {
     "floats",
     CONTACT: "1 for each contact that the task has, 0 for the others",
     "contact_force": "[force; moment] of the world on each contact, at its frame: N, Nm",
+    "v_after": "velocity after the impact: rad/s, m/s",
+    "contact_impulse": "[impulse; its moment] of the world on each contact, at its frame: N s, Nm s",
+    "da_dtau": "derivative of a by tau",
+    "dforce_dq": "derivative of contact_force by the configuration, in the tangent space",
+    "dforce_dv": "derivative of contact_force by v",
+    "dforce_dtau": "derivative of contact_force by tau",
     "gravity": "acceleration of free fall: m/s^2",
     "parameters": "the numbers that the hardware holds of inertial parameters; see robot.parameters of the "
     "manifest",

@@ -27,6 +27,8 @@ LOADS = {
     "parameter_sets": 2,
 }
 
+TOUCHING = Mounting(contacts=(("tip", "surface"),))
+
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("did", "difd"), "ii": 2, "max_error": {"did": 1e-4}}),
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2, "data_width": 64}),
@@ -36,6 +38,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),
+    ("toy", {"functions": ("impulse",), "ii": 4, "width": 18, "mounting": TOUCHING}),
     ("toy", {"functions": ("m",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
     ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "confidence": 0.5, "prove": True}),
 )

@@ -12,7 +12,7 @@ ENTRIES = "position, velocity, acceleration, effort, multiplier"
 @pytest.mark.parametrize(
     ("text", "element", "expected"),
     [
-        ("x = 1", "x", "one of any_forces, default, joints, base, fext, integration, parameters"),
+        ("x = 1", "x", "one of any_forces, default, joints, base, fext, integration, parameters, contacts"),
         ("[joints.elbow]\nspin = 1", "joints.elbow.spin", f"one of {ENTRIES}"),
         ("[default]\nlimit = 1", "default.limit", f"one of {ENTRIES}"),
         ("[fext]\ntorque = 1", "fext.torque", "one of force, moment"),

@@ -9,7 +9,7 @@ import pytest
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units
 from tests.support.marks import long
@@ -57,7 +57,8 @@ def rescale(robot: Robot) -> Robot:
         )
         bodies.append(replace(body, joint=joint, inertia=inertia, link_frame=rescale_pose(body.link_frame)))
     x, y, z = (METRE / SECOND**2 * part for part in robot.gravity)
-    return replace(robot.with_bodies(bodies), gravity=(x, y, z))
+    contacts = replace(robot.contacts, damping=robot.contacts.damping / KILOGRAM)
+    return replace(robot.with_bodies(bodies), gravity=(x, y, z), contacts=contacts)
 
 
 def rescale_pose(placement: Placement) -> Placement:
@@ -85,6 +86,8 @@ def sizes(robot: Robot, array: str, shape: tuple[int, ...], function: str | None
 def test_results_change_with_the_units(kinds, function):
     robot = mechanism(kinds, BRANCHED, seed=5)
     robot = choose_frames(robot, [robot.bodies[-1].name], "local")
+    robot = choose_contacts(robot, [(robot.bodies[-1].name, "point")])
+    robot = replace(robot, contacts=replace(robot.contacts, damping=1e-2))
     other = rescale(robot)
     rng = np.random.default_rng(6)
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import contact_frames
 from rbdhw.robot.model import CONTACT_KINDS, Contact, Contacts, Frame, Placement, Robot
 from tests.support.oracle import (
@@ -18,7 +19,7 @@ from tests.support.strategies import random_rotation
 
 Arrays = dict[str, np.ndarray]
 
-HELD = Contacts(damping=1e-3, velocity_gain=3.0, restitution=0.4)
+HELD = Contacts(damping=1e-2, velocity_gain=3.0, restitution=0.4)
 """Numbers of contacts all of which have an effect."""
 
 
@@ -33,14 +34,17 @@ def with_contacts(robot: Robot, count: int, axes: str, seed: int = 0, numbers: C
     return replace(robot, contacts=replace(numbers, places=tuple(places), axes=axes))
 
 
-def constrained(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
-    """Return the results of a function with contacts by Pinocchio, for robots without mimics."""
+def constrained(robot: Robot, function: str, arrays: Arrays) -> Arrays:
+    """Return the regular results of a function with contacts by Pinocchio, for robots without mimics.
+
+    Its derivatives along the world's axes leave out what damping adds.
+    """
     tasks = [{name: array[k] for name, array in arrays.items()} for k in range(len(arrays["q"]))]
-    results = [_constrained(robot, task) for task in tasks]
+    results = [_constrained(robot, function, task) for task in tasks]
     return {name: np.stack([result[name] for result in results]) for name in results[0]}
 
 
-def _constrained(robot: Robot, task: Arrays) -> Arrays:
+def _constrained(robot: Robot, function: str, task: Arrays) -> Arrays:
     model, numbers = pinocchio_model(robot), robot.contacts
     present = np.flatnonzero(task["contact"])
     constraints = _constraints(robot, model, present)
@@ -48,12 +52,26 @@ def _constrained(robot: Robot, task: Arrays) -> Arrays:
     data, settings = model.createData(), pin.ProximalSettings(1e-14, numbers.damping, 1)
     pin.initConstraintDynamics(model, data, constraints, datas)
     q, v = to_pinocchio_q(robot, task["q"]), task["v"]
-    tau = task["tau"] + _external(robot, model, q, task["fext"]) - model.damping * v
+    external, by_position = _external(robot, model, q, task["fext"])
+    tau = task["tau"] + external - model.damping * v
+    if function == "impulse":
+        after = pin.impulseDynamics(model, data, q, v, constraints, datas, numbers.restitution, settings)
+        return {"v_after": after.copy(), "contact_impulse": _forces(robot, present, datas)}
     a = pin.constraintDynamics(model, data, q, v, tau, constraints, datas, settings).copy()
-    forces = np.zeros((len(numbers.places), 6))
+    if function == "dcfd":
+        slopes = pin.computeConstraintDynamicsDerivatives(model, data, constraints, datas, settings)
+        by = dict(zip(FUNCTIONS[function].outputs, map(np.copy, slopes), strict=False))
+        by["da_dq"] += by["da_dtau"] @ by_position
+        by["da_dv"] -= by["da_dtau"] * model.damping
+        return by
+    return {"a": a, "contact_force": _forces(robot, present, datas)}
+
+
+def _forces(robot: Robot, present: np.ndarray, datas: list[pin.RigidConstraintData]) -> np.ndarray:
+    forces = np.zeros((len(robot.contacts.places), 6))
     for k, one in zip(present, datas, strict=True):
         forces[k] = one.contact_force.vector
-    return {"a": a, "contact_force": forces}
+    return forces
 
 
 def _constraints(robot: Robot, model: pin.Model, present: np.ndarray) -> list[pin.RigidConstraintModel]:
@@ -71,9 +89,14 @@ def _constraints(robot: Robot, model: pin.Model, present: np.ndarray) -> list[pi
     return constraints
 
 
-def _external(robot: Robot, model: pin.Model, q: np.ndarray, fext: np.ndarray) -> np.ndarray:
-    """Return the joint forces of external forces."""
-    still = np.zeros((2, model.nv))
-    forces = [to_pinocchio_fext(robot, wrenches) for wrenches in (np.zeros_like(fext), fext)]
-    without, pushed = (pin.rnea(model, model.createData(), q, *still, force) for force in forces)
-    return without - pushed
+def _external(
+    robot: Robot, model: pin.Model, q: np.ndarray, fext: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the joint forces of external forces, and their derivatives by position."""
+    data, still, results = model.createData(), np.zeros((2, model.nv)), []
+    for wrenches in (np.zeros_like(fext), fext):
+        force = to_pinocchio_fext(robot, wrenches)
+        tau = pin.rnea(model, data, q, *still, force).copy()
+        results.append((tau, pin.computeRNEADerivatives(model, data, q, *still, force)[0].copy()))
+    (without, slope), (pushed, changed) = results
+    return without - pushed, slope - changed

@@ -98,17 +98,18 @@ def _regressor(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
 
 
 def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
-    """Return the next state, and for ``dstep`` and ``drk4`` its derivatives."""
+    """Return the next state, and for ``dstep``, ``drk4`` and ``dcstep`` its derivatives."""
     h, n = arrays["h"][:, np.newaxis], robot.nv
 
     def rates(tasks: Arrays, x: np.ndarray) -> np.ndarray:
         state = {"q": x[:, :n], "v": x[:, n:]}
-        return np.hstack([x[:, n:], references(robot, "fd", tasks | state)["a"]])
+        forward, results = ("cfd", constrained) if "contact" in tasks else ("fd", references)
+        return np.hstack([x[:, n:], results(robot, forward, tasks | state)["a"]])
 
     def follow(tasks: Arrays) -> np.ndarray:
         x = np.hstack([tasks["q"], tasks["v"]])
         k1 = rates(tasks, x)
-        if function in ("step", "dstep"):
+        if function not in ("rk4", "drk4"):
             v = tasks["v"] + h * k1[:, n:]
             return np.hstack([tasks["q"] + h * v, v])
         k2 = rates(tasks, x + h / 2 * k1)
@@ -117,7 +118,7 @@ def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
         return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
     found = {"x_next": follow(arrays)}
-    if function in ("dstep", "drk4"):
+    if function in ("dstep", "drk4", "dcstep"):
         found["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
         found["B"] = _by("tau", follow, arrays)
     return found
@@ -128,6 +129,6 @@ DERIVATIONS: Mapping[str, Derivation] = {
     **dict.fromkeys(("hid", "hfd"), _contracted),
     "kin": _frames,
     "regressor": _regressor,
-    "cfd": constrained,
-    **dict.fromkeys(("step", "dstep", "rk4", "drk4"), _step),
+    **dict.fromkeys(("cfd", "impulse", "dcfd"), constrained),
+    **dict.fromkeys(("step", "dstep", "rk4", "drk4", "cstep", "dcstep"), _step),
 }

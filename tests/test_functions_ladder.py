@@ -15,12 +15,13 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import CODES, FUNCTIONS
-from rbdhw.robot.link_frames import choose_contacts, choose_frames
+from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from tests.support.builds import random_words
+from tests.support.contacts import with_contacts
 from tests.support.derivations import derived
 from tests.support.documents import ROOT
 from tests.support.graph_results import assert_graph_is_golden
@@ -50,7 +51,7 @@ def pendulum_of(function: str) -> Robot:
         return robot_of(function)
     pendulum = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
     if FUNCTIONS[function].touches:
-        return choose_contacts(pendulum, [("b0", "point")])
+        return with_contacts(pendulum, 1, "local")
     return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum
 
 

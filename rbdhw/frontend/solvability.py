@@ -33,13 +33,30 @@ matrix is scaled to a unit diagonal. Rounding errors make a ratio of zero about 
 INVOLVED = 1e-3
 """A joint takes part in a motion if its component is at least this share of the largest one."""
 
+STILL = 1e-9
+"""The largest element (m/rad or 1) of the Jacobian of a point that does not move."""
+
 Array = NDArray[np.float64]
 
 
 def check_functions(robot: Robot, functions: Iterable[str]) -> None:
-    """Refuse functions that the robot does not have: :func:`check_weighed`, :func:`check_solvable`."""
+    """Refuse functions that the robot does not have.
+
+    See :func:`check_contacts`, :func:`check_weighed` and :func:`check_solvable`.
+    """
+    check_contacts(robot)
     check_weighed(robot, functions)
     check_solvable(robot, functions)
+
+
+def check_contacts(robot: Robot) -> None:
+    """Refuse a contact whose rows no joint moves: a point on the only axis that carries it."""
+    q = np.random.default_rng(0).uniform(-REACH, REACH, (POSES, robot.nq))
+    q = golden.with_unit_quaternions(robot, q)
+    for name, jacobian in golden.contact_jacobians(robot, q).items():
+        if np.abs(jacobian).max() < STILL:
+            expected = "a frame whose origin moves, or a surface if it turns"
+            raise InputError("contacts", f"the origin of link '{name}' does not move", expected)
 
 
 def check_weighed(robot: Robot, functions: Iterable[str]) -> None:

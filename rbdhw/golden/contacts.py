@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbdhw.golden.kinematics import frame_motion, level, linear_first
+from rbdhw.golden.kinematics import frame_motion, level, linear_first, still_tasks
 from rbdhw.golden.spatial import Array, transpose
-from rbdhw.golden.system import System
+from rbdhw.golden.system import System, system
 from rbdhw.golden.tasks import Tasks
 from rbdhw.protocol import CONTACT
 from rbdhw.robot.model import Contact, Robot
@@ -71,6 +71,12 @@ def contact_rows(robot: Robot, model: System, tasks: Tasks) -> Rows:
     kept = [contact.rows for contact in robot.contacts.places]
     present = np.repeat(np.asarray(tasks[CONTACT] != 0.0, np.float64), kept, axis=1)
     return Rows(jacobian * present[..., None], velocity * present, drift * present, present)
+
+
+def contact_jacobians(robot: Robot, q: Array) -> dict[str, Array]:
+    """Return the Jacobians (N, rows, nv) of the robot's contacts at configurations, by link."""
+    model, tasks = system(robot), still_tasks(robot, q)
+    return {contact.frame.name: _rows(robot, model, contact, tasks)[0] for contact in robot.contacts.places}
 
 
 def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[Array, Array, Array]:

@@ -82,10 +82,14 @@ def frame_motion(
 
 def placements(robot: Robot, q: Array) -> Array:
     """Return the placements (N, frames, 4, 4) of the robot's frames at configurations, real or complex."""
-    nothing = {"v": np.zeros((len(q), robot.nv)), "a": np.zeros((len(q), robot.nv))}
-    still = nothing | {"q": q, "base_v": np.zeros((len(q), 6)), "base_a": np.zeros((len(q), 6))}
-    model = system(robot)
+    model, still = system(robot), still_tasks(robot, q)
     return np.stack([_pose(frame_motion(model, robot, frame, still)[0]) for frame in robot.frames], axis=1)
+
+
+def still_tasks(robot: Robot, q: Array) -> Tasks:
+    """Return the tasks of a robot at rest at configurations (N, nq)."""
+    nothing = {name: np.zeros((len(q), robot.nv)) for name in ("v", "a")}
+    return nothing | {"q": q} | {name: np.zeros((len(q), 6)) for name in ("base_v", "base_a")}
 
 
 def _pose(X: Array) -> Array:

@@ -15,6 +15,7 @@ from rbdhw.errors import InputError
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.functions import trace
 from rbdhw.frontend.read import load_mounted
+from rbdhw.frontend.solvability import check_contacts
 from rbdhw.graph.graph import Op
 from rbdhw.model.arrays import check_arrays
 from rbdhw.protocol import FUNCTIONS
@@ -165,3 +166,10 @@ def test_a_domain_file_says_how_contacts_are_held():
     assert (contacts.damping, contacts.velocity_gain, contacts.restitution) == (1e-3, 10.0, 0.0)
     with pytest.raises(InputError, match="domain, contacts: toy has none"):
         override_robot(load_mounted(path("toy"), Mounting()), asked)
+
+
+def test_a_point_that_no_joint_moves_is_refused():
+    robot = load_mounted(path("iiwa14"), Mounting())
+    with pytest.raises(InputError, match="the origin of link 'iiwa_link_1' does not move"):
+        check_contacts(choose_contacts(robot, [("iiwa_link_1", "point")]))
+    check_contacts(choose_contacts(robot, [("iiwa_link_1", "surface"), ("iiwa_link_7", "point")]))

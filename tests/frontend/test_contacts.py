@@ -28,7 +28,7 @@ from tests.support.graph_results import assert_graph_is_golden, assert_results_a
 from tests.support.marks import long
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
-FEET = tuple((f"{leg}_lowerleg", "point") for leg in ("lf", "lh", "rf", "rh"))
+FEET = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "lh", "rf", "rh"))
 
 TOUCHING = tuple(function for function, entry in FUNCTIONS.items() if entry.touches)
 
@@ -152,7 +152,9 @@ def test_masks_are_checked():
     robot = hyq()
     arrays = {name: array for name, array in random_states(robot, 2, seed=6).items() if name in ("q", "v")}
     assert check_arrays(robot, (), arrays)["contact"].all()
-    with pytest.raises(InputError, match=r"row 1, contact 'rf_lowerleg': 0\.5; expected 1 for a contact, 0"):
+    with pytest.raises(
+        InputError, match=r"row 1, contact 'rf_lowerleg@0.346:0:0': 0\.5; expected 1 for a contact, 0"
+    ):
         check_arrays(robot, (), arrays | {"contact": np.array([[1, 0, 0, 1], [0, 0, 0.5, 1]])})
     with pytest.raises(InputError, match="array 'contact': shape"):
         check_arrays(robot, (), arrays | {"contact": np.ones((2, 3))})

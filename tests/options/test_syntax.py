@@ -62,6 +62,11 @@ class TestFrames:
         assert options.mounting == Mounting(frames=("left,lower", "all", "none"), frame_axes="world")
 
 
+def test_contacts_are_frames_and_kinds():
+    options = asked_build(functions="cfd", contacts=[r"left\,foot:surface,shin@0.3:0:0:point"])[0]
+    assert options.mounting.contacts == (("left,foot", "surface"), ("shin@0.3:0:0", "point"))
+
+
 def test_algorithms_are_parsed():
     assert parse_algorithms(["inverse=articulated", "products=dense"], ALGORITHMS) == {
         "inverse": "articulated",

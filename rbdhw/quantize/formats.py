@@ -133,9 +133,34 @@ def choose_formats(
     """
     twins = comparable(observed.graph, twins, observed.magnitudes)
     choice = FormatChoice(observed, options, twins, fuses_sums, progress)
-    fixed, proofs = choice.search_proven() if options.prove else (choice.search(), {})
+    fixed, proofs = _search_proven(choice) if options.prove else (choice.search(), {})
     program, groups = remove_absorbed_terms(fixed.program, twins.groups)
     return replace(choice.formats(fixed, program, groups), proofs=proofs)
+
+
+def _search_proven(choice: FormatChoice) -> tuple[Fixed, Proofs]:
+    """Return the formats of a choice with proven errors, which are within the budgets, too.
+
+    The budget of a function is lowered by as much as its proof exceeds it, and formats are searched again.
+    """
+    choice.prove(choice.lower(choice.planner.uniform(WIDTHS[-1])))  # a function without a proof is refused
+    fixed = choice.search()
+    proofs = choice.prove(fixed.program)
+    trial = choice
+    for _ in range(PROOFS):
+        excess = {function: choice.excess(function, proofs) for function in proofs}
+        if max(excess.values()) <= 1.0:
+            return replace(fixed, errors=choice.measure_all(fixed.program)), proofs
+        trial = trial.lowered(
+            {function: CAUTION * ratio for function, ratio in excess.items() if ratio > 1.0}, fixed
+        )
+        try:
+            fixed = trial.search()
+        except BudgetMissed:
+            break
+        choice.widths.tries.extend(trial.widths.tries)
+        proofs = choice.prove(fixed.program)
+    raise choice.unproven(proofs)
 
 
 class FormatChoice:
@@ -182,42 +207,38 @@ class FormatChoice:
         widths = WIDTHS if options.width is None else [options.width]
         return self.widths.cheapest(options.budget, widths)
 
-    def search_proven(self) -> tuple[Fixed, Proofs]:
-        """Return the same with proven errors, which are within the budget, too.
+    def lowered(self, factors: Mapping[str, float], fixed: Fixed) -> FormatChoice:
+        """Return the choice with the budgets of some functions lowered, from what their errors support."""
+        options = self._options
+        budgets = {f: (options.budget or 0.0) / options.budget_share(f) for f in options.functions}
+        for function, factor in factors.items():
+            supported = fixed.errors[function].bound / options.budget_share(function)
+            budgets[function] = min(budgets[function], supported) / factor
+        lower = replace(options, max_error=budgets)
+        return FormatChoice(self._observed, lower, self._twins, self._fuses_sums, self._progress)
 
-        A budget is lowered by as much as the proof exceeds it, and formats are searched again.
-        """
-        functions = self._options.functions
-        self.prove(self.lower(self.planner.uniform(WIDTHS[-1])))  # a function without a proof is refused
-        fixed = self.search()
-        budget, widths = self._options.budget, self._options.width
-        for _ in range(PROOFS):
-            self._progress("proving errors")
-            proofs = self.prove(fixed.program)
-            excess, function, result = max(
-                (proven.relative * self._options.budget_share(function) / (budget or 1.0), function, result)
-                for function in functions
-                for result, proven in proofs[function].items()
-            )
-            if budget is None or excess <= 1.0:
-                return fixed, proofs
-            try:
-                aim = fixed.bound / (CAUTION * excess)
-                fixed = self.widths.cheapest(aim, WIDTHS if widths is None else [widths])
-            except BudgetMissed:
-                break
-        raise self._unproven(proofs, function, result)
+    def measure_all(self, program: Program) -> Measured:
+        """Return the errors of a program in all held-out tasks."""
+        return self.measure(program, self._observed.draws.held_out)
+
+    def excess(self, function: str, proofs: Proofs) -> float:
+        """Return the largest ratio of a function's proven errors to its budget; zero without a budget."""
+        if self._options.budget is None:
+            return 0.0
+        budget = self._options.budget / self._options.budget_share(function)
+        return max(proven.relative for proven in proofs[function].values()) / budget
 
     def prove(self, program: Program) -> Proofs:
         """Return the proven errors of a program that was not shortened yet."""
         return {f: prove_results(self._observed, program, f) for f in self._options.functions}
 
-    def _unproven(self, proofs: Proofs, function: str, result: str) -> InputError:
+    def unproven(self, proofs: Proofs) -> InputError:
         """Return the refusal of a budget that no proof meets: what is proven, and the node that limits it."""
-        proven, observed = proofs[function][result], self._observed
+        function = max(proofs, key=lambda name: self.excess(name, proofs))
+        result, proven = max(proofs[function].items(), key=lambda pair: pair[1].relative)
         asked = (self._options.budget or 0.0) / self._options.budget_share(function)
         told, budget = told_apart(proven.relative, asked, digits=2)
-        reason = node_reason(observed.model.robot, observed.graph, proven.node, 0.0)
+        reason = node_reason(self._observed.model.robot, self._observed.graph, proven.node, 0.0)
         return InputError(
             "prove",
             f"no width is proven to meet {budget}: {result} of {function} is proven to err by up to {told}, "

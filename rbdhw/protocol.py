@@ -269,8 +269,9 @@ FUNCTIONS: dict[str, Function] = {
     "com": Function(
         24,
         "centre of mass",
-        ("q", "v", "base_v", PARAMETERS),
+        ("q", "v", "base_v", "base_a", PARAMETERS),
         ("com", "com_velocity", "J_com"),
+        optional_outputs=("dJ_com_v",),
         algorithms=("axes",),
         cost_like="m",
     ),

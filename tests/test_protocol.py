@@ -62,7 +62,7 @@ CONTRACT = {
     "gravity": (21, ("q", "gravity", "parameters"), ("tau",)),
     "bias": (22, ("q", "v", *BASE), ("tau",)),
     "energy": (23, ("q", "v", "base_v", "gravity", "parameters"), ("kinetic", "potential")),
-    "com": (24, ("q", "v", "base_v", "parameters"), ("com", "com_velocity", "J_com")),
+    "com": (24, ("q", "v", "base_v", "base_a", "parameters"), ("com", "com_velocity", "J_com")),
     "centroidal": (25, ("q", "v", "base_v", "base_a", "parameters"), ("h_g", "A_g")),
     "cfd": (27, (*BY_TAU, "contact", "base_held", *BASE), ("a", "contact_force")),
     "impulse": (
@@ -114,6 +114,7 @@ def test_optional_arrays():
         "dfd",
         "difd",
         "kin",
+        "com",
         "centroidal",
         "dcfd",
     ]
@@ -151,6 +152,7 @@ def test_optional_results_may_be_those_of_other_functions():
         ("dv_dq", "kin"): "kin",
         ("da_dq", "kin"): "kin",
         ("da_dv", "kin"): "kin",
+        ("dJ_com_v", "com"): "com",
         ("dA_g_v", "centroidal"): "centroidal",
         ("dforce_dq", "dcfd"): "dcfd",
         ("dforce_dv", "dcfd"): "dcfd",

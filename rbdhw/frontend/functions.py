@@ -127,7 +127,8 @@ class Functions:
             case "energy":
                 return self._whole.energy
             case "com":
-                return ([*self._whole.centre], self._whole.velocity, self._whole.jacobian)
+                whole = self._whole
+                return ([*whole.centre], whole.velocity, whole.jacobian, whole.acceleration)
             case "centroidal":
                 return (self._whole.momentum, self._whole.momentum_map, self._whole.momentum_rate)
             case "regressor":

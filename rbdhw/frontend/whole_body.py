@@ -85,6 +85,13 @@ class WholeBody:
                 inner_product(row, self.task.v) + x for row, x in zip(self.jacobian, carried, strict=True)
             ]
 
+    @property
+    def acceleration(self) -> list[Scalar]:
+        """The acceleration of the centre of mass at zero acceleration of the joints."""
+        force = self.momentum_rate[:3]
+        with region("centroidal"):
+            return [self._per_mass * entry for entry in force]
+
     @cached_property
     def momentum_map(self) -> Matrix:
         """The matrix (6, nv) that maps velocities to the momentum about the centre of mass."""

@@ -46,7 +46,10 @@ def energy(model: System, tasks: Tasks) -> dict[str, Array]:
 
 
 def centre_of_mass(model: System, tasks: Tasks) -> dict[str, Array]:
-    """Return the centre of mass (N, 3), its velocity, and its Jacobian (N, 3, nv)."""
+    """Return the centre of mass (N, 3), its velocity, its Jacobian (N, 3, nv), and its drift (N, 3).
+
+    The drift is its acceleration at zero acceleration of the joints.
+    """
     links = _links(model, tasks)
     mass, moment = _mass(links)
     momenta = _total(link.inertia @ link.velocity for link in links)[:, 3:, 0]
@@ -55,6 +58,7 @@ def centre_of_mass(model: System, tasks: Tasks) -> dict[str, Array]:
         "com": moment / mass[:, np.newaxis],
         "com_velocity": momenta / mass[:, np.newaxis],
         "J_com": columns / mass[:, np.newaxis, np.newaxis],
+        "dJ_com_v": _forces(links)[:, 3:, 0] / mass[:, np.newaxis],
     }
 
 
@@ -65,14 +69,10 @@ def centroidal(model: System, tasks: Tasks) -> dict[str, Array]:
     centre = moment / mass[:, np.newaxis]
     momentum = _total(link.inertia @ link.velocity for link in links)
     columns = _total(link.inertia @ link.jacobian for link in links) @ model.G
-    forces = _total(
-        link.inertia @ link.acceleration + force_cross(link.velocity) @ link.inertia @ link.velocity
-        for link in links
-    )
     return {
         "h_g": _about(centre, momentum)[..., 0],
         "A_g": _about(centre, columns),
-        "dA_g_v": _about(centre, forces)[..., 0],
+        "dA_g_v": _about(centre, _forces(links))[..., 0],
     }
 
 
@@ -98,6 +98,14 @@ def _links(model: System, tasks: Tasks) -> list[_InWorld]:
         inertia = transpose(into[-1]) @ link.inertia @ into[-1]
         links.append(_InWorld(inertia, jacobian, velocity, acceleration + motion_cross(velocity) @ joint))
     return links
+
+
+def _forces(links: list[_InWorld]) -> Array:
+    """Return the force (N, 6, 1) that the links' motions need."""
+    return _total(
+        link.inertia @ link.acceleration + force_cross(link.velocity) @ link.inertia @ link.velocity
+        for link in links
+    )
 
 
 def _total(parts: Iterable[Array]) -> Array:

@@ -59,6 +59,7 @@ _QUOTIENTS: Mapping[str, tuple[str, ...]] = {
 _WHOLE_BODY: Mapping[str, tuple[str, str]] = {
     "com": ("m", "m"),
     "com_velocity": ("m/s", "m/s"),
+    "dJ_com_v": ("m/s^2", "m/s^2"),
     "h_g": ("kg m/s", "kg m^2/s"),
     "dA_g_v": (FORCE, MOMENT),
     "kinetic": ("J", "J"),

@@ -63,6 +63,7 @@ UNITS = {
     "com": "centre of mass: m",
     "com_velocity": "velocity of the centre of mass: m/s",
     "J_com": "Jacobian of the centre of mass: com_velocity = J_com v",
+    "dJ_com_v": "acceleration of the centre of mass at zero acceleration: m/s^2",
     "h_g": "momentum [linear; angular] about the centre of mass: kg m/s, kg m^2/s",
     "A_g": "centroidal momentum matrix: h_g = A_g v",
     "dA_g_v": "rate of change of h_g at zero acceleration: N, Nm",

@@ -80,9 +80,11 @@ def _whole_body(robot: Robot, function: str, task: Arrays) -> Arrays:
         kinetic = pin.computeKineticEnergy(model, data, q, v) + rotors
         return {"kinetic": kinetic, "potential": pin.computePotentialEnergy(model, data, q)}
     if function == "com":
-        pin.centerOfMass(model, data, q, v)
-        jacobian = pin.jacobianCenterOfMass(model, data, q) @ G
-        return {"com": data.com[0].copy(), "com_velocity": data.vcom[0].copy(), "J_com": jacobian}
+        pin.centerOfMass(model, data, q, v, base[1])
+        motion = {"com": data.com[0], "com_velocity": data.vcom[0], "dJ_com_v": data.acom[0]}
+        return {name: x.copy() for name, x in motion.items()} | {
+            "J_com": pin.jacobianCenterOfMass(model, data, q) @ G
+        }
     rate = pin.computeCentroidalMomentumTimeVariation(model, data, q, v, base[1]).vector.copy()
     pin.ccrba(model, data, q, v)
     return {"h_g": data.hg.vector.copy(), "A_g": data.Ag @ G, "dA_g_v": rate}

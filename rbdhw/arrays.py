@@ -83,6 +83,8 @@ ARRAYS: dict[str, ArrayKind] = {
     "placement": ArrayKind(("frames", 4, 4), one=(3, 3)),
     **dict.fromkeys(("velocity", "acceleration"), _TWIST),
     **dict.fromkeys(("J", "dv_dq"), _TWIST_BY_JOINT),
+    "position": ArrayKind(("frames", 3)),
+    "J_position": ArrayKind(("frames", 3, "nv")),
     **dict.fromkeys(("com", "com_velocity", "dJ_com_v"), ArrayKind((3,))),
     "J_com": ArrayKind((3, "nv")),
     **dict.fromkeys(("h_g", "dA_g_v"), ArrayKind((6,))),

@@ -334,6 +334,18 @@ FUNCTIONS: dict[str, Function] = {
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         cost_like="did",
     ),
+    "pose": Function(
+        32, "placement of the chosen frames", ("q",), ("placement",), cost_like="kin", framed=True
+    ),
+    "position": Function(
+        33,
+        "position of the chosen frames",
+        ("q",),
+        ("position",),
+        optional_outputs=("J_position",),
+        cost_like="kin",
+        framed=True,
+    ),
 }
 """The registry of functions, in the order of their codes.
 

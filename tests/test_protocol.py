@@ -74,6 +74,8 @@ CONTRACT = {
     "dcfd": (30, (*BY_TAU, "contact", "base_held", *BASE), ("da_dq", "da_dv", "da_dtau")),
     "dcstep": (31, (*BY_TAU, "h", "contact", "base_held", *BASE), ("x_next", "A", "B")),
     "regressor": (26, (*BY_A, "base_v", "base_a", "gravity"), ("Y",)),
+    "pose": (32, ("q",), ("placement",)),
+    "position": (33, ("q",), ("position",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 
@@ -117,6 +119,7 @@ def test_optional_arrays():
         "com",
         "centroidal",
         "dcfd",
+        "position",
     ]
 
 
@@ -157,4 +160,5 @@ def test_optional_results_may_be_those_of_other_functions():
         ("dforce_dq", "dcfd"): "dcfd",
         ("dforce_dv", "dcfd"): "dcfd",
         ("dforce_dtau", "dcfd"): "dcfd",
+        ("J_position", "position"): "position",
     }

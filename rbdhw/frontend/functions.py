@@ -168,6 +168,10 @@ class Functions:
                 return self._acceleration_hessian
             case "kin":
                 return self._kinematics
+            case "pose":
+                return self._kinematics[:1]
+            case "position":
+                return self._positions
             case "step":
                 return (self.integrator.euler(),)
             case "dstep":
@@ -202,6 +206,20 @@ class Functions:
             [list(map(gather, frame.velocity_by_position)) for frame in frames],
             [list(map(gather, frame.acceleration_by_position)) for frame in frames],
             [list(map(gather, frame.acceleration_by_velocity)) for frame in frames],
+        )
+
+    @property
+    def _positions(self) -> tuple[Results, ...]:
+        """The positions of frames in the world, and the linear rows of their Jacobians there."""
+        rest = [0.0] * len(self._setting.v)
+        frames = [
+            frame_motion(self.robot, frame, self.task.poses, rest, rest, in_world=True)
+            for frame in chosen_frames(self.robot)
+        ]
+        gather = self._setting.coupling.gather
+        return (
+            [[row[3] for row in frame.placement[:3]] for frame in frames],
+            [list(map(gather, frame.jacobian[:3])) for frame in frames],
         )
 
     @property

@@ -46,6 +46,8 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "regressor": (200, 130, 0),
     **dict.fromkeys(("cfd", "impulse", "cstep"), _FD),
     **dict.fromkeys(("dcfd", "dcstep"), _DFD),
+    "pose": (60, 0, 0),
+    "position": (40, 60, 0),
 }
 """Operations of each function for each freedom, each freedom on the path to it, and each pair of these.
 Fitted to chains of 8 to 32 joints without zeros among their constants; robots with right angles take

@@ -34,7 +34,7 @@ from rbdhw.golden.held_base import (
     without_base_changes,
 )
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
-from rbdhw.golden.kinematics import kinematics, placed_frame
+from rbdhw.golden.kinematics import kinematics, placed_frame, placements, positions
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system, unit_inertias
 from rbdhw.golden.tasks import Tasks, check_inputs
@@ -370,6 +370,10 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return {"Y": _regressor(robot, model, tasks)}
         case "kin":
             return kinematics(robot, model, tasks)
+        case "pose":
+            return {"placement": placements(robot, tasks["q"])}
+        case "position":
+            return positions(robot, tasks["q"])
     raise ValueError(f"function {function}: has no golden twin")
 
 

@@ -92,6 +92,15 @@ def still_tasks(robot: Robot, q: Array) -> Tasks:
     return nothing | {"q": q} | {name: np.zeros((len(q), 6)) for name in ("base_v", "base_a")}
 
 
+def positions(robot: Robot, q: Array) -> dict[str, Array]:
+    """Return the results of ``position``: those of the frames in the world, and their Jacobians."""
+    model, still = system(robot), still_tasks(robot, q)
+    motions = [frame_motion(model, robot, frame, still)[:2] for frame in robot.frames]
+    rows = [(_level(X) @ jacobian @ model.G)[:, 3:] for X, jacobian in motions]
+    origins = np.stack([_origin(X) for X, _ in motions], axis=1)
+    return {"position": origins, "J_position": np.stack(rows, axis=1)}
+
+
 def _pose(X: Array) -> Array:
     """Return the homogeneous matrix of the pose of the frame into which X transforms."""
     pose = np.zeros((len(X), 4, 4), X.dtype)

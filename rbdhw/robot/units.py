@@ -102,6 +102,8 @@ WITH_UNITS = frozenset(
         "A",
         "B",
         "placement",
+        "position",
+        "J_position",
         "J_com",
         "A_g",
         "Y",
@@ -146,11 +148,13 @@ class Units:
             return _WHOLE_BODY[array][bool(index) and index[0] > 2]
         if array == "Y":
             return self._of_parameter(index)
-        if array == "J_com":
-            return "1" if self._shifts[index[1]] else "m/rad"
+        if array == "position":
+            return "m"
+        if array in ("J_com", "J_position"):
+            return "1" if self._shifts[index[-1]] else "m/rad"
         if array == "A_g":
             return write_unit(_inertia(1, [index[0] < 3, self._shifts[index[1]]]))
-        if function == "kin":
+        if function == "kin" or array == "placement":
             return self._of_frame(array, index)
         if array == "x_next":
             row = index[0] - len(self._positions)

@@ -60,6 +60,8 @@ UNITS = {
     "dv_dq": "derivative of velocity by the configuration, in the tangent space",
     "kinetic": "kinetic energy, with that of rotors: J",
     "potential": "potential energy, zero at the world's origin: J",
+    "position": "position of each frame in the world: m",
+    "J_position": "its Jacobian: velocity of the frame's origin = J_position v",
     "com": "centre of mass: m",
     "com_velocity": "velocity of the centre of mass: m/s",
     "J_com": "Jacobian of the centre of mass: com_velocity = J_com v",

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.errors import InputError
+from rbdhw.frontend.read import load_mounted
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_frames, chosen_frames
 from rbdhw.robot.model import FRAME_AXES, Frame, JointKind, Placement, Robot
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.mechanisms import mechanism, with_mimic
@@ -157,3 +159,14 @@ def test_without_frames() -> None:
     robot = load_urdf(path("toy"))
     with pytest.raises(InputError, match="no frames are chosen"):
         golden.evaluate(robot, "kin", random_states(robot, 1, 0))
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_positions_are_those_of_kinematics_in_the_world(base):
+    robot = load_mounted(path("hyq"), Mounting(base, frames=("lf_lowerleg@0.346:0:0", "rh_hipassembly")))
+    arrays = random_states(robot, 4, 3)
+    found = golden.evaluate(robot, "position", arrays, extended=True)
+    motion = golden.evaluate(replace(robot, frame_axes="world"), "kin", arrays)
+    assert np.array_equal(found["position"], motion["placement"][..., :3, 3])
+    assert found["J_position"] == pytest.approx(motion["J"][..., :3, :], abs=1e-12)
+    assert np.array_equal(golden.evaluate(robot, "pose", arrays)["placement"], motion["placement"])

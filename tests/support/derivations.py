@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pinocchio as pin
 
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Robot
 from tests.support.contacts import constrained
@@ -56,7 +57,7 @@ def _contracted(robot: Robot, function: str, arrays: Arrays) -> Arrays:
     return {"H_qq": qq, "H_qv": qv, "H_vv": vv, f"H_q{u}": matrix.swapaxes(1, 2)}
 
 
-def _frames(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+def _frames(robot: Robot, function: str, arrays: Arrays) -> Arrays:
     model, joints = pinocchio_model(robot), pinocchio_joints(robot)
     added = [
         model.addFrame(
@@ -73,7 +74,9 @@ def _frames(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
         jacobians = [pin.getFrameJacobian(model, data, frame, pin.LOCAL) for frame in added]
         velocities = [pin.getFrameVelocity(model, data, frame, pin.LOCAL).vector for frame in added]
         tasks.append((poses, jacobians, velocities))
-    return dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
+    found = dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
+    found["position"] = found["placement"][..., :3, 3]
+    return {name: found[name] for name in FUNCTIONS[function].outputs}
 
 
 def _regressor(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
@@ -127,7 +130,7 @@ def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
 DERIVATIONS: Mapping[str, Derivation] = {
     **dict.fromkeys(("sid", "sfd"), _second),
     **dict.fromkeys(("hid", "hfd"), _contracted),
-    "kin": _frames,
+    **dict.fromkeys(("kin", "pose", "position"), _frames),
     "regressor": _regressor,
     **dict.fromkeys(("cfd", "impulse", "dcfd"), constrained),
     **dict.fromkeys(("step", "dstep", "rk4", "drk4", "cstep", "dcstep"), _step),

@@ -270,5 +270,5 @@ def study(
 
     others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
     settings = study_settings(widths, formats, budgets, **others)
-    asked = asked_build(**options, **study_functions(options.get("frames")))
+    asked = asked_build(**options, functions=study_functions(options.get("frames")))
     return study_folder(Path(urdf), Path(folder), *asked, settings, draws=plot)

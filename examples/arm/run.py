@@ -70,9 +70,9 @@ def main(arguments=None):
     model.armature[:] = ROTOR
     tip, data = model.frames[-1].name, model.createData()
     build = {"frames": tip, "armature": dict.fromkeys(model.names[1:], ROTOR)}
-    build |= {"knots": options.knots} if options.engine == "c" else {"frame_axes": "world"}
+    build |= {"knots": options.knots} if options.engine == "c" else {}
     build |= {"width": options.width} if options.width else {}
-    link = Link(options.robot, options.output, options.engine, rng, "step,dstep,kin", "solve", **build)
+    link = Link(options.robot, options.output, options.engine, rng, "step,dstep,position", "solve", **build)
     q = np.where(np.arange(model.nv) % 2, -1.2, 0.5)
     pin.framesForwardKinematics(model, data, q)
     frame = model.getFrameId(tip)

@@ -56,7 +56,7 @@ class Controller:
     def _touch(self, states):
         """Return what it costs rollouts (N,) to come near the obstacle."""
         q = states[..., : self.model.nq]
-        tips = self.link.kin(q, 0.0 * q, 0.0 * q).placement[..., 0, :3, 3]
+        tips = self.link.position(q).position[..., 0, :]
         depth = self.radius + MARGIN - np.linalg.norm(tips - self.centre, axis=-1)
         return TOUCH * (np.maximum(depth, 0.0) ** 2).sum(-1)
 
@@ -82,7 +82,7 @@ def main(arguments=None):
     build = {"frames": model.frames[tip].name, "armature": dict.fromkeys(model.names[1:], ROTOR)}
     build |= {"horizon": HORIZON} | ({} if options.engine == "c" else {"rollout": "samples,cost"})
     link = Link(
-        options.robot, options.output, options.engine, np.random.default_rng(0), "rollout,kin", **build
+        options.robot, options.output, options.engine, np.random.default_rng(0), "rollout,position", **build
     )
     start, goal = np.zeros(model.nv), 0.6 * np.where(np.arange(model.nv) % 2, -1.0, 1.0)
     centre = tip_of(0.5 * goal)  # in the middle of the way, if all joints turned at once

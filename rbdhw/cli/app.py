@@ -293,13 +293,13 @@ def study(
 ) -> None:
     """Judge number formats by optimal control in a closed loop, beside double precision.
 
-    The builds have step and dstep, and kin with --frames, which are then tracked. Results are kept in DIR.
+    The builds have step and dstep, with --frames also position: frames are tracked. Results are kept in DIR.
     """
     from rbdhw.front.calls import study_folder, study_functions, study_settings
 
     others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
     settings = study_settings(widths, formats, budgets, **others)
-    asked = build.parse(**study_functions(build.values["frames"]))
+    asked = build.parse(functions=study_functions(build.values["frames"]))
     _print_result(study_folder(urdf, output, *asked, settings, draws=plot), as_json)
 
 

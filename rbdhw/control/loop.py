@@ -58,10 +58,10 @@ class Unreliable:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._functions, name)
 
-        def answer(*arrays: Any) -> Any:
+        def answer(*arrays: Any, **named: Any) -> Any:
             if self._rng.random() < LOST:
                 raise LostAnswer
-            result = call(*arrays)
+            result = call(*arrays, **named)
             self.answers += np.size(result.status)
             self.flagged += int(np.count_nonzero(result.status))
             return result

@@ -34,10 +34,10 @@ class Plan:
 
 
 class Optimiser:
-    """One iteration of iLQR on ``step``, ``dstep`` and, for costs of frames, ``kin``.
+    """One iteration of iLQR on ``step``, ``dstep`` and, for costs of frames, ``position``.
 
     ``functions`` has them as methods, such as an object of :func:`rbdhw.load`. Configurations are in the
-    tangent space: each joint has as many coordinates as degrees of freedom. Frames are in the world's axes.
+    tangent space: each joint has as many coordinates as degrees of freedom.
     """
 
     def __init__(self, functions: Any) -> None:
@@ -83,11 +83,6 @@ class Optimiser:
         best = int(np.argmin(np.where(np.isfinite(costs), costs, np.inf)))
         return Plan(all_states[best], all_forces[best], K, float(costs[best]), float(SHARES[best]))
 
-    def _positions(self, states: Array) -> tuple[Array, Array]:
-        nv = states.shape[-1] // 2
-        result = self.functions.kin(states[..., :nv], *np.zeros((2, *states.shape[:-1], nv)))
-        return result.placement[..., :3, 3], result.J[..., :3, :]
-
     def _expand(
         self, states: Array, x_ref: Array, Q: Array, placement_ref: Array | None, weight: Array | None
     ) -> tuple[Array, Array]:
@@ -95,11 +90,11 @@ class Optimiser:
         slopes, hessians = Q * (states - x_ref), Q[:, np.newaxis] * np.eye(Q.shape[1])
         if weight is not None and placement_ref is not None:
             nv = states.shape[1] // 2
-            positions, J = self._positions(states)
-            weighted = weight[..., np.newaxis] * J
-            error = (positions - placement_ref[..., :3, 3])[..., np.newaxis]
+            result = self.functions.position(states[:, :nv], extended=True)
+            weighted = weight[..., np.newaxis] * result.J_position
+            error = (result.position - placement_ref[..., :3, 3])[..., np.newaxis]
             slopes[:, :nv] += (weighted * error).sum((1, 2))
-            hessians[:, :nv, :nv] += np.einsum("kfci,kfcj->kij", weighted, J)
+            hessians[:, :nv, :nv] += np.einsum("kfci,kfcj->kij", weighted, result.J_position)
         return slopes, hessians
 
     def cost_of(
@@ -108,7 +103,8 @@ class Optimiser:
         """Return the costs of the states of several trajectories."""
         costs: Array = 0.5 * (Q * (states - x_ref) ** 2).sum((1, 2))
         if weight is not None and placement_ref is not None:
-            errors = self._positions(states)[0] - placement_ref[..., :3, 3]
+            nv = states.shape[-1] // 2
+            errors = self.functions.position(states[..., :nv]).position - placement_ref[..., :3, 3]
             costs = costs + 0.5 * (weight * errors**2).sum((1, 2, 3))
         return costs
 

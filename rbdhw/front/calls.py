@@ -134,11 +134,9 @@ def study_settings(
     )
 
 
-def study_functions(frames: Any) -> dict[str, Any]:
-    """Return the options of a study's builds that follow from whether it has frames."""
-    if frames:
-        return {"functions": "step,dstep,kin", "frame_axes": "world"}
-    return {"functions": "step,dstep"}
+def study_functions(frames: Any) -> str:
+    """Return the functions of a study's builds, which may have frames."""
+    return "step,dstep,position" if frames else "step,dstep"
 
 
 def _parts(items: str | Iterable[Any] | None) -> list[str]:

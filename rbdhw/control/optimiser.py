@@ -69,8 +69,9 @@ class Optimiser:
         if warm is not None:
             states, tau = (later(array, shift) for array in (warm.states, warm.tau))
         knots = x_ref, Q, placement_ref, position_weight
-        A, B = self.functions.dstep(states[:-1, :nv], states[:-1, nv:], tau, h)[1:3]
-        K, changes = policy(A, B, *self._expand(states, *knots), R * (tau - tau_ref), R)
+        x_next, A, B = self.functions.dstep(states[:-1, :nv], states[:-1, nv:], tau, h)[:3]
+        gaps = x_next - states[1:]
+        K, changes = policy(A, B, gaps, *self._expand(states, *knots), R * (tau - tau_ref), R)
         x, passed = np.tile(first, (len(SHARES), 1)), []
         for k in range(len(tau)):
             asked = tau[k] + np.outer(SHARES, changes[k]) + (x - states[k]) @ K[k].T
@@ -110,12 +111,16 @@ class Optimiser:
 
 
 def policy(
-    A: Array, B: Array, slopes: Array, hessians: Array, by_force: Array, R: Array
+    A: Array, B: Array, gaps: Array, slopes: Array, hessians: Array, by_force: Array, R: Array
 ) -> tuple[Array, Array]:
-    """Return gains (N, nv, 2 nv), and changes (N, nv) of forces, by Riccati's recursion from the end."""
+    """Return gains (N, nv, 2 nv), and changes (N, nv) of forces, by Riccati's recursion from the end.
+
+    ``gaps`` (N, 2 nv) are between a step's end and the next state of the trajectory.
+    """
     S, s = hessians[-1], slopes[-1]
     gains, changes = np.empty((len(A), B.shape[2], A.shape[1])), np.empty((len(A), B.shape[2]))
     for k in reversed(range(len(A))):
+        s = s + S @ gaps[k]
         mixed, slope = B[k].T @ S @ A[k], by_force[k] + B[k].T @ s
         hessian = np.diag(R[k]) + B[k].T @ S @ B[k]
         gains[k], changes[k] = -np.linalg.solve(hessian, mixed), -np.linalg.solve(hessian, slope)
@@ -155,9 +160,11 @@ class Mpc:
         self._start = self.failed = self.lost = 0
 
     def __call__(self, tick: int, q: Array, v: Array) -> Array:
-        """Return the forces of a tick; LostAnswer if the first plan does not arrive."""
+        """Return the forces of a tick; LostAnswer as long as the first plan has not arrived."""
         if tick % self._ticks == 0:
             self._renew(tick, q, v)
+        if self._plan is None:
+            raise LostAnswer
         k, share = divmod((tick - self._start) / self._ticks, 1.0)
         at = min(int(k), len(self._plan.tau) - 1)
         x = (1.0 - share) * self._plan.states[at] + share * self._plan.states[at + 1]
@@ -171,8 +178,6 @@ class Mpc:
             plan = self._solve(q, v, self._h, **self._problem(tick), warm=self._plan, shift=shift)
         except LostAnswer:
             self.lost += 1
-            if self._plan is None:
-                raise
             return
         self.failed += int(self._plan is not None and getattr(plan, "share", 1.0) == 0.0)
         self._plan, self._start = plan, tick

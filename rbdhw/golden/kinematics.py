@@ -96,7 +96,7 @@ def positions(robot: Robot, q: Array) -> dict[str, Array]:
     """Return the results of ``position``: those of the frames in the world, and their Jacobians."""
     model, still = system(robot), still_tasks(robot, q)
     motions = [frame_motion(model, robot, frame, still)[:2] for frame in robot.frames]
-    rows = [(_level(X) @ jacobian @ model.G)[:, 3:] for X, jacobian in motions]
+    rows = [(level(X) @ jacobian @ model.G)[:, 3:] for X, jacobian in motions]
     origins = np.stack([_origin(X) for X, _ in motions], axis=1)
     return {"position": origins, "J_position": np.stack(rows, axis=1)}
 

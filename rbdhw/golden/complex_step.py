@@ -34,10 +34,10 @@ def by_position(robot: Robot, results: Results, tasks: Tasks) -> dict[str, Array
     return _differentiate(results, [{**tasks, "q": displaced(robot, tasks["q"], k)} for k in range(robot.nv)])
 
 
-def by_velocity(robot: Robot, results: Results, tasks: Tasks, name: str = "v") -> dict[str, Array]:
-    """Return the derivatives (N, ..., nv) of results by ``v``, or by ``tau``."""
+def by_velocity(robot: Robot, results: Results, tasks: Tasks) -> dict[str, Array]:
+    """Return the derivatives (N, ..., nv) of results by ``v``."""
     steps = STEP * 1j * np.eye(robot.nv)
-    return _differentiate(results, [{**tasks, name: tasks[name] + step} for step in steps])
+    return _differentiate(results, [{**tasks, "v": tasks["v"] + step} for step in steps])
 
 
 def displaced(robot: Robot, q: Array, k: int) -> Array:

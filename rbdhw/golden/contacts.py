@@ -43,25 +43,39 @@ def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Min
     """
     rows, contacts = contact_rows(robot, model, tasks), robot.contacts
     wanted = -contacts.velocity_gain * rows.velocity - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
-    forces = solve_rows(robot, rows, Minv, wanted)
-    changed = (Minv @ transpose(rows.jacobian) @ forces[..., None])[..., 0]
-    return {"a": free + changed, "contact_force": by_contact(robot, forces)}
+    forces = solve_rows(robot, rows, Minv, wanted[..., None])
+    changed = (Minv @ transpose(rows.jacobian) @ forces)[..., 0]
+    return {"a": free + changed, "contact_force": by_contact(robot, forces)[..., 0]}
 
 
 def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> dict[str, Array]:
     """Return the velocities (N, nv) after an impact and the impulses of the contacts (N, contacts, 6)."""
     rows = contact_rows(robot, model, tasks)
-    impulses = solve_rows(robot, rows, Minv, -(1.0 + robot.contacts.restitution) * rows.velocity)
-    changed = (Minv @ transpose(rows.jacobian) @ impulses[..., None])[..., 0]
-    return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)}
+    stopped = -(1.0 + robot.contacts.restitution) * rows.velocity
+    impulses = solve_rows(robot, rows, Minv, stopped[..., None])
+    changed = (Minv @ transpose(rows.jacobian) @ impulses)[..., 0]
+    return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)[..., 0]}
+
+
+def residuals_of_contacts(robot: Robot, model: System, tasks: Tasks, solution: Tasks) -> tuple[Array, Array]:
+    """Return the joint forces (N, nv) of the contacts' forces, and what the rows (N, rows) keep at zero.
+
+    ``solution`` has the accelerations and the forces at which both are taken; damping is left out.
+    """
+    rows = contact_rows(robot, model, tasks)
+    kept = [contact.rows for contact in robot.contacts.places]
+    forces = np.concatenate([solution["contact_force"][:, k, :count] for k, count in enumerate(kept)], axis=1)
+    pushed = (transpose(rows.jacobian) @ forces[..., None])[..., 0]
+    moved = (rows.jacobian @ solution["a"][..., None])[..., 0]
+    return pushed, moved + rows.drift + robot.contacts.velocity_gain * rows.velocity
 
 
 def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:
-    """Return the forces (N, rows) that change the rows by ``wanted``, zero where there is no contact."""
+    """Return the forces (N, rows, k) that change the rows by ``wanted``, zero where there is no contact."""
     inertia = rows.jacobian @ Minv @ transpose(rows.jacobian)
     diagonal = np.where(rows.present == 0.0, 1.0, robot.contacts.damping)
     system = inertia + diagonal[:, None] * np.eye(inertia.shape[-1])
-    return np.asarray(np.linalg.solve(system, (wanted * rows.present)[..., None])[..., 0])
+    return np.asarray(np.linalg.solve(system, wanted * rows.present[..., None]))
 
 
 def contact_rows(robot: Robot, model: System, tasks: Tasks) -> Rows:
@@ -93,8 +107,8 @@ def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[
 
 
 def by_contact(robot: Robot, forces: Array) -> Array:
-    """Return forces (N, rows) as (N, contacts, 6)."""
-    result = np.zeros((len(forces), len(robot.contacts.places), 6), forces.dtype)
+    """Return forces (N, rows, k) as (N, contacts, 6, k)."""
+    result = np.zeros((len(forces), len(robot.contacts.places), 6, forces.shape[2]), forces.dtype)
     start = 0
     for k, contact in enumerate(robot.contacts.places):
         result[:, k, : contact.rows] = forces[:, start : start + contact.rows]

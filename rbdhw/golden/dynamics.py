@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.contacts import held_by_contacts, stopped_by_contacts
+from rbdhw.golden.contacts import (
+    by_contact,
+    contact_rows,
+    held_by_contacts,
+    residuals_of_contacts,
+    solve_rows,
+    stopped_by_contacts,
+)
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
@@ -306,19 +313,32 @@ def _contact_dynamics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Ar
 
 
 def _contact_derivatives(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
-    """Return the derivatives of the accelerations and of the contacts' forces, by the complex step."""
+    """Return the derivatives of the accelerations and of the contacts' forces.
 
-    def results(states: Tasks) -> dict[str, Array]:
-        return _contact_dynamics(robot, model, states)
+    Those of the equations of motion and of contacts at the solution are taken by the complex step.
+    """
+    held = is_held(tasks)
+    Minv = _mass_matrix_inverse(model, tasks["q"], held)
+    solution = held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
 
+    def residuals(states: Tasks) -> dict[str, Array]:
+        pushed, motions = residuals_of_contacts(robot, model, states, solution)
+        return {"motion": _inverse_dynamics(model, states, solution["a"]) - pushed, "contacts": motions}
+
+    rows = contact_rows(robot, model, tasks)
+    forced = np.broadcast_to(-np.eye(robot.nv), Minv.shape)
     by = {
-        "q": by_position(robot, results, tasks),
-        "v": by_velocity(robot, results, tasks),
-        "tau": by_velocity(robot, results, tasks, "tau"),
+        "q": by_position(robot, residuals, tasks),
+        "v": by_velocity(robot, residuals, tasks),
+        "tau": {"motion": forced, "contacts": np.zeros_like(rows.jacobian)},
     }
-    slopes = {f"da_d{x}": part["a"] for x, part in by.items()}
-    slopes |= {f"dforce_d{x}": part["contact_force"] for x, part in by.items()}
-    return clear_base_motion(slopes, is_held(tasks))
+    slopes = {}
+    for name, part in by.items():
+        changed = rows.jacobian @ Minv @ part["motion"] - part["contacts"]
+        forces = solve_rows(robot, rows, Minv, changed)
+        slopes[f"da_d{name}"] = Minv @ (transpose(rows.jacobian) @ forces - part["motion"])
+        slopes[f"dforce_d{name}"] = by_contact(robot, forces)
+    return clear_base_motion(slopes, held)
 
 
 # The functions

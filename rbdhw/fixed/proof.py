@@ -28,7 +28,7 @@ from rbdhw.fixed.program import Interval as Integers
 from rbdhw.fixed.program import Kind, Operation, Program, checked
 from rbdhw.fixed.trigonometry import sine_error
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.protocol import CHOICES
+from rbdhw.protocol import is_choice
 
 Array = NDArray[np.float64]
 
@@ -124,7 +124,7 @@ class _Prover:
         word = self._words.get(i)
         if word is not None and word.lowest is not None and word.highest is not None:
             return word.lowest, word.highest
-        if operation.kind is Kind.INPUT and operation.name in CHOICES:
+        if operation.kind is Kind.INPUT and is_choice(operation.name):
             return 0, 1
         if operation.kind is Kind.CONSTANT:
             return operation.constant, operation.constant
@@ -178,7 +178,7 @@ class _Prover:
         match node.op:
             case Op.INPUT:
                 word = self._words.get(i)
-                return 0.0 if word is None or operation.name in CHOICES else self._read(i)
+                return 0.0 if word is None or is_choice(operation.name) else self._read(i)
             case Op.CONSTANT:
                 return outward(operation.constant * step - node.value).size
             case Op.ADD | Op.ROUND | Op.SELECT:

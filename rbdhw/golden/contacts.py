@@ -10,16 +10,21 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 11; Carpentier, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.kinematics import frame_motion, level, linear_first, still_tasks
 from rbdhw.golden.spatial import Array, transpose
 from rbdhw.golden.system import System, system
 from rbdhw.golden.tasks import Tasks
 from rbdhw.protocol import CONTACT
 from rbdhw.robot.model import Contact, Robot
+
+Forces = Callable[[Tasks, Array], Array]
+"""The joint forces (N, nv) of tasks by inverse dynamics at accelerations (N, nv)."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +62,40 @@ def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) 
     return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)[..., 0]}
 
 
-def residuals_of_contacts(robot: Robot, model: System, tasks: Tasks, solution: Tasks) -> tuple[Array, Array]:
-    """Return the joint forces (N, nv) of the contacts' forces, and what the rows (N, rows) keep at zero.
+def derivatives_with_contacts(
+    robot: Robot, model: System, tasks: Tasks, solution: Tasks, Minv: Array, inverse_dynamics: Forces
+) -> dict[str, Array]:
+    """Return the derivatives of accelerations and of contacts' forces by configuration, velocity and force.
 
-    ``solution`` has the accelerations and the forces at which both are taken; damping is left out.
+    ``solution`` has the accelerations and the forces. Those of the equations of motion and of the contacts
+    are taken there by the complex step, and the linear system of both is solved.
     """
+    count = [contact.rows for contact in robot.contacts.places]
+    forces = [solution["contact_force"][:, k, :rows, None] for k, rows in enumerate(count)]
+    acceleration = solution["a"][..., None]
+
+    def residuals(states: Tasks) -> dict[str, Array]:
+        rows = contact_rows(robot, model, states)
+        pushed = transpose(rows.jacobian) @ np.concatenate(forces, axis=1)
+        motions = (rows.jacobian @ acceleration)[..., 0] + rows.drift
+        return {
+            "motion": inverse_dynamics(states, solution["a"]) - pushed[..., 0],
+            "contacts": motions + robot.contacts.velocity_gain * rows.velocity,
+        }
+
     rows = contact_rows(robot, model, tasks)
-    kept = [contact.rows for contact in robot.contacts.places]
-    forces = np.concatenate([solution["contact_force"][:, k, :count] for k, count in enumerate(kept)], axis=1)
-    pushed = (transpose(rows.jacobian) @ forces[..., None])[..., 0]
-    moved = (rows.jacobian @ solution["a"][..., None])[..., 0]
-    return pushed, moved + rows.drift + robot.contacts.velocity_gain * rows.velocity
+    by = {
+        "q": by_position(robot, residuals, tasks),
+        "v": by_velocity(robot, residuals, tasks),
+        "tau": {"motion": -np.eye(robot.nv), "contacts": np.zeros_like(rows.jacobian)},
+    }
+    slopes = {}
+    for name, part in by.items():
+        changed = rows.jacobian @ Minv @ part["motion"] - part["contacts"]
+        changes = solve_rows(robot, rows, Minv, changed)
+        slopes[f"da_d{name}"] = Minv @ (transpose(rows.jacobian) @ changes - part["motion"])
+        slopes[f"dforce_d{name}"] = by_contact(robot, changes)
+    return slopes
 
 
 def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:

@@ -16,6 +16,7 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapters 3 to 6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,7 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.contacts import (
-    by_contact,
-    contact_rows,
-    held_by_contacts,
-    residuals_of_contacts,
-    solve_rows,
-    stopped_by_contacts,
-)
+from rbdhw.golden.contacts import derivatives_with_contacts, held_by_contacts, stopped_by_contacts
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
@@ -312,35 +306,6 @@ def _contact_dynamics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Ar
     return held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
 
 
-def _contact_derivatives(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
-    """Return the derivatives of the accelerations and of the contacts' forces.
-
-    Those of the equations of motion and of contacts at the solution are taken by the complex step.
-    """
-    held = is_held(tasks)
-    Minv = _mass_matrix_inverse(model, tasks["q"], held)
-    solution = held_by_contacts(robot, model, tasks, _forward_dynamics(model, tasks), Minv)
-
-    def residuals(states: Tasks) -> dict[str, Array]:
-        pushed, motions = residuals_of_contacts(robot, model, states, solution)
-        return {"motion": _inverse_dynamics(model, states, solution["a"]) - pushed, "contacts": motions}
-
-    rows = contact_rows(robot, model, tasks)
-    forced = np.broadcast_to(-np.eye(robot.nv), Minv.shape)
-    by = {
-        "q": by_position(robot, residuals, tasks),
-        "v": by_velocity(robot, residuals, tasks),
-        "tau": {"motion": forced, "contacts": np.zeros_like(rows.jacobian)},
-    }
-    slopes = {}
-    for name, part in by.items():
-        changed = rows.jacobian @ Minv @ part["motion"] - part["contacts"]
-        forces = solve_rows(robot, rows, Minv, changed)
-        slopes[f"da_d{name}"] = Minv @ (transpose(rows.jacobian) @ forces - part["motion"])
-        slopes[f"dforce_d{name}"] = by_contact(robot, forces)
-    return clear_base_motion(slopes, held)
-
-
 # The functions
 
 
@@ -383,7 +348,11 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
         case "hid" | "hfd":
             return _contracted_derivatives(robot, model, function, tasks)
         case "dcfd":
-            return _contact_derivatives(robot, model, tasks)
+            held = is_held(tasks)
+            forces, Minv = partial(_inverse_dynamics, model), _mass_matrix_inverse(model, tasks["q"], held)
+            solution = _contact_dynamics(robot, model, tasks)
+            slopes = derivatives_with_contacts(robot, model, tasks, solution, Minv, forces)
+            return clear_base_motion(slopes, held)
         case "step" | "dstep" | "rk4" | "drk4" | "cstep" | "dcstep":
             return _step(robot, model, function, tasks)
         case "regressor":

@@ -57,6 +57,9 @@ def sweep(
     jobs: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Processes; by default one per core.")
     ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers compute instead.")
+    ] = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -64,7 +67,7 @@ def sweep(
     if output is not None:
         check_file(output)
     with show_progress() as progress:
-        report = robot_sweep.sweep(folder, progress, jobs)
+        report = robot_sweep.sweep(folder, progress, jobs, cluster)
     _report(report.json(), robot_sweep.markdown(report), output, as_json)
     if not report.passed:
         raise typer.Exit(FOUND_WRONG)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import gc
 import math
-import multiprocessing
 import os
 import time
 from collections.abc import Iterable
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,8 +33,10 @@ from rbdhw.golden.pinocchio import Reference
 from rbdhw.options.build import DEFAULT_MAX_ERROR
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.urdf import load_urdf
+from rbdhw.runtime.executor import execute
 from rbdhw.runtime.garbage_collector import SELDOM
 
 BASES = ("fixed", "floating")
@@ -70,7 +70,7 @@ class Sweep:
         }
 
 
-def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
+def sweep(folder: Path, progress: Progress, jobs: int | None = None, cluster: str | None = None) -> Sweep:
     """Check every URDF file of a folder and its subfolders, on a fixed and on a floating base.
 
     Parameters
@@ -79,6 +79,8 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
         Receives the number of checked robots, of all robots, and the last one.
     jobs
         The number of processes; None for one per core.
+    cluster
+        The address of a Dask scheduler, whose workers compute instead.
 
     Raises
     ------
@@ -92,18 +94,19 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None) -> Sweep:
     Reference.available()
     jobs = jobs or os.cpu_count() or 1
     files = tuple(_read(path, str(path.relative_to(folder))) for path in paths)
-    rows: list[Row] = []
-    spent = 0.0
-    builds = sorted(_builds(files), key=lambda build: -_size(build.robot))
-    with ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=gc.set_threshold, initargs=SELDOM
-    ) as pool:
-        waiting = {pool.submit(check_robot_file, build): build for build in builds}
-        for done, future in enumerate(as_completed(waiting), start=1):
-            build = waiting[future]
-            rows += _rows(build, future)
-            spent += rows[-1].seconds
-            progress(f"checking: {done} of {len(builds)} robots, last {build.files[0].name}, {build.base}")
+    ordered = sorted(_builds(files), key=lambda build: -_size(build.robot))
+    builds = {f"{build.files[0].name}, {build.base}": build for build in ordered}
+    found = execute(
+        _check,
+        builds,
+        cluster=cluster,
+        workers=jobs,
+        told=lambda name, done: progress(f"checking: {done} of {len(builds)} robots, last {name}"),
+        warn=warn,
+        keep_errors=True,
+    )
+    checked = [_rows(builds[name], result) for name, result in found.items()]
+    rows, spent = [row for part in checked for row in part], sum(part[-1].seconds for part in checked)
     order = {(file.name, base): k for k, (file, base) in enumerate((f, b) for f in files for b in BASES)}
     rows.sort(key=lambda row: order[row.name, row.base])
     return Sweep(folder, files, tuple(rows), time.perf_counter() - start, spent, jobs)
@@ -135,12 +138,17 @@ def _size(robot: Robot) -> int:
     return sum(len(robot.path(i)) for i in range(len(robot.bodies))) * len(robot.bodies)
 
 
-def _rows(build: Build, future: Future[list[Row]]) -> list[Row]:
+def _check(build: Build) -> list[Row]:
+    """Return the rows of a build; the garbage collector runs seldom."""
+    gc.set_threshold(*SELDOM)
+    return check_robot_file(build)
+
+
+def _rows(build: Build, result: list[Row] | BaseException) -> list[Row]:
     """Return the rows of a build; an error in its process is the failure of all of them."""
-    error = future.exception()
-    if error is None:
-        return future.result()
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    if not isinstance(result, BaseException):
+        return result
+    reason = f"{type(result).__name__}: {result}".splitlines()[0]
     robot = build.robot
     failed = (math.nan, None, 0.0, (reason,))
     return [Row(file.name, build.base, robot.nv, robot.depth, *failed) for file in build.files]

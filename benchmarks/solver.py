@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,15 @@ from benchmarks.rows import Rows
 from rbdhw import golden
 from rbdhw.boards.tools import ToolError
 from rbdhw.front.solve import Problems
+from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.kinematics import placements
+from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate_software
+from rbdhw.pipeline import generate_software, plan_build
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
+from rbdhw.software.float_library import FloatLibrary
 from rbdhw.software.folder import Software
 from rbdhw.software.solver_library import Sampling, SolverLibrary
 
@@ -38,6 +42,12 @@ ROUNDS = 1000
 
 SAMPLES, HOLDS = 1024, (1, 8)
 """The samples of a mean, and the steps for which they are held."""
+
+PARTS = ("derivatives", "backward", "forward")
+"""The parts of an iteration."""
+
+LINK = 15.75
+"""The bandwidth of PCI Express 3.0 with 16 lanes each way, in GB/s."""
 
 Arrays = Mapping[str, NDArray[np.float64]]
 
@@ -137,6 +147,75 @@ def mppi_layout(rows: Rows) -> Rows:
         {"": number} | {held[row["hold"]]: f"{row['ms']:.2f} ms" for row in rows if row["numbers"] == number}
         for number in dict.fromkeys(row["numbers"] for row in rows)
     ]
+
+
+def account_rows() -> Rows:
+    """Return the times of the parts of an iteration: by Crocoddyl, in C, and with an accelerator."""
+    name, base, frame = PROBLEMS[0]
+    mounting = Mounting(base, frames=(frame,))
+    options = BuildOptions(("solve", "dstep"), target="c", knots=STEPS, alphas=1, mounting=mounting)
+    software = generate_software(bundled()[name], options)
+    problem = problem_of(software.robot)
+    theirs = by_crocoddyl(bundled()[name], False, frame, problem)
+    rows = [{"by": "Crocoddyl, C++"} | {part: 1e6 * float(theirs[part]) for part in PARTS}]
+    for number in ("float64", "float32"):
+        rows.append({"by": f"C, {number}"} | _parts_in_c(software, problem, number))
+    plan = plan_build(load_mounted(bundled()[name], Mounting()), BuildOptions(("dstep",), ii=1, width=18))
+    packets = traffic(plan.interface)["dstep"]
+    core = (plan.latency("dstep") + (STEPS - 1) * plan.parts[0].plan.ii) / plan.clock_mhz
+    link = STEPS * max(packets.bytes_in, packets.bytes_out) / (1e3 * LINK)
+    rows.append(rows[-1] | {"by": "derivatives of steps on the accelerator", "derivatives": max(core, link)})
+    return rows
+
+
+def account_layout(rows: Rows) -> Rows:
+    """Return a line for each: the parts, their sum, and what free derivatives would gain."""
+    lines = []
+    for row in rows:
+        total = sum(row[part] for part in PARTS)
+        limit = total / (total - row["derivatives"])
+        shown = {part: f"{row[part]:.0f} µs ({100.0 * row[part] / total:.0f} %)" for part in PARTS}
+        lines.append({"": row["by"]} | shown | {"sum": f"{total:.0f} µs", "were they free": f"{limit:.2f}×"})
+    return lines
+
+
+def _parts_in_c(software: Software, problem: Arrays, number: str) -> dict[str, float]:
+    """Return the microseconds of the parts, each what a longer call takes beyond a shorter one.
+
+    The pass forward is that of a rollout; the sweep back, with the derivatives of costs, is the rest.
+    """
+    library = SolverLibrary(software.sources, software.robot, STEPS, number)
+    arrays, _ = Problems(software.robot, STEPS).complete(problem, None, 0)
+    one = {name: array.astype(library.dtype) for name, array in arrays.items()}
+    functions = FloatLibrary(software.sources, {"dstep": software.arrays("dstep")}, number)
+    inputs, outputs = functions.arrays("dstep")
+    states, nq = library.solve(one, 3, 0.0)["states"][0, :-1], software.robot.nq
+    values = {"q": states[:, :nq], "v": states[:, nq:], "tau": one["tau"][0], "h": np.full(STEPS, TIME_STEP)}
+
+    def derive(horizons: int) -> Callable[[], Any]:
+        passed = {
+            array.name: np.concatenate([values[array.name]] * horizons).astype(library.dtype)
+            for array in inputs
+            if array.name in values
+        }
+        results = {array.name: np.empty((horizons * STEPS, *array.shape), library.dtype) for array in outputs}
+        return lambda: functions.compute("dstep", passed, results)
+
+    def follow(steps: int) -> Callable[[], Any]:
+        return lambda: library.roll_out(one, Sampling(None, np.zeros(1, np.int64)), steps, 0)
+
+    def shortest(call: Callable[[], Any]) -> float:
+        times = []
+        for _ in range(ROUNDS):
+            start = time.process_time_ns()
+            call()
+            times.append(time.process_time_ns() - start)
+        return 1e-3 * min(times)
+
+    forward = (shortest(follow(STEPS)) - shortest(follow(1))) * STEPS / (STEPS - 1)
+    derivatives = shortest(derive(2)) - shortest(derive(1))
+    whole = 1e6 * _iteration(software, library, problem, 1)
+    return {"derivatives": derivatives, "backward": whole - derivatives - forward, "forward": forward}
 
 
 def _iteration(software: Software, library: SolverLibrary, problem: Arrays, count: int) -> float:

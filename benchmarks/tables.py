@@ -50,7 +50,7 @@ from benchmarks.second_order import (
     second_operations,
     second_operations_layout,
 )
-from benchmarks.solver import mppi_layout, mppi_rows, solver_layout, solver_rows
+from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
@@ -214,6 +214,12 @@ TABLES: dict[str, Table] = {
         "An iteration of optimal control, 64 steps, beside Crocoddyl's FDDP on one core",
         solver_rows,
         solver_layout,
+        varies=True,
+    ),
+    "account": Table(
+        "iiwa14: parts of an iteration of optimal control, 64 steps, and Amdahl's limit of free derivatives",
+        account_rows,
+        account_layout,
         varies=True,
     ),
     "mppi": Table(

@@ -71,6 +71,7 @@ def execute(
     store: Store | None = None,
     told: Callable[[str, int], None] = lambda _name, _done: None,
     warn: Callable[[Sequence[str]], None] = lambda _lines: None,
+    keep_errors: bool = False,
 ) -> dict[str, Any]:
     """Return the results of all jobs by name; they do not depend on where work is done.
 
@@ -86,6 +87,8 @@ def execute(
         Receives the name of each job that is done, and how many are.
     warn
         Receives a line for each worker that ended before its work.
+    keep_errors
+        Whether an exception is the result of its job instead of an end to all; it is not stored.
 
     Raises
     ------
@@ -100,15 +103,20 @@ def execute(
     if waiting:
         place = _on_cluster(cluster) if cluster else _in_processes(workers or os.cpu_count() or 1)
         with place as run:
-            for name, result in run(work, waiting, warn):
-                results[name] = result
-                if store:
+            for name, result, error in run(work, waiting, warn):
+                if error is not None and not keep_errors:
+                    raise error
+                results[name] = result if error is None else error
+                if store and error is None:
                     store.save(name, result)
                 told(name, len(results))
     return {name: results[name] for name in jobs}
 
 
-Run = Callable[[Work, Mapping[str, Any], Callable[[Sequence[str]], None]], Iterator[tuple[str, Any]]]
+Outcomes = Iterator[tuple[str, Any, BaseException | None]]
+"""The name of each job that is done, with its result or an exception."""
+
+Run = Callable[[Work, Mapping[str, Any], Callable[[Sequence[str]], None]], Outcomes]
 
 
 @contextmanager
@@ -118,7 +126,7 @@ def _in_processes(workers: int) -> Iterator[Run]:
 
 def _run_in_processes(
     work: Work, jobs: Mapping[str, Any], warn: Callable[[Sequence[str]], None], workers: int
-) -> Iterator[tuple[str, Any]]:
+) -> Outcomes:
     """Yield results as they come. Python ends all workers with one, so all that they did is begun again."""
     left = dict(jobs)
     for _ in range(ATTEMPTS):
@@ -127,17 +135,17 @@ def _run_in_processes(
             running: list[str] = []
             for future in as_completed(futures):
                 name = futures[future]
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
+                error = future.exception()
+                if isinstance(error, BrokenProcessPool):
                     running.append(name)
                     continue
                 del left[name]
-                yield name, result
+                yield name, None if error else future.result(), error
         if not left:
             return
         warn([f"a worker ended before its work, which is begun again: {', '.join(running)}"])
-    raise InternalError(f"{', '.join(left)}: workers ended {ATTEMPTS} times")
+    for name in left:
+        yield name, None, InternalError(f"{name}: workers ended {ATTEMPTS} times")
 
 
 @contextmanager
@@ -157,7 +165,7 @@ def _on_cluster(address: str) -> Iterator[Run]:
 
 def _run_on(
     client: Any, work: Work, jobs: Mapping[str, Any], warn: Callable[[Sequence[str]], None]
-) -> Iterator[tuple[str, Any]]:
+) -> Outcomes:
     from distributed import KilledWorker
 
     futures = {client.submit(work, job, pure=False): name for name, job in jobs.items()}
@@ -174,8 +182,7 @@ def _run_on(
             warn([f"worker {worker} ended; its work is begun again elsewhere: {lost}"])
         busy = now
         for future in [future for future in futures if future.done()]:
-            name = futures.pop(future)
-            try:
-                yield name, future.result()
-            except KilledWorker as error:
-                raise InternalError(f"{name}: {error}") from error
+            name, error = futures.pop(future), future.exception()
+            if isinstance(error, KilledWorker):
+                error = InternalError(f"{name}: {error}")
+            yield name, None if error else future.result(), error

@@ -1,5 +1,6 @@
 """The problem that solvers are compared on, and its time in C."""
 
+import numpy as np
 import pytest
 
 from benchmarks import solver
@@ -48,3 +49,18 @@ def test_ratios():
         "C float": "80 µs (10×)",
         "C float, a problem of 16": "20 µs (40×)",
     }
+
+
+def test_parts_of_an_iteration(monkeypatch):
+    """The toy's parts are positive; Crocoddyl's are told, and the accelerator's follow from its plan."""
+    told = {part: np.float64(1e-4) for part in solver.PARTS}
+    monkeypatch.setattr(solver, "ROUNDS", 4)
+    monkeypatch.setattr(solver, "PROBLEMS", (("toy", "fixed", "tip"),))
+    monkeypatch.setattr(solver, "by_crocoddyl", lambda *_arguments: told)
+    theirs, double, single, accelerator = solver.account_rows()
+    assert [theirs[part] for part in solver.PARTS] == pytest.approx([100.0] * 3)
+    assert double["forward"] != single["forward"]
+    assert accelerator["forward"] == single["forward"]
+    assert accelerator["derivatives"] > solver.STEPS / 125.0
+    line = solver.account_layout([theirs])[0]
+    assert (line["derivatives"], line["sum"], line["were they free"]) == ("100 µs (33 %)", "300 µs", "1.50×")

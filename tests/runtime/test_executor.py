@@ -38,6 +38,14 @@ def test_errors_of_work_are_raised():
         execute(jobs.inverse, {"zero": 0}, workers=1)
 
 
+def test_errors_may_be_results(tmp_path):
+    store = Store(tmp_path, "1")
+    found = execute(jobs.inverse, {"zero": 0, "two": 2}, workers=1, keep_errors=True, store=store)
+    assert isinstance(found["zero"], ZeroDivisionError)
+    assert found["two"] == 0.5
+    assert [file.name for file in tmp_path.iterdir()] == ["two.json"]
+
+
 def test_what_is_stored_is_not_computed_again(tmp_path):
     store = Store(tmp_path, "1")
     assert execute(jobs.square, {"one": 1, "two": 2}, workers=1, store=store) == {"one": 1, "two": 4}

@@ -132,6 +132,26 @@ def applied(node, args):
             return np.sin(turned_by) if node.op is Op.SIN else np.cos(turned_by)
 
 
+def integers_of(operation, values):
+    (operand,) = operation.operands
+    shifted = values[operand.value] << max(operand.shift, 0) >> max(-operand.shift, 0)
+    return -shifted if operand.negative else shifted
+
+
+def check_phase(prover, program, operation, node):
+    """Check how far the phase that a unit gets may be from the angle of its operand."""
+    (edge,) = node.args
+    (operand,) = operation.operands
+    bits = program.trigonometry.phase_bits
+    source = program.operations[operand.value].format
+    whole = np.arange(source.lowest, source.highest + 1)
+    phase = np.ldexp(integers_of(operation, {operand.value: whole}) + float(operation.constant), -bits)
+    off = phase - math.ldexp(-1.0 if edge.negative else 1.0, edge.shift) * source.real(whole) - node.value
+    largest = np.abs(off - np.rint(off)).max()
+    bound = prover._phase_error(operation, node.value)
+    assert largest <= bound <= 2.5 * largest + 1e-12
+
+
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("width", [8, 12])
 def test_no_operation_adds_a_larger_error(build, width):
@@ -145,6 +165,8 @@ def test_no_operation_adds_a_larger_error(build, width):
         values.append(integers)
         if node.op in (Op.INPUT, Op.CONSTANT):
             continue
+        if node.op in (Op.SIN, Op.COS):
+            check_phase(prover, program, operation, node)
         reals_of = [program.operations[e.node].format.real(values[e.node]) for e in node.args]
         error = np.abs(operation.format.real(integers) - applied(node, reals_of)).max()
         own = prover._own[i]
@@ -191,18 +213,20 @@ def test_a_table_error_that_is_forgotten_is_found(monkeypatch):
 def test_a_choice_of_the_task_has_the_bound_of_both(taken):
     recorder = Recorder()
     flag, x, y = (recorder.input(name) for name in ("inverse_given", "v[0]", "v[1]"))
-    recorder.output("difd.da_dq[0,0]", recorder.select(flag, x, x * y) * 0.7 + y)
+    recorder.output("difd.da_dq[0,0]", recorder.select(flag, x, x * y) * 0.7)
     graph = recorder.builder.finish(recorder.outputs)
     line = np.linspace(RANGE.lower, RANGE.upper, 60)
     reals = dict(zip(("v[0]", "v[1]"), (axis.ravel() for axis in np.meshgrid(line, line)), strict=True))
     ranges = dict.fromkeys(reals, RANGE)
-    program = lower(graph, [1.0, *[1.8] * (len(graph.nodes) - 1)], ranges, plain_widths(graph, 8))
+    magnitudes = [float(np.abs(value).max()) for value in node_values(graph, reals | {"inverse_given": 1.0})]
+    program = lower(graph, magnitudes, ranges, plain_widths(graph, 8))
     words = {word.name: word.format.quantise(reals[word.name]) for word in program.inputs}
     answer = evaluate(program, words | {"inverse_given": np.array(taken)})
     (word,), (_, edge) = program.outputs["difd"], graph.outputs[0]
-    exact = node_values(graph, reals | {"inverse_given": float(taken)})[edge.node]
+    factor = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
+    exact = factor * node_values(graph, reals | {"inverse_given": float(taken)})[edge.node]
     error = np.abs(word.format.real(answer.words[word.name]) - exact).max()
-    bound = prove(graph, program, "difd").errors[edge.node]
+    bound = abs(factor) * prove(graph, program, "difd").errors[edge.node]
     assert error <= bound <= 4.0 * error
 
 

@@ -21,6 +21,7 @@ from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import FormatChoice, accelerator_model
 from rbdhw.quantize.observation import Draws, observe
+from rbdhw.quantize.proofs import prove_results
 from rbdhw.robots import path
 from tests.support.marks import long
 from tests.support.strategies import robots
@@ -127,6 +128,21 @@ def test_no_task_of_a_random_robot_errs_more_than_is_proven(robot):
 @given(robot=robots(max_bodies=8))
 def test_no_task_of_random_robots_errs_more_than_is_proven(robot):
     check(robot, ("id", "m", "did"), 16, 8192, 6)
+
+
+def test_the_norm_has_every_element_of_a_symmetric_matrix():
+    options = BuildOptions(("m",), width=12, samples=64)
+    prepared = prepare_build(load_mounted(path("toy"), Mounting()), options)
+    observed = observe(prepared.model, prepared.graph, prepared.domain, options, FEW)
+    choice = FormatChoice(observed, options, no_twins(prepared.graph), False, lambda _: None)
+    program = choice.search().program
+    errors = prove(prepared.graph, program, "m").errors
+    bounds = {
+        WordName.parse(name).index: math.ldexp(errors[edge.node], edge.shift)
+        for name, edge in prepared.graph.outputs
+    }
+    squares = [bounds.get((i, j), bounds.get((j, i), 0.0)) ** 2 for i in range(2) for j in range(2)]
+    assert prove_results(observed, program, "m")["M"].absolute == pytest.approx(math.sqrt(sum(squares)))
 
 
 def test_a_budget_is_met_by_proof(tmp_path):

@@ -1,6 +1,7 @@
 """Confidence in errors: the bounds cover whatever is drawn, and their tasks chose nothing."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,6 +88,14 @@ def test_a_design_confirms_its_errors_and_an_error_beyond_is_counted(rail_folder
     assert all(
         each.strata["box"].beyond > 1000 and each.strata["box"].share > 0.05 for each in wrong.values()
     )
+
+
+def test_flagged_tasks_do_not_count(rail_folder):
+    design = read(rail_folder)
+    beyond = np.tile([0.65, 0.95], (len(design.robot.bodies), 1))
+    flagging = replace(design, domain=replace(design.domain, bounds=design.domain.bounds | {"q": beyond}))
+    for entry in confirm(flagging, design.description.error, 0.5, seed=1)["id"].strata.values():
+        assert (entry.tasks, entry.largest, entry.share) == (0, None, 1.0)
 
 
 def test_the_commands_state_it(rail_folder, rbdhw):

@@ -16,6 +16,7 @@ to three degrees of freedom. Reciprocals are kept off the critical path:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from rbdhw.dynamics.pivots import ROOT, Group, awaited_bodies, elimination_parents, groups
@@ -63,11 +64,30 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Places:
+    """Where the steps of a matrix are computed: those of the mass matrix at the freedom of each row."""
+
+    prefix: str = ""
+    """What the names of steps begin with."""
+    joints: tuple[int, ...] | None = None
+    """The joint of each row, or None for its own number."""
+
+    def region(self, step: str, row: int) -> AbstractContextManager[None]:
+        """Return the region of a step at a row."""
+        return region(self.prefix + step, row if self.joints is None else self.joints[row])
+
+
+@dataclass(frozen=True)
 class Factors:
     """The blocks of the factors of a matrix of ``size`` rows, in the order of their elimination."""
 
     size: int
     blocks: tuple[Block, ...]
+    places: Places = Places()
+
+    def region(self, step: str, row: int) -> AbstractContextManager[None]:
+        """Return the region of a step at a row."""
+        return self.places.region(step, row)
 
 
 @dataclass(frozen=True)
@@ -102,14 +122,14 @@ def factorize(matrix: Rows, largest: int, apart: Collection[int] = ()) -> Factor
     return work.factors
 
 
-def factorize_choice(matrix: Rows, order: Sequence[Group], keep: Keep) -> Factors:
+def factorize_choice(matrix: Rows, order: Sequence[Group], keep: Keep, places: Places) -> Factors:
     """Factorize a matrix of which some rows and columns count as those of the unit matrix.
 
     ``order`` has the groups in the order of elimination, from the last row to the first. ``keep`` returns a
     number of the group whose first row it is given if the group counts, and else the other number. An inverse
     of zero leaves all other rows as they are, and solves have zeros there.
     """
-    work = _Elimination(range(-1, len(matrix) - 1), matrix, keep)
+    work = _Elimination(range(-1, len(matrix) - 1), matrix, keep, places)
     for group in order:
         work.eliminate(group)
     return work.factors
@@ -129,7 +149,7 @@ def inverse(factors: Factors) -> Rows:
         for ancestor in block.above:
             below[ancestor] += block.members
         for i in rows:
-            with region("inverse", i):
+            with factors.region("inverse", i):
                 for k, member in enumerate(block.members):
                     for column, ancestor in enumerate(block.above):
                         known = accumulated[i][member] * block.rows[k][column]
@@ -138,7 +158,7 @@ def inverse(factors: Factors) -> Rows:
         # need not wait for it.
         few = len(rows) <= FEW and not block.above
         for i in rows:
-            with region("inverse", i):
+            with factors.region("inverse", i):
                 right = [accumulated[i][member] for member in block.members]
                 shares = block.solve_late(right) if few else block.solve(right)
                 for j in (j for j in rows if j <= i):
@@ -160,7 +180,7 @@ def descend(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
     """Return ``L^-T right``, from the leaves to the roots; zeros stay where no entry reaches them."""
     x = list(right)
     for block in factors.blocks:
-        with region("solve", block.members[-1]):
+        with factors.region("solve", block.members[-1]):
             for row, member in zip(block.rows, block.members, strict=True):
                 for entry, ancestor in zip(row, block.above, strict=True):
                     x[ancestor] = x[ancestor] - entry * x[member]
@@ -171,7 +191,7 @@ def divide(factors: Factors, right: Sequence[Scalar]) -> list[Scalar]:
     """Return ``D^-1 right``."""
     x = list(right)
     for block in reversed(factors.blocks):
-        with region("solve", block.members[-1]):
+        with factors.region("solve", block.members[-1]):
             solved = block.solve([x[member] for member in block.members])
             for member, value in zip(block.members, solved, strict=True):
                 x[member] = value
@@ -182,7 +202,7 @@ def ascend(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved
     """Return ``L^-1 right``, from the roots to the leaves; ``settle`` as in :func:`solve`."""
     x = list(right)
     for block in reversed(factors.blocks):
-        with region("solve", block.members[-1]):
+        with factors.region("solve", block.members[-1]):
             for row, member in zip(block.rows, block.members, strict=True):
                 value = x[member]
                 for entry, ancestor in zip(row, block.above, strict=True):
@@ -194,15 +214,18 @@ def ascend(factors: Factors, right: Sequence[Scalar], settle: Settle = as_solved
 class _Elimination:
     """A matrix from which one block after another is eliminated."""
 
-    def __init__(self, parents: Sequence[int], matrix: Rows, keep: Keep | None = None) -> None:
+    def __init__(
+        self, parents: Sequence[int], matrix: Rows, keep: Keep | None = None, places: Places = Places()
+    ) -> None:
         self._parents, self._keep = parents, keep or (lambda _, entry, other: entry)  # noqa: ARG005
+        self._places = places
         self._lower = [list(row) for row in matrix]
         self._blocks: list[Block] = []
 
     @property
     def factors(self) -> Factors:
         """The blocks eliminated so far."""
-        return Factors(len(self._parents), tuple(self._blocks))
+        return Factors(len(self._parents), tuple(self._blocks), self._places)
 
     def eliminate_known(self) -> set[int]:
         """Eliminate the degrees of freedom whose pivots are floats, and return them."""
@@ -216,7 +239,7 @@ class _Elimination:
 
     def eliminate(self, members: Group, following: Sequence[int] = ()) -> None:
         """Eliminate a group; updates of entries among ``following`` do not wait for the rows of L."""
-        with region("factorization", members[-1]):
+        with self._places.region("factorization", members[-1]):
             above = self._ancestors(members[-1])
             coupling = self._coupling(members, above)
             pivot = _pivot(self._within(members))
@@ -241,7 +264,7 @@ class _Elimination:
 
     def eliminate_both(self, first: Group, last: Group) -> None:
         """Eliminate the last two groups of a tree; their reciprocals do not wait for each other."""
-        with region("factorization", last[-1]):
+        with self._places.region("factorization", last[-1]):
             coupling = self._coupling(first, last)
             pivot = _pivot(self._within(first))
             early = {i: _product(coupling[i], pivot.adjugate) for i in last}

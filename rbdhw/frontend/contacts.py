@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from rbdhw.dynamics.factorization import Factors, ascend, descend, divide, factorize_choice, solve
+from rbdhw.dynamics.factorization import Factors, Places, ascend, descend, divide, factorize_choice, solve
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.kinematics import FrameMotion, frame_motion
 from rbdhw.dynamics.pivots import Group
@@ -217,7 +217,8 @@ class Contacts:
             with region("contact_inertia", place.frame.body):
                 row = [inner_product(self._half[i], other) for other in self.weighted[: i + 1]]
                 matrix.append([*row[:-1], row[-1] + self._settings.damping])
-        return factorize_choice(matrix, self._order, self._if_present)
+        bodies = tuple(place.frame.body for place in self._of_rows)
+        return factorize_choice(matrix, self._order, self._if_present, Places("contact_", bodies))
 
     @property
     def _order(self) -> list[Group]:

@@ -5,7 +5,7 @@ the results of a function consist of *parts* (:func:`parts_of`), each with a nor
 own. A part is an array, or those of its elements that have one unit:
 
 - ``kin``: the rotations and the positions of placements, the linear and the angular rows of twists;
-- contacts: forces and moments;
+- contacts: forces and moments, if there are any surfaces;
 - ``centroidal``: the linear and the angular rows;
 - integrators: the rows of configurations (``q``) and those of velocities (``v``).
 
@@ -99,6 +99,8 @@ def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]
     if array == "placement":
         return 2, {"rotation": 3, "position": 4}
     dimensions = kind_of(array, function).dimensions
+    if "contacts" in dimensions and all(contact.kind == "point" for contact in robot.contacts.places):
+        return 0, {}  # without moments
     if dimensions[:1] == (6,) and array in FUNCTIONS[function].outputs + FUNCTIONS[function].optional_outputs:
         return 0, {"linear": 3, "angular": 6}
     return (1, {"linear": 3, "angular": 6}) if dimensions[1:2] == (6,) else (0, {})

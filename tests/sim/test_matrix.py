@@ -93,6 +93,13 @@ def one_function() -> Iterator[Row]:
             yield robot, ("id",), tasks, {"ii": ii, "width": widths[0], "fext": "all"}
 
 
+def touching() -> Iterator[Row]:
+    """Yield contacts of both kinds beside functions without any."""
+    contacts = (("tip", "point"), ("forearm", "surface"))
+    yield "toy", ("id", "cfd", "impulse", "dcfd"), 100, {"ii": 4, "contacts": contacts}
+    yield "toy", ("cstep", "dcstep"), 100, {"ii": 8, "number": "float32", "contacts": contacts[:1]}
+
+
 def all_functions() -> Iterator[Row]:
     yield "toy", ALL, 150, {"ii": 1, "number": "float32", "data_width": 32}
     yield "toy", ALL, 150, {"ii": 5, "width": 27}

@@ -28,6 +28,9 @@ from rbdhw.protocol import FUNCTIONS, flag_values
 
 Array = NDArray[np.float64]
 
+HUGE = float(np.finfo(np.float32).max)
+"""The largest effect that is told apart: no width is enough for a matrix that is singular in some tasks."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -184,7 +187,7 @@ def _means(
     """
     effects = np.zeros((len(graph.nodes), len(values[0])), np.float32)
     for i, adjoint in _backward(graph, values, seeds):
-        effects[i] = np.square(adjoint * sizes[i])
+        effects[i] = np.minimum(np.square(adjoint * sizes[i]), HUGE)
     weights = _weights(np.maximum(effects.sum(axis=0, dtype=np.float64), TINY), stratum)
     noise = weights @ effects.T.astype(np.float64) / np.square(sizes)
     relative = np.zeros_like(noise)

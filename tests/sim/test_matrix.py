@@ -94,10 +94,12 @@ def one_function() -> Iterator[Row]:
 
 
 def touching() -> Iterator[Row]:
-    """Yield contacts of both kinds beside functions without any."""
-    contacts = (("tip", "point"), ("forearm", "surface"))
-    yield "toy", ("id", "cfd", "impulse", "dcfd"), 100, {"ii": 4, "contacts": contacts}
-    yield "toy", ("cstep", "dcstep"), 100, {"ii": 8, "number": "float32", "contacts": contacts[:1]}
+    """Yield contacts of both kinds, which the arm's two joints only hold with damping."""
+    contacts = (("tip", "point"), ("upper_arm", "surface"))
+    robot = load_mounted(path("toy"), Mounting(contacts=contacts))
+    damped = replace(robot, contacts=replace(robot.contacts, damping=1.0))
+    yield damped, ("id", "cfd", "impulse", "dcfd"), 100, {"ii": 4, "contacts": contacts}
+    yield damped, ("cstep", "dcstep"), 100, {"ii": 8, "width": 27, "number": "float32", "contacts": contacts}
 
 
 def all_functions() -> Iterator[Row]:
@@ -204,7 +206,7 @@ def named(row: Row) -> str:
 
 
 LONG = (
-    *(one_function, all_functions, joints_and_bases, clocks, arrays, limbs, steps),
+    *(one_function, touching, all_functions, joints_and_bases, clocks, arrays, limbs, steps),
     frames_and_second_derivatives,
 )
 ROWS = [

@@ -52,9 +52,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 ENGINES = engines_of(ACCELERATOR) | engines_of("c")
 
 if TYPE_CHECKING:
-    Engine = str
+    EngineName = str
 else:  # the command line needs the names as a type
-    Engine = StrEnum("Engine", list(ENGINES))
+    EngineName = StrEnum("EngineName", list(ENGINES))
 
 
 def main() -> None:
@@ -356,7 +356,7 @@ def run(
     input_file: Annotated[Path, typer.Option("--input", help="The npz file with q, v, a or tau, fext.")],
     output_file: Annotated[Path, typer.Option("--output", help="The npz file to write.")],
     engine: Annotated[
-        Engine | None,
+        EngineName | None,
         typer.Option(
             help="By default the first that serves the folder. "
             + "; ".join(f"{entry.name}: {entry.title}" for entry in ENGINES.values())

@@ -75,5 +75,8 @@ def _changes(robot: Robot, sampling: Sampling, seeds: NDArray[np.int64], steps: 
     """Return what samples add to forces (N, K, nv)."""
     if sampling.std is None:
         return np.zeros((len(seeds), steps, robot.nv))
-    drawn = normal_samples(seeds, np.arange(steps) // sampling.hold, robot.nv)
-    return np.asarray(sampling.std[:steps] * drawn)
+    drawn = normal_samples(seeds, np.arange(0, steps, sampling.hold) // sampling.hold, robot.nv)
+    kept = sampling.correlation
+    for k in range(1, drawn.shape[1]):
+        drawn[:, k] = kept * drawn[:, k - 1] + np.sqrt(1.0 - kept**2) * drawn[:, k]
+    return np.asarray(sampling.std[:steps] * np.repeat(drawn, sampling.hold, axis=1)[:, :steps])

@@ -454,6 +454,7 @@ class Accelerator:
         samples: int = 1024,
         seed: int = 0,
         hold: int = 1,
+        correlation: float = 0.0,
         temperature: float = 1.0,
         warm: Any = None,
         shift: int = 0,
@@ -462,9 +463,10 @@ class Accelerator:
         """Return the mean of the forces of samples, by model predictive path integral control.
 
         ``samples`` add normal samples of the standard deviations ``std``, (N, nv) or (nv,), to the forces
-        ``tau``, each for ``hold`` steps; those of ``seed`` and the next seeds. The weight of a sample is
-        exp(-cost / temperature). The ``problem`` has the arrays of :meth:`solve`; with ``warm``, ``tau`` is
-        that of an earlier mean or solution, ``shift`` steps later.
+        ``tau``, each for ``hold`` steps; those of ``seed`` and the next seeds. With ``correlation`` a sample
+        is that much of the one before. The weight of a sample is exp(-cost / temperature). The ``problem``
+        has the arrays of :meth:`solve`; with ``warm``, ``tau`` is that of an earlier mean or solution,
+        ``shift`` steps later.
 
         Raises
         ------
@@ -476,7 +478,9 @@ class Accelerator:
             raise InputError("temperature", f"{temperature:g}", "a positive number, in units of the cost")
         later = as_whole("shift", shift)
         arrays = {"q": q, "v": v, "h": h, **problem}
-        complete, sampling, count, one = mean_call(problems, arrays, warm, later, std, seed, samples, hold)
+        complete, sampling, count, one = mean_call(
+            problems, arrays, warm, later, std, seed, samples, hold, correlation
+        )
         results = engine.mean_of_samples(complete, sampling, count, float(temperature))
         return Mean(*(results[name][0] if one else results[name] for name in Mean._fields))
 

@@ -42,7 +42,11 @@ _OF_ROLLOUTS = ("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "x_nomin
 
 CONTROLS = {
     SOLVE: ((*SOLVE_INPUTS,), ("shift", "iterations", "tolerance"), ("q", "v")),
-    MPPI: ((*SOLVE_INPUTS, "std"), ("shift", "samples", "seed", "hold", "temperature"), ("q", "v", "std")),
+    MPPI: (
+        (*SOLVE_INPUTS, "std"),
+        ("shift", "samples", "seed", "hold", "correlation", "temperature"),
+        ("q", "v", "std"),
+    ),
     ROLLOUT: (_OF_ROLLOUTS, ("every",), ("q", "v", "tau")),
 }
 """What a solver of software does: its arrays, its numbers, and the arrays that it needs."""

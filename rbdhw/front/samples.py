@@ -126,6 +126,7 @@ def mean_call(
     seed: Any,
     samples: Any,
     hold: Any,
+    correlation: Any,
 ) -> tuple[dict[str, Array], Sampling, int, bool]:
     """Return the problems of a call of ``mppi``, its samples, their number, and whether it has one problem.
 
@@ -142,11 +143,13 @@ def mean_call(
         raise InputError("samples", str(count), f"1 to {MOST_SAMPLES}")
     if not 1 <= length <= problems.steps:
         raise InputError("hold", f"{length} steps", f"1 to {problems.steps}")
+    if not 0.0 <= correlation < 1.0:
+        raise InputError("correlation", f"{correlation:g}", "0 to below 1")
     complete, one = problems.complete(arguments, warm, shift)
     sizes = sizes_of(problems.robot, problems.steps, 0)
     deviations = expanded("std", std, ("steps", "nv"), sizes)[0]
     begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
-    return complete, Sampling(deviations, begins, length), count, one
+    return complete, Sampling(deviations, begins, length, float(correlation)), count, one
 
 
 def _seeds(numbers: Array) -> NDArray[np.int64]:

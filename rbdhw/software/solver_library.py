@@ -41,21 +41,30 @@ class Sampling:
         The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones.
     hold
         The steps for which a sample is held.
+    correlation
+        That of a sample and the next one, from 0 to below 1: a filter of first order, which keeps variances.
     """
 
     std: NDArray[np.float64] | None
     seeds: NDArray[np.int64]
     hold: int = 1
+    correlation: float = 0.0
 
 
 class _Samples(ctypes.Structure):
     """``struct rbdhw_samples``."""
 
-    _fields_ = (("std", ctypes.c_void_p), ("seeds", ctypes.c_void_p), ("hold", ctypes.c_int))
+    _fields_ = (
+        ("std", ctypes.c_void_p),
+        ("seeds", ctypes.c_void_p),
+        ("hold", ctypes.c_int),
+        ("correlation", ctypes.c_double),
+    )
 
 
-def _samples_structure(std: NDArray[Any] | None, seeds: NDArray[np.uint32], hold: int) -> Any:
-    structure = _Samples(None if std is None else std.ctypes.data, seeds.ctypes.data, hold)
+def _samples_structure(std: NDArray[Any] | None, seeds: NDArray[np.uint32], sampling: Sampling) -> Any:
+    deviations = None if std is None else std.ctypes.data
+    structure = _Samples(deviations, seeds.ctypes.data, sampling.hold, sampling.correlation)
     return ctypes.byref(structure)
 
 
@@ -146,7 +155,7 @@ class SolverLibrary:
                 ctypes.c_int(steps),
                 ctypes.c_int(every),
                 (ctypes.c_void_p * (2 + len(others)))(*first, *others),
-                _samples_structure(std, seeds[part], sampling.hold),
+                _samples_structure(std, seeds[part], sampling),
                 (ctypes.c_void_p * 2)(*addresses(results.values(), part)),
             )
 
@@ -173,7 +182,7 @@ class SolverLibrary:
             ctypes.c_size_t(count),
             self._real(temperature),
             (ctypes.c_void_p * len(arrays))(*addresses(map(arrays.get, inputs_of(self._robot)), whole)),
-            _samples_structure(std, seeds, sampling.hold),
+            _samples_structure(std, seeds, sampling),
             (ctypes.c_void_p * len(results))(*addresses(results.values(), whole)),
         )
         return results

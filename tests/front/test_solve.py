@@ -235,6 +235,7 @@ def test_means_of_several_problems_approach_the_optimum(acc):
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], seed=-1), "seed"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], hold=KNOTS + 1), "hold"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], samples=0), "samples"),
+        (lambda acc: acc.mppi(*START, std=[1.0, 1.0], correlation=1.0), "correlation"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], temperature=0.0), "temperature"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], wieght=1.0), "array"),
         (lambda acc: acc.rollout(*START[:2], np.ones((KNOTS + 1, 2)), 0.02), "array 'tau'"),
@@ -251,7 +252,14 @@ def test_refusals_of_samples(acc, call, where):
 
 
 def test_the_commands_of_samples(folder, acc, tmp_path, rbdhw):
-    settings = {"std": [2.0, 1.0], "samples": 16, "seed": 1, "hold": 3, "temperature": 0.5}
+    settings = {
+        "std": [2.0, 1.0],
+        "samples": 16,
+        "seed": 1,
+        "hold": 3,
+        "correlation": 0.5,
+        "temperature": 0.5,
+    }
     np.savez(tmp_path / "mppi.npz", q=START[0], v=START[1], h=START[2], **settings, **COST)
     tau = np.ones((4, 2))
     np.savez(tmp_path / "rollout.npz", q=START[0], v=START[1], h=START[2], tau=tau, every=2)

@@ -124,8 +124,13 @@ def test_batches_of_any_size(count):
 @pytest.mark.parametrize("name", ["follower", "floating", long("planar")])
 def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     robot, drawn = files(name)[0], problems(name, 3)
-    sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2)
-    changes = sampling.std * normal_samples(np.arange(11), np.arange(KNOTS) // 2, robot.nv)
+    sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2, 0.6)
+    fresh, filtered = normal_samples(np.arange(11), np.arange(KNOTS), robot.nv), []
+    for k in range(KNOTS):
+        new = fresh[:, k // 2]
+        last = filtered[-1] if filtered else new
+        filtered.append(last if k % 2 or not k else 0.6 * last + 0.8 * new)
+    changes = sampling.std * np.stack(filtered, axis=1)
     one = {key: array[:1] for key, array in drawn.items()} | {key: drawn[key] for key in ("q", "v")}
     found = library(name, flags=flags).roll_out(known(name, one), sampling, KNOTS - 1, 2)
     rest = {key: array[0] for key, array in drawn.items()}

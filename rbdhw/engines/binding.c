@@ -18,6 +18,7 @@ typedef struct {
     int axes;                    /* -1: the array is not passed */
     npy_intp shape[MOST_AXES];   /* behind the axis of tasks */
     npy_intp size;
+    int chooses;                 /* whether each number is zero or one */
 } array;
 
 typedef struct {
@@ -82,6 +83,13 @@ static int has_unit_length(const binding *self, const unit *part, PyArrayObject 
     return 1;
 }
 
+static int only_chooses(PyArrayObject *numbers)
+{
+    for (npy_intp k = 0, count = PyArray_SIZE(numbers); k < count; k++)
+        if (number_at(numbers, k) != 0.0 && number_at(numbers, k) != 1.0) return 0;
+    return 1;
+}
+
 /* Returns whether an array of Python can be read as it is, or converted number by number. */
 static int readable(const binding *self, PyObject *given)
 {
@@ -103,7 +111,7 @@ static npy_intp read_inputs(const binding *self, PyObject *const *given, Py_ssiz
         PyArrayObject *numbers = (PyArrayObject *)given[next++];
         npy_intp own = tasks_of(numbers, &self->arrays[k]);
         if (own == -2 || own == 0 || own > self->most_tasks || (next > 1 && own != tasks)) return -2;
-        if (!within(self, numbers, k)) return -2;
+        if (!within(self, numbers, k) || (self->arrays[k].chooses && !only_chooses(numbers))) return -2;
         tasks = own;
         found[k] = numbers;
     }
@@ -214,6 +222,7 @@ static int read_shapes(PyObject *shapes, array *into, int most)
         PyObject *shape = PyTuple_GET_ITEM(shapes, k);
         into[k].axes = -1;
         into[k].size = 1;
+        into[k].chooses = 0;
         if (shape == Py_None) continue;
         into[k].axes = (int)PyTuple_GET_SIZE(shape);
         if (into[k].axes > MOST_AXES) return -1;
@@ -227,16 +236,17 @@ static int read_shapes(PyObject *shapes, array *into, int most)
 
 static PyObject *binding_new(PyTypeObject *type, PyObject *arguments, PyObject *names)
 {
-    static char *known[] = {"address",    "inputs",     "outputs", "result", "single",
-                            "has_status", "most_tasks", "units",   "slack",  "limits", NULL};
+    static char *known[] = {"address",    "inputs", "outputs", "result", "single",  "has_status",
+                            "most_tasks", "units",  "slack",   "limits", "choices", NULL};
     unsigned long long address;
-    PyObject *inputs, *outputs, *result, *units, *limits;
+    PyObject *inputs, *outputs, *result, *units, *limits, *choices;
     int single, has_status;
     Py_ssize_t most_tasks;
     double slack;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!O!ppnO!dO!", known, &address, &PyTuple_Type, &inputs,
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "KO!O!O!ppnO!dO!O!", known, &address, &PyTuple_Type, &inputs,
                                      &PyTuple_Type, &outputs, &PyType_Type, &result, &single, &has_status, &most_tasks,
-                                     &PyTuple_Type, &units, &slack, &PyTuple_Type, &limits))
+                                     &PyTuple_Type, &units, &slack, &PyTuple_Type, &limits, &PyTuple_Type,
+                                     &choices))
         return NULL;
     binding *self = (binding *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
@@ -256,6 +266,8 @@ static PyObject *binding_new(PyTypeObject *type, PyObject *arguments, PyObject *
         PyErr_SetString(PyExc_ValueError, "too many arrays, axes or units");
         return NULL;
     }
+    for (int k = 0; k < PyTuple_GET_SIZE(choices) && k < self->inputs; k++)
+        self->arrays[k].chooses = PyTuple_GET_ITEM(choices, k) == Py_True;
     for (int k = 0; k < self->units; k++) {
         unit *part = &self->unit[k];
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(units, k), "iii", &part->input, &part->start, &part->length)) {

@@ -1,9 +1,9 @@
 """Calls of compiled functions at the cost of C, if they need neither conversion nor explanation.
 
 A binding (``binding.c``, compiled once for a Python and a NumPy) takes the arrays of a call as they are. It
-returns None if an array has another type, layout or shape, a number outside of its limits, or a unit
-vector of another length. Then the engine converts and explains. So a rule about arrays stands in one place,
-and bindings only recognise what certainly keeps to all of them.
+returns None if an array has another type, layout or shape, a number outside of its limits, a choice that is
+neither zero nor one, or a unit vector of another length. Then the engine converts and explains. So a rule
+about arrays stands in one place, and bindings only recognise what certainly keeps to all of them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from rbdhw.engines.compiled import Library
 from rbdhw.engines.engine import Array, Call, decline, results_type
+from rbdhw.protocol import CHOICES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.robot.unit_length import unit_vectors
@@ -72,6 +73,7 @@ def bind(
             (names.index("q"), unit.columns.start, unit.columns.stop - unit.columns.start) for unit in units
         ),
         slack=UNIT_SLACK,
+        choices=tuple(array.name in CHOICES for array in inputs),
         limits=tuple(
             np.stack([np.broadcast_to(limit, array.shape) for limit in limits(array.name)], axis=-1).tobytes()
             if array.name in passed

@@ -245,6 +245,11 @@ class Accelerator:
 
         def __getattr__(self, function: str) -> Callable[..., Any]: ...
 
+    @cached_property
+    def _all_contacts(self) -> Array:
+        """Every contact of the build, for a task that names none."""
+        return np.ones(self.robot.sizes["contacts"])
+
     def _binding(self, function: str, passed: list[str]) -> Call:
         """Return what computes the simple calls of a function, and declines the others."""
         if function not in self._bindings:

@@ -55,9 +55,15 @@ def method(function: str) -> Callable[..., Any]:
     named |= {"certify": False} if function in CERTIFIED else {}
     parameters += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]
     signature, names = inspect.Signature(parameters), [*required]
+    simple = [name for name in entry.inputs if name in (CONTACT, *required)]
+    contact = simple.index(CONTACT) if CONTACT in simple else None
 
     def compute(self: Any, *positional: Any, **named: Any) -> Any:
-        if not named and (answer := self._binding(function, names)(*positional)) is not None:
+        arrays = None if named else positional
+        if contact is not None and named.keys() <= {CONTACT}:
+            contacts = named.get(CONTACT, self._all_contacts)
+            arrays = (*positional[:contact], contacts, *positional[contact:])
+        if arrays is not None and (answer := self._binding(function, simple)(*arrays)) is not None:
             return answer
         if len(positional) != len(names) or named:
             arguments = bind(signature, function, (self, *positional), named)

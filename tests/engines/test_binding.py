@@ -9,6 +9,7 @@ import pytest
 import rbdhw
 from rbdhw.design import folder as design_folder
 from rbdhw.engines import binding
+from rbdhw.errors import InputError
 from rbdhw.model.packets import NOT_FINITE
 from rbdhw.options.arguments import asked_build
 from rbdhw.pipeline import generate, generate_software
@@ -26,6 +27,7 @@ def folders(tmp_path_factory):
     for name, asked in {
         "c": {"functions": "id,dfd,difd,step", "target": "c"},
         "floating": {"functions": "id", "target": "c", "base": "floating"},
+        "touching": {"functions": "cfd,cstep", "contacts": "tip:point", "target": "c"},
     }.items():
         software_folder.write(generate_software(path("toy"), asked_build(**asked)[0]), root / name)
     options, overrides = asked_build(functions="id,fd", width=18, ii=2)
@@ -110,6 +112,27 @@ def test_a_quaternion_of_another_length_goes_to_the_engine(folders):
     assert call(near, v, a) is not None
     assert call(far, v, a) is None
     assert accelerator.id(far, v, a).status == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "names"), [("cfd", ("q", "v", "tau")), ("cstep", ("q", "v", "tau", "h"))]
+)
+def test_contacts_are_chosen_by_name_or_all(folders, monkeypatch, function, names):
+    accelerator = rbdhw.load(folders / "touching")
+    arrays = [*numbers(accelerator, "q", "v", "tau"), np.array(0.001)][: len(names)]
+    expected = [
+        through_engine(accelerator, function, (*names, "contact"), (*arrays, np.array([on])))
+        for on in (0.0, 1.0)
+    ]
+    assert not np.array_equal(expected[0][0], expected[1][0])
+    odd = {"contact": np.array([0.5])}
+    with pytest.raises(InputError, match="contact"):
+        getattr(accelerator, function)(*arrays, **odd)
+    monkeypatch.setattr(type(accelerator), "_call", None)  # the binding answers alone
+    call = getattr(accelerator, function)
+    free, held, named = call(*arrays, contact=np.zeros(1)), call(*arrays), call(*arrays, contact=np.ones(1))
+    for quick, slow in ((free, expected[0]), (held, expected[1]), (named, expected[1])):
+        np.testing.assert_array_equal(quick[0], slow[0])
 
 
 def test_a_time_step_is_an_input_without_an_axis(folders):

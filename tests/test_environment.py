@@ -59,7 +59,7 @@ def test_make_alone_lists_the_targets() -> None:
         ["make", "--silent"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     names = [line.split()[1] for line in listing.splitlines()]
-    checks = ["test", "verify", "lint", "docs"]
+    checks = ["test", "verify", "prove", "lint", "docs"]
     assert names == [
         "help",
         "demo",

@@ -19,7 +19,7 @@ from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
-STEPS = functions_with(lambda own: own.integrates)
+STEPS = functions_with(lambda entry: entry.integrates and not entry.touches)
 
 COMPOSED = (JointKind.CYLINDRICAL, JointKind.UNIVERSAL, JointKind.TRANSLATION)
 """Joints that a robot is rewritten without: joints of one freedom stand for them."""

@@ -120,6 +120,8 @@ def test_a_plot_without_its_package(capsys, monkeypatch, tmp_path):
 
 def test_the_readme_names_the_extras_of_the_commands():
     """Pinocchio is a reference of the tests and benchmarks alone."""
-    wanted = sorted(set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "ethernet", "plot"].index)
+    wanted = sorted(
+        set(EXTRAS.values()) - {"test"}, key=["sim", "synthesis", "ethernet", "plot", "cluster"].index
+    )
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"`pip install '.[{','.join(wanted)}]'`" in readme

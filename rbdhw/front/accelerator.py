@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,19 +20,19 @@ from rbdhw.engines.registry import answering_rollouts, open_engine, solving
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
+from rbdhw.front.parameter_sets import ParameterSets
 from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
 from rbdhw.front.solve import Problems, Solution
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
-from rbdhw.model.arrays import as_numbers, as_whole, check_parameters, task_shapes
+from rbdhw.model.arrays import as_numbers, as_whole, task_shapes
 from rbdhw.model.limits import LIMIT, check_way, limit_tasks
-from rbdhw.model.packets import NOT_FINITE, check_finite
+from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
 from rbdhw.robot.model import Robot
-from rbdhw.robot.parameters import check_loaded, nominal_parameters, with_payload
 from rbdhw.software.folder import Software
 
 if TYPE_CHECKING:
@@ -101,20 +102,18 @@ class Accelerator:
         self._engine, self._outside, self.folder = engine, outside, engine.source.folder
         self._bindings: dict[str, Call] = {}
         self._problems: Problems | None = None
-        self._sets: Array | None = None
-        if self.robot.loaded:
-            count = self.manifest.get("stream", {}).get("parameter_sets", 1)
-            self._sets = np.repeat(nominal_parameters(self.robot)[np.newaxis], count, axis=0)
+        count = self.manifest.get("stream", {}).get("parameter_sets", 1)
+        self._sets = ParameterSets(self.robot, self.folder, count)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what loads the same design again, in this or another process."""
-        source = self._engine.source
-        return _load_again, (self.folder, self.engine, source.link, self._outside, source.digest, self._sets)
+        source, sets = self._engine.source, self._sets.numbers
+        return _load_again, (self.folder, self.engine, source.link, self._outside, source.digest, sets)
 
     def __copy__(self) -> Accelerator:
         """Return an object with parameters of its own; the engine is that of this object."""
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _sets=self.parameter_sets)
+        twin.__dict__.update(self.__dict__, _sets=copy(self._sets))
         return twin
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Accelerator:
@@ -144,12 +143,12 @@ class Accelerator:
     @property
     def parameters(self) -> Array | None:
         """The inertial parameters (links, 10) of calls without ``parameters``; None if all are constant."""
-        return None if self._sets is None else self._sets[0].copy()
+        return None if self._sets.numbers is None else self._sets.numbers[0].copy()
 
     @property
     def parameter_sets(self) -> Array | None:
         """The inertial parameters (sets, links, 10) of all sets that a call can choose; None if constant."""
-        return None if self._sets is None else self._sets.copy()
+        return None if self._sets.numbers is None else self._sets.numbers.copy()
 
     @arguments_checked
     def load_parameters(self, parameters: Any, set: int = 0) -> None:  # noqa: A002 (the field's own word)
@@ -168,22 +167,7 @@ class Accelerator:
             They are constant in this build, which may have no such set; no body has them, or they are outside
             of their bounds.
         """
-        if self._sets is None or self.robot.loaded is None:
-            remedy = "generate with --parameters LINK"
-            reason = f"all inertial parameters of {self.folder} are constant"
-            raise InputError("parameters", reason, "some that are given at run time", remedy)
-        links, numbers = self.robot.loaded.links, self._set(self._sets, "set", set).copy()
-        if isinstance(parameters, Mapping):
-            for link, values in parameters.items():
-                check_loaded(self.robot, link)
-                numbers[links.index(link)] = _shaped(f"parameters, link '{link}'", values, numbers.shape[1:])
-        else:
-            numbers = _shaped("parameters", parameters, numbers.shape)
-        check_finite(PARAMETERS, numbers)
-        check_parameters(self.robot, numbers[np.newaxis])
-        sets = self._sets.copy()
-        sets[set] = numbers
-        self._sets = sets  # at once: other threads may compute
+        self._sets.load(parameters, set)
 
     @arguments_checked
     def load_payload(
@@ -211,31 +195,7 @@ class Accelerator:
         InputError
             As :meth:`load_parameters`.
         """
-        links = self.robot.loaded.links if self.robot.loaded else ()
-        name = link or (links[0] if links else "")
-        known, heavy = name in links, float(_shaped("mass", mass, ()))
-        load = _shaped("centre", centre, (3,)), _shaped("inertia", inertia, (6,))
-        alone = nominal_parameters(self.robot)[links.index(name)] if known else np.zeros(10)
-        self.load_parameters({name: with_payload(alone, heavy, *load) if known else alone}, set)
-
-    def _set(self, sets: Array, where: str, number: Any) -> Array:
-        """Return the parameters (links, 10) of a set; InputError if there is no such set."""
-        if not isinstance(number, int | np.integer) or number not in range(len(sets)):
-            expected = "0" if len(sets) == 1 else f"0 to {len(sets) - 1}"
-            remedy = "generate with --parameters-by load and more --parameter-sets"
-            raise InputError(where, f"{number!r} is not a set of {self.folder}", expected, remedy)
-        parameters: Array = sets[number]
-        return parameters
-
-    def _with_parameters(self, arrays: dict[str, Array], parameter_set: int | None) -> None:
-        """Add the parameters of a set, by default the first, to arrays that bring none."""
-        if parameter_set is not None and PARAMETERS in arrays:
-            raise InputError("parameter_set", "the call brings its own parameters", "one of both")
-        if self._sets is not None:
-            arrays.setdefault(PARAMETERS, self._set(self._sets, "parameter_set", parameter_set or 0))
-        elif parameter_set is not None:
-            reason = f"all inertial parameters of {self.folder} are constant"
-            raise InputError("parameter_set", reason, "none", "generate with --parameters LINK")
+        self._sets.load_payload(mass, centre, inertia, link, set)
 
     def __repr__(self) -> str:
         functions = ", ".join(self.functions)
@@ -301,7 +261,7 @@ class Accelerator:
         if base is not None:
             inputs |= chosen_base(self.robot, function, base, inputs)
         if PARAMETERS in FUNCTIONS[function].inputs:
-            self._with_parameters(inputs, parameter_set)
+            self._sets.add_to(inputs, parameter_set)
         self._engine.check_optional(function, inputs)
         tasks, lead = as_batch(inputs)
         extended = extended or any(name in inputs for name in FUNCTIONS[function].optional_inputs)
@@ -588,7 +548,7 @@ class Accelerator:
         inputs = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
             inputs |= chosen_base(self.robot, "step", base, inputs)
-        self._with_parameters(inputs, parameter_set)
+        self._sets.add_to(inputs, parameter_set)
         tasks, lead = as_batch(inputs)
         loaded = {
             name: as_numbers(f"array '{name}'", array) for name, array in rows.items() if array is not None
@@ -598,14 +558,6 @@ class Accelerator:
         return engine, tasks | loaded, lead
 
 
-def _shaped(where: str, numbers: Any, shape: tuple[int, ...]) -> Array:
-    """Return numbers of the user, which must have this shape."""
-    array = as_numbers(where, numbers)
-    if array.shape != shape:
-        raise InputError(where, f"shape {array.shape}", str(shape))
-    return array
-
-
 def _load_again(
     folder: Path, engine: str, link: Link, outside: str, digest: str, sets: Array | None
 ) -> Accelerator:
@@ -613,7 +565,7 @@ def _load_again(
     check_digest(folder, digest)
     loaded = Accelerator(folder, engine, **vars(link), outside=outside)
     check_digest(folder, digest)
-    loaded._sets = sets
+    loaded._sets.numbers = sets
     return loaded
 
 

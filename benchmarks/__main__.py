@@ -15,7 +15,8 @@ import typer
 
 from benchmarks import robot_sweep, synthesis
 from benchmarks import tables as document_tables
-from rbdhw.cli.app import FOUND_WRONG, Json, run_commands
+from rbdhw.cli.app import Json
+from rbdhw.cli.process import FOUND_WRONG, run_commands
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress
 from rbdhw.runtime.files import check_file, write_text

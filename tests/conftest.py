@@ -12,7 +12,8 @@ from amaranth.hdl import _nir
 from hypothesis import settings
 
 from rbdhw import progress
-from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.cli.app import main
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.design.folder import write
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op

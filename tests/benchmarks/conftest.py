@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from benchmarks.__main__ import app
-from rbdhw.cli.app import BAD_INPUT, run_commands
+from rbdhw.cli.process import BAD_INPUT, run_commands
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.robot_check import Evaluated
 from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
-from rbdhw.cli.app import FOUND_WRONG
+from rbdhw.cli.process import FOUND_WRONG
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from tests.support.example_robots import EXAMPLES

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import pytest
 
-from rbdhw.cli.app import BAD_INPUT
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.front.calls import CHECKS
 from rbdhw.model.limits import WAYS
 from rbdhw.packages.package import FORMATS

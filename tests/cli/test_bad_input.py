@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rbdhw.cli.app import BAD_INPUT
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.design.folder import write
 from rbdhw.robots import path
 from tests.support.bad.archives import ARCHIVES, arrays

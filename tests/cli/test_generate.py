@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from rbdhw.cli.app import BAD_INPUT
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.design.folder import read
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.domain.sampling import sample

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from rbdhw.cli.app import BAD_INPUT, UNREAD
+from rbdhw.cli.process import BAD_INPUT, UNREAD
 from rbdhw.design.folder import write
 from rbdhw.robots import path
 from tests.support.designs import rail_design

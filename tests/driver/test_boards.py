@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.cli.app import BAD_INPUT
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.errors import DriverError, InputError
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rbdhw
-from rbdhw.cli.app import BAD_INPUT
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.design import folder
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated

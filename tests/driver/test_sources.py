@@ -14,7 +14,8 @@ import cmeel_pth
 import pytest
 
 import rbdhw
-from rbdhw.cli.app import BAD_INPUT, main
+from rbdhw.cli.app import main
+from rbdhw.cli.process import BAD_INPUT
 from rbdhw.driver import simulated
 from rbdhw.registers.map import Register
 from rbdhw.robots import path

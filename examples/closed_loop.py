@@ -8,17 +8,15 @@ import pinocchio as pin
 from matplotlib.figure import Figure
 
 import rbdhw
+from rbdhw.control.loop import MISMATCH, NOISE, Unreliable
 from rbdhw.control.optimiser import LostAnswer, Mpc, Optimiser
 
 ENGINES = ("model", "rtl", "driver", "golden", "c")
-MISMATCH = 0.02  # standard deviation of the inertias, relative to the model's
-NOISE = 1e-4, 2e-3  # standard deviations of measured positions (rad, m) and velocities (rad/s, m/s)
-LOST = 1e-3  # the share of answers that never arrive
 FINER = 10  # steps of the robot in one of the controller
 ROTOR = 0.3  # the inertia of an arm's motors, seen at the joints, in kg m^2
 
 
-class Link:
+class Link(Unreliable):
     """The functions of a folder that is generated for an engine. Some answers are lost, others flagged."""
 
     def __init__(self, robot, folder, engine, rng, functions, in_c=None, **build):
@@ -27,21 +25,7 @@ class Link:
         rbdhw.generate(robot, folder / engine, functions=chosen, **kind | build)
         self.accelerator = rbdhw.load(folder / engine, None if engine == "c" else engine)
         self.solves = "solver" in self.accelerator.manifest
-        self.calls, self.lost, self.flagged, self._rng = 0, 0, 0, rng
-
-    def __getattr__(self, name):
-        call = getattr(self.accelerator, name)
-
-        def answer(*arguments, **named):
-            self.calls += 1
-            if self._rng.random() < LOST:
-                self.lost += 1
-                raise LostAnswer
-            result = call(*arguments, **named)
-            self.flagged += np.count_nonzero(getattr(result, "status", 0)) if name != "solve" else 0
-            return result
-
-        return answer
+        super().__init__(self.accelerator, rng)
 
 
 class Robot:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rbdhw import golden
 from rbdhw.control.optimiser import LostAnswer, Mpc, Optimiser
 from rbdhw.golden.kinematics import placements
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -50,20 +51,32 @@ TASKS = ("track", "reach")
 
 
 class Unreliable:
-    """Functions of which some answers are lost; counts those that are flagged."""
+    """Functions of which some answers are lost.
+
+    Attributes
+    ----------
+    calls, lost
+        The numbers of calls, and of those whose answer was lost.
+    answers, flagged
+        The numbers of tasks that were answered, and of those with a status.
+    """
 
     def __init__(self, functions: Any, rng: np.random.Generator) -> None:
-        self._functions, self._rng, self.flagged, self.answers = functions, rng, 0, 0
+        self._functions, self._rng = functions, rng
+        self.calls = self.lost = self.answers = self.flagged = 0
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._functions, name)
 
         def answer(*arrays: Any, **named: Any) -> Any:
+            self.calls += 1
             if self._rng.random() < LOST:
+                self.lost += 1
                 raise LostAnswer
             result = call(*arrays, **named)
-            self.answers += np.size(result.status)
-            self.flagged += int(np.count_nonzero(result.status))
+            if name in FUNCTIONS:
+                self.answers += np.size(result.status)
+                self.flagged += int(np.count_nonzero(result.status))
             return result
 
         return answer

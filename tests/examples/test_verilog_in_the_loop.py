@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from examples import closed_loop
 from examples.arm import run as arm
 from examples.legs import run as legs
 from examples.mppi import run as mppi
 from examples.payload import run as payload
+from rbdhw.control import loop
 from rbdhw.robots import path
 from tests.support.marks import long
 
@@ -15,7 +15,7 @@ from tests.support.marks import long
 @pytest.fixture
 def losses(monkeypatch):
     """Lose every twentieth answer."""
-    monkeypatch.setattr(closed_loop, "LOST", 0.05)
+    monkeypatch.setattr(loop, "LOST", 0.05)
 
 
 @pytest.mark.timeout(1500)

@@ -41,31 +41,50 @@ def main(source: str, target: str) -> None:
 
 
 def shooting_problem(model: Any, problem: Mapping[str, Any]) -> Any:
-    """Return the problem: costs of states, of forces, and of the position of a frame if there is one."""
+    """Return the problem: costs of states, of forces, and of the position of a frame if there is one.
+
+    With ``contact`` (steps, points) frames ``points`` of the model touch the world, held with ``damping``,
+    and nothing drives the base.
+    """
     state = crocoddyl.StateMultibody(model)
-    actuation = crocoddyl.ActuationModelFull(state)
+    touching = "contact" in problem
+    actuation = (crocoddyl.ActuationModelFloatingBase if touching else crocoddyl.ActuationModelFull)(state)
+    driven = slice(model.nv - actuation.nu, None)
+
+    def dynamics_of(k: int, costs: Any) -> Any:
+        if not touching:
+            return crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
+        contacts = crocoddyl.ContactModelMultiple(state, actuation.nu)
+        for name, present in zip(problem["points"], problem["contact"][min(k, steps - 1)], strict=True):
+            if present:
+                frame, axes = model.getFrameId(str(name)), pinocchio.LOCAL
+                gains = np.zeros(2)
+                point = crocoddyl.ContactModel3D(state, frame, np.zeros(3), axes, actuation.nu, gains)
+                contacts.addContact(str(name), point)
+        damping = float(problem["damping"])
+        return crocoddyl.DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping)
+
     steps = len(problem["tau"])
 
     def action(k: int, h: float) -> Any:
-        costs = crocoddyl.CostModelSum(state)
+        costs = crocoddyl.CostModelSum(state, actuation.nu)
         weights = crocoddyl.ActivationModelWeightedQuad(problem["Q"][k])
-        error = crocoddyl.ResidualModelState(state, problem["x_ref"][k])
+        error = crocoddyl.ResidualModelState(state, problem["x_ref"][k], actuation.nu)
         costs.addCost("x", crocoddyl.CostModelResidual(state, weights, error), 1.0)
         if h:
-            weights = crocoddyl.ActivationModelWeightedQuad(problem["R"][k])
-            error = crocoddyl.ResidualModelControl(state, problem["tau_ref"][k])
+            weights = crocoddyl.ActivationModelWeightedQuad(problem["R"][k][driven])
+            error = crocoddyl.ResidualModelControl(state, problem["tau_ref"][k][driven])
             costs.addCost("tau", crocoddyl.CostModelResidual(state, weights, error), 1.0)
         if problem["frame"]:
             frame = model.getFrameId(str(problem["frame"]))
             goal = problem["placement_ref"][k, 0, :3, 3]
-            error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal)
+            error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal, actuation.nu)
             weights = crocoddyl.ActivationModelWeightedQuad(problem["position_weight"][k, 0])
             costs.addCost("p", crocoddyl.CostModelResidual(state, weights, error), 1.0)
         # Costs are multiplied by the step in time, so weights are divided by it.
         for item in costs.costs.todict().values():
             item.weight = 1.0 / h if h else 1.0
-        dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
-        return crocoddyl.IntegratedActionModelEuler(dynamics, h)
+        return crocoddyl.IntegratedActionModelEuler(dynamics_of(k, costs), h)
 
     h = float(problem["h"])
     first = np.hstack([problem["q"], problem["v"]])

@@ -5,7 +5,7 @@ It needs Crocoddyl 3.2.1 with Pinocchio 4.0.0: ``pip install '.[crocoddyl]'`` in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import crocoddyl
@@ -13,8 +13,10 @@ import numpy as np
 import pinocchio
 from numpy.typing import NDArray
 
+from rbdhw.errors import InputError
 from rbdhw.front.accelerator import Accelerator
-from rbdhw.protocol import Status
+from rbdhw.protocol import CONTACT, Status, steps_with
+from rbdhw.robot.model import CONTACT_KINDS, Robot
 
 Array = NDArray[np.float64]
 
@@ -33,8 +35,10 @@ class Horizon:
         The number of calls of the accelerator.
     """
 
-    def __init__(self, accelerator: Accelerator, steps: Array) -> None:
+    def __init__(self, accelerator: Accelerator, steps: Array, contact: Array | None = None) -> None:
         robot, self._accelerator, self._h = accelerator.robot, accelerator, steps
+        self._contact = contact
+        self._step, self._derivatives = steps_with(contacts=contact is not None)
         self._nq, self._nx = robot.nq, robot.nq + robot.nv
         self._tasks = np.full((len(steps), self._nx + robot.nv), np.inf)  # until they are told
         self._stepped, self._derived = self._tasks.copy(), self._tasks.copy()
@@ -62,13 +66,13 @@ class Horizon:
         if not np.array_equal(self._derived[knot], self._tasks[knot], equal_nan=True):
             told = ~np.isinf(self._tasks).any(axis=1)
             (knots,) = np.nonzero(told & (self._derived != self._tasks).any(axis=1))
-            result = self._call("dstep", knots)
+            result = self._call(self._derivatives, knots)
             self._A[knots], self._B[knots] = result.A, result.B
             self._derived[knots] = self._tasks[knots]
         return self._A[knot], self._B[knot]
 
     def _compute_steps(self, knots: NDArray[np.intp]) -> None:
-        result = self._call("step", knots)
+        result = self._call(self._step, knots)
         usable = result.status & WRONG == 0
         self._next[knots] = np.where(usable[:, np.newaxis], result.x_next, np.nan)
         self._stepped[knots] = self._tasks[knots]
@@ -76,7 +80,9 @@ class Horizon:
     def _call(self, function: str, knots: NDArray[np.intp]) -> Any:
         q, v, tau = np.split(self._tasks[knots], (self._nq, self._nx), axis=1)
         fixed = self._accelerator.robot.time_step is not None
-        result = getattr(self._accelerator, function)(q, v, tau, *([] if fixed else [self._h[knots]]))
+        contact = {} if self._contact is None else {CONTACT: self._contact[knots]}
+        given = [] if fixed else [self._h[knots]]
+        result = getattr(self._accelerator, function)(q, v, tau, *given, **contact)
         self.calls += 1
         self.flagged += int(np.count_nonzero(result.status))
         return result
@@ -102,8 +108,8 @@ class ActionModel(crocoddyl.ActionModelAbstract):
     horizon, knot
         The tasks of all knots, and the number of this one.
     action
-        An ``IntegratedActionModelEuler`` of free forward dynamics, whose state, costs, actuation and step in
-        time are those of this model.
+        An ``IntegratedActionModelEuler`` of free forward dynamics, or of that with contacts, whose state,
+        costs, actuation and step in time are those of this model.
     """
 
     def __init__(self, horizon: Horizon, knot: int, action: Any) -> None:
@@ -155,6 +161,9 @@ class ActionModel(crocoddyl.ActionModelAbstract):
 class ShootingProblem(crocoddyl.ShootingProblem):
     """A problem of Crocoddyl with its steps on an accelerator, whose functions are ``step`` and ``dstep``.
 
+    Where actions have contacts, they are ``cstep`` and ``dcstep``. The contacts are the accelerator's of the
+    same names: the names of frames, and of the links of ``--contacts``. Costs read no forces of contacts.
+
     One call computes the derivatives of all knots, for Crocoddyl's solvers, too. ``calc`` from Python
     computes the steps of all knots in one call; a pass forward takes them one after the other.
 
@@ -164,13 +173,19 @@ class ShootingProblem(crocoddyl.ShootingProblem):
         An object of :func:`rbdhw.load`. It has the robot of the problem, with a base of the same kind.
     problem
         A ``crocoddyl.ShootingProblem`` of actions as :class:`ActionModel` takes them; its last action stays.
+
+    Raises
+    ------
+    InputError
+        The build has no contact of this name and kind, or holds it in another way.
     """
 
     nthreads: int
 
     def __init__(self, accelerator: Accelerator, problem: Any) -> None:
         actions = list(problem.runningModels)
-        self.horizon = Horizon(accelerator, np.array([action.dt for action in actions]))
+        steps = np.array([action.dt for action in actions])
+        self.horizon = Horizon(accelerator, steps, _schedule(accelerator.robot, actions))
         models = [ActionModel(self.horizon, knot, action) for knot, action in enumerate(actions)]
         super().__init__(problem.x0, models, problem.terminalModel)
         if self.nthreads > 1:
@@ -184,3 +199,33 @@ class ShootingProblem(crocoddyl.ShootingProblem):
             forces.append(data.actuation.tau.copy())
         self.horizon.steps(xs[: len(forces)], forces)
         return float(super().calc(xs, us))
+
+
+def _schedule(robot: Robot, actions: Sequence[Any]) -> Array | None:
+    """Return the contacts (knots, contacts) of actions; None if none of them has dynamics with contacts."""
+    if not any(hasattr(action.differential, "contacts") for action in actions):
+        return None
+    built = {contact.frame.name: k for k, contact in enumerate(robot.contacts.places)}
+    schedule = np.zeros((len(actions), len(built)))
+    for row, action in zip(schedule, actions, strict=True):
+        contacts = getattr(action.differential, "contacts", None)
+        for item in () if contacts is None else contacts.contacts.todict().values():
+            if item.active:
+                row[_contact(robot, built, action.differential, item.contact)] = 1.0
+    return schedule
+
+
+def _contact(robot: Robot, built: Mapping[str, int], differential: Any, contact: Any) -> int:
+    """Return the number of the build's contact that is one of Crocoddyl's."""
+    name, numbers = differential.pinocchio.frames[contact.id].name, robot.contacts
+    if name not in built:
+        raise InputError(f"contact at frame '{name}'", "the build has none", f"one of {', '.join(built)}")
+    kind = robot.contacts.places[built[name]].kind
+    for what, asked, expected in (
+        ("rows", contact.nc, CONTACT_KINDS[kind]),
+        ("gains", tuple(contact.gains), (0.0, numbers.velocity_gain)),
+        ("damping", differential.JMinvJt_damping, numbers.damping),
+    ):
+        if asked != expected:
+            raise InputError(f"contact at frame '{name}', {what}", f"{asked}", f"the build's: {expected}")
+    return built[name]

@@ -346,12 +346,22 @@ FUNCTIONS: dict[str, Function] = {
         cost_like="kin",
         framed=True,
     ),
+    "dcentroidal": Function(
+        34,
+        "derivatives of the momentum about the centre of mass, and of its rate",
+        ("q", "v", "a", "base_v", "base_a", PARAMETERS),
+        ("dh_dq", "dhdot_dq", "dhdot_dv"),
+        optional_outputs=("hdot_g", "A_g"),
+        algorithms=("axes",),
+        derivative_of="centroidal",
+        cost_like="did",
+    ),
 }
 """The registry of functions, in the order of their codes.
 
 A function that is added takes the lowest code that neither a function nor a command ever had."""
 
-WHOLE_BODY = ("energy", "com", "centroidal")
+WHOLE_BODY = ("energy", "com", "centroidal", "dcentroidal")
 """The functions of a robot as one body. They need the masses of all links, felt by a joint or not."""
 
 DEFAULT_FUNCTIONS = ("id", "fd", "m", "minv", "did", "dfd", "difd")
@@ -362,6 +372,11 @@ CERTIFIED = {"fd": ("a",), "minv": ("Minv",), "dfd": ("da_dq", "da_dv")}
 
 SOLVE, MPPI = "solve", "mppi"
 """Optimal control of a horizon, which software has beside the functions: by derivatives, and by samples."""
+
+
+def steps_with(contacts: bool) -> tuple[str, str]:
+    """Return the step in time of optimal control and the function of its derivatives."""
+    return ("cstep", "dcstep") if contacts else ("step", "dstep")
 
 
 class Solved(IntEnum):

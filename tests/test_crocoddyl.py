@@ -1,5 +1,6 @@
 """Crocoddyl's problems with steps of an engine: with a stand-in of its classes, and beside its own steps."""
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,11 +12,15 @@ import pytest
 
 import rbdhw
 from benchmarks.solver import problem_of, run_beside_crocoddyl
+from rbdhw.errors import InputError
 from rbdhw.frontend.read import load_mounted
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 from tests.support import crocoddyl_stand_in
 from tests.support.marks import long
+from tests.support.optimal_control import FEET, trot
+
+PROGRAM = Path(crocoddyl_stand_in.__file__).with_name("crocoddyl_program.py")
 
 KNOTS = 5
 STEPS = 0.01 * np.arange(1, KNOTS + 1)
@@ -91,15 +96,39 @@ def test_a_step_that_is_no_number_is_flagged(problem):
     assert np.isfinite(problem.runningDatas[0].xnext).all()
 
 
+def touching(name, gain=0.0, damping=1e-6):
+    """Return an action with the contact of a frame."""
+    frame, contact = SimpleNamespace(name=name), SimpleNamespace(id=0, nc=3, gains=(0.0, gain))
+    item = {"contact": SimpleNamespace(active=True, contact=contact)}
+    contacts = SimpleNamespace(contacts=SimpleNamespace(todict=lambda: item))
+    model = SimpleNamespace(frames=[frame])
+    return SimpleNamespace(
+        differential=SimpleNamespace(pinocchio=model, contacts=contacts, JMinvJt_damping=damping)
+    )
+
+
+def test_contacts_are_those_of_the_same_names(adapter):
+    robot = load_mounted(path("toy"), Mounting(contacts=(("forearm", "point"), ("tip", "point"))))
+    free = SimpleNamespace(differential=SimpleNamespace())
+    assert adapter._schedule(robot, [free, free]) is None
+    schedule = adapter._schedule(robot, [touching("tip"), free, touching("forearm")])
+    assert schedule.tolist() == [[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    for action, text in (
+        (touching("hand"), "contact at frame 'hand': the build has none; expected one of forearm, tip"),
+        (touching("tip", 1.0), "gains: (0.0, 1.0); expected the build's: (0.0, 0.0)"),
+        (touching("tip", damping=0.0), "damping: 0.0; expected the build's: 1e-06"),
+    ):
+        with pytest.raises(InputError, match=re.escape(text)):
+            adapter._schedule(robot, [action])
+
+
 def minimised(folder, robot, base, frame):
     """Return the archive of what Crocoddyl found for a problem by itself and with the steps of a folder."""
     source, target = folder.parent / "in.npz", folder.parent / "out.npz"
     mounted = load_mounted(path(robot), Mounting(base, frames=(frame,) if frame else ()))
     names = {"urdf": str(path(robot)), "floating": base == "floating", "frame": frame}
     np.savez(source, **problem_of(mounted), **names)
-    run_beside_crocoddyl(
-        Path(crocoddyl_stand_in.__file__).with_name("crocoddyl_program.py"), folder, source, target
-    )
+    run_beside_crocoddyl(PROGRAM, folder, source, target)
     return np.load(target)
 
 
@@ -128,3 +157,30 @@ def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
     with minimised(tmp_path / "toy", "toy", "fixed", "") as found:
         assert found["states_ours"] == pytest.approx(found["states_theirs"], abs=1e-2)
         assert 0 < found["differences"].max() < 1e-2
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3000)
+def test_a_trot_is_crocoddyls(tmp_path):
+    """By our solver, and by Crocoddyl's on our steps and on its own."""
+    folder, knots = tmp_path / "trot", 24
+    built = rbdhw.generate(
+        path("hyq"), folder, target="c", functions="solve", base="floating", contacts=FEET, knots=knots
+    )
+    acc = built.load()
+    problem = trot(acc.robot, knots)
+    first = acc.solve(**problem, iterations=0)
+    plan = acc.solve(**problem, iterations=50, tolerance=1e-13)
+    points = [contact.frame.name for contact in acc.robot.contacts.places]
+    names = {"urdf": str(path("hyq")), "floating": True, "frame": "", "points": points}
+    numbers = {"damping": acc.robot.contacts.damping, "planned": plan.tau[:, 6:]}
+    source, target = tmp_path / "in.npz", tmp_path / "out.npz"
+    np.savez(source, **problem | {"tau": first.tau[:, 6:]}, **names, **numbers)
+    run_beside_crocoddyl(PROGRAM, folder, source, target)
+    with np.load(target) as found:
+        assert found["differences"].max() < 1e-9
+        assert found["costs_ours"] == pytest.approx(found["costs_theirs"], rel=1e-10)
+        assert found["cost_ours"] == pytest.approx(found["cost_theirs"], rel=1e-10)
+        assert found["cost_planned"] == pytest.approx(found["cost_theirs"], rel=1e-10)
+        assert found["states_theirs"] == pytest.approx(plan.states, abs=1e-5)
+        assert plan.cost == pytest.approx(found["cost_theirs"], rel=1e-5)

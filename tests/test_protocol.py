@@ -76,6 +76,11 @@ CONTRACT = {
     "regressor": (26, (*BY_A, "base_v", "base_a", "gravity"), ("Y",)),
     "pose": (32, ("q",), ("placement",)),
     "position": (33, ("q",), ("position",)),
+    "dcentroidal": (
+        34,
+        (*BY_A, "base_v", "base_a", "parameters"),
+        ("dh_dq", "dhdot_dq", "dhdot_dv"),
+    ),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 
@@ -120,6 +125,7 @@ def test_optional_arrays():
         "centroidal",
         "dcfd",
         "position",
+        "dcentroidal",
     ]
 
 
@@ -135,7 +141,10 @@ def test_the_registry_says_what_functions_need():
     assert functions_with(lambda own: own.integrates) == (*STEPS, "cstep", "dcstep")
     assert functions_with(lambda own: own.touches) == CONTACTS
     assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
-    assert FLAGS["acceleration_given"] == (("id", "did", "difd", "sid", "hid", "kin", "regressor"), False)
+    assert FLAGS["acceleration_given"] == (
+        ("id", "did", "difd", "sid", "hid", "kin", "regressor", "dcentroidal"),
+        False,
+    )
     assert FLAGS["inverse_given"] == (("difd",), True)
 
 
@@ -161,4 +170,6 @@ def test_optional_results_may_be_those_of_other_functions():
         ("dforce_dv", "dcfd"): "dcfd",
         ("dforce_dtau", "dcfd"): "dcfd",
         ("J_position", "position"): "position",
+        ("hdot_g", "dcentroidal"): "dcentroidal",
+        ("A_g", "dcentroidal"): "dcentroidal",
     }

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbdhw.dynamics.composite import Composite, composite_at_rest, composites_at_rest, in_parent
-from rbdhw.dynamics.derivatives import momentum_column
+from rbdhw.dynamics.composite import (
+    Composite,
+    composite_at_rest,
+    composites,
+    composites_at_rest,
+    in_parent,
+)
+from rbdhw.dynamics.derivatives import joint_frames, momentum_column, own_columns, with_turned_wrench
 from rbdhw.dynamics.joint import Coordinate, directions
 from rbdhw.dynamics.rnea import STILL, RoundTrip, backward, inertial_wrench
 from rbdhw.dynamics.spatial import ZERO, Wrench, add_twist
-from rbdhw.robot.model import BASE, Robot
-from rbdhw.scalar import region
+from rbdhw.robot.model import BASE, JointKind, Robot
+from rbdhw.scalar import Scalar, region
 
 
 def whole_body(robot: Robot, q: Sequence[Coordinate]) -> Composite:
@@ -49,6 +55,24 @@ def base_wrench(robot: Robot, q: Sequence[Coordinate], trip: RoundTrip) -> Wrenc
     with region("whole_body"):
         unfelt = inertial_wrench(robot.unfelt, trip.base)
         return add_twist(unfelt, *(_to_base(robot, q, i, trip.wrenches[i]) for i in _roots(robot)))
+
+
+def wrench_columns(
+    robot: Robot, q: Sequence[Coordinate], v: Sequence[Scalar], trip: RoundTrip
+) -> list[tuple[Wrench, Wrench]]:
+    """Return the derivatives of :func:`base_wrench` by position and by velocity of each degree of freedom.
+
+    The wrench is in the axes of a floating body, whose proper acceleration is constant.
+    """
+    columns, bodies = [], composites(robot, q, v, trip)
+    for i, frame in enumerate(joint_frames(robot, q, v, trip)):
+        for axis in frame.axes:
+            with region("derivatives", i):
+                own = own_columns(axis, bodies[i])
+                if frame.joint.kind is not JointKind.FLOATING:
+                    own = with_turned_wrench(own, axis.direction, trip.wrenches[i])
+            columns.append((_to_base(robot, q, i, own.by_position), _to_base(robot, q, i, own.by_velocity)))
+    return columns
 
 
 def _roots(robot: Robot) -> list[int]:

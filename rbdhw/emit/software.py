@@ -15,6 +15,7 @@ from rbdhw.emit.manifest import (
 )
 from rbdhw.frontend.build_graph import Model
 from rbdhw.frontend.solver_steps import SolverGraphs
+from rbdhw.protocol import steps_with
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.software.cuda import cuda_files
 from rbdhw.software.floating import Source, dynamics_files, float_arrays
@@ -48,7 +49,8 @@ def emit_software(
     texts = write(robot, sources, model.fext)
     if solver:
         graphs, entry = solver
-        step = next(source.graph for source in sources if source.function == "step")
+        taken, _ = steps_with(contacts=bool(robot.contacts.places))
+        step = next(source.graph for source in sources if source.function == taken)
         texts |= solver_files(robot, step, graphs, entry.knots, entry.alphas)
     return Software(robot, texts, manifest.data())
 

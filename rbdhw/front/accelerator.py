@@ -335,6 +335,7 @@ class Accelerator:
         R: Any = None,
         x_nominal: Any = None,
         K: Any = None,
+        contact: Any = None,
         states: bool = True,
         base_v: Any = None,
         base_a: Any = None,
@@ -351,7 +352,8 @@ class Accelerator:
         is that of all steps together. Batches of first states or seeds have an axis of tasks before.
 
         Software has all of the following, with one ``h`` for all rollouts, and ``Q`` for the tangent space:
-        (K, 2 nv) or (2 nv,).
+        (K, 2 nv) or (2 nv,). With contacts, steps are those of ``cstep``, and ``contact`` (K, contacts) or
+        (contacts,) is one for each contact during a step; all by default.
 
         In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
         (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer.
@@ -372,7 +374,15 @@ class Accelerator:
         arrays = {"q": q, "v": v, "h": h, "seed": seed, "fext": fext, "parameters": parameters}
         arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity}
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
-        if isinstance(self._engine.source.content, Software):
+        software = isinstance(self._engine.source.content, Software)
+        if contact is not None:
+            if not (software and self.robot.contacts.places):
+                remedy = "generate with --target c --functions solve --contacts LINK:point"
+                raise InputError(
+                    "array 'contact'", "rollouts of this folder have no contacts", "none", remedy
+                )
+            rows["contact"] = contact
+        if software:
             return self._follow(arrays, rows, as_whole("every", every), states)
         engine, tasks, lead = self._rollouts(arrays, rows, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
@@ -471,6 +481,7 @@ class Accelerator:
         placement_ref: Any = None,
         position_weight: Any = None,
         orientation_weight: Any = None,
+        contact: Any = None,
         tau: Any = None,
         states: Any = None,
         K: Any = None,
@@ -487,7 +498,8 @@ class Accelerator:
         default; ``R`` (N, nv) of the forces less ``tau_ref``; ``position_weight`` (N + 1, frames, 3) and
         ``orientation_weight`` (N + 1, frames) of the placements of frames less ``placement_ref``
         (N + 1, frames, 4, 4). An array without its first axis is the same in all knots. Forces are limited to
-        ``tau_min`` to ``tau_max`` (nv,), the efforts of the URDF by default.
+        ``tau_min`` to ``tau_max`` (nv,), the efforts of the URDF by default. With contacts, ``contact``
+        (N, contacts) is one for each of them during a step, all by default.
 
         The first trajectory has the forces ``tau``, with feedback by gains ``K`` around ``states``; with
         ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,

@@ -38,7 +38,7 @@ from rbdhw.sim.report import all_flagged
 Array = NDArray[np.float64]
 
 
-_OF_ROLLOUTS = ("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "x_nominal", "K")
+_OF_ROLLOUTS = ("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "x_nominal", "K", "contact")
 
 CONTROLS = {
     SOLVE: ((*SOLVE_INPUTS,), ("shift", "iterations", "tolerance"), ("q", "v")),

@@ -14,6 +14,7 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.front.solve import Problems, expanded
 from rbdhw.model.arrays import as_numbers, as_whole
 from rbdhw.model.rollouts.samples import MOST_SEED
+from rbdhw.protocol import CONTACT
 from rbdhw.software.solver import sizes_of
 from rbdhw.software.solver_library import Sampling
 
@@ -22,13 +23,19 @@ Array = NDArray[np.float64]
 MOST_SAMPLES = 1 << 20
 """The most samples of a problem."""
 
-_ROWS = {"tau": "nv", "x_ref": "nx", "Q": "ndx", "R": "nv", "x_nominal": "nx", "K": "nv", "std": "nv"}
+_ROWS = {
+    **dict.fromkeys(("tau", "R", "K", "std"), "nv"),
+    **dict.fromkeys(("x_ref", "x_nominal"), "nx"),
+    "Q": "ndx",
+    CONTACT: "contacts",
+}
 """The arrays of rollouts that have a row for each step, and the axis behind."""
 
 _PROBLEM = {
     "tau": ("tau", 0, 0, 1.0),
     "R": ("R", 0, 0, 2.0),
     "K": ("K", 0, 0, 1.0),
+    CONTACT: (CONTACT, 0, 0, 1.0),
     "x_nominal": ("states", 0, 1, 1.0),
     "x_ref": ("x_ref", 1, 1, 1.0),
     "Q": ("Q", 1, 1, 2.0),

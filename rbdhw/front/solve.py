@@ -15,7 +15,7 @@ from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
-from rbdhw.protocol import Solved
+from rbdhw.protocol import CONTACT, Solved
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
 from rbdhw.software.solver import inputs_of, sizes_of
@@ -76,7 +76,8 @@ class Problems:
         self.robot, self.steps, self._inputs = robot, steps, inputs_of(robot)
         sizes = sizes_of(robot, steps, 0)
         zeros = {name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name]))) for name in self._inputs}
-        self._defaults = zeros | _limits(robot)
+        contacts = {CONTACT: np.ones_like(zeros[CONTACT])} if CONTACT in zeros else {}
+        self._defaults = zeros | contacts | _limits(robot)
 
     def complete(self, arguments: Mapping[str, Any], warm: Any, shift: int) -> tuple[dict[str, Array], bool]:
         """Return all arrays of the problems of a call, with an axis of problems, and whether it had none.
@@ -124,15 +125,17 @@ class Problems:
             raise InputError("arrays", f"{len(lead)} axes of problems", "one, or none")
         limited = limit_tasks(self.robot, (), None, tasks)
         damaged = limited.status == NOT_FINITE
-        checked = limited.arrays | {"v": np.where(damaged[:, np.newaxis], np.nan, limited.arrays["v"])}
+        checked = {name: limited.arrays[name] for name in tasks}
+        checked["v"] = np.where(damaged[:, np.newaxis], np.nan, checked["v"])
         return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, not lead
 
     def _check_together(self, names: Collection[str]) -> None:
-        """Refuse arrays of frames in a build without any, and those that mean nothing without another."""
+        """Refuse arrays of what the build has not, and those that mean nothing without another."""
         for name in names:
             if name not in self._inputs:
-                remedy = "generate with --frames LINK"
-                raise InputError(f"array '{name}'", "this build has no frames", "none", remedy)
+                what, text = ("contacts", "LINK:point") if name == CONTACT else ("frames", "LINK")
+                remedy = f"generate with --{what} {text}"
+                raise InputError(f"array '{name}'", f"this build has no {what}", "none", remedy)
             for other in NEEDED.get(name, ()):
                 if other not in names:
                     raise InputError(f"array '{other}'", "missing", f"one beside {name}")
@@ -166,6 +169,8 @@ def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> 
         check_finite(name, expanded)
     elif np.isnan(expanded).any():
         raise InputError(where, "is not a number", "bounds, which may be infinite")
+    if name == CONTACT and not np.isin(expanded, (0.0, 1.0)).all():
+        raise InputError(where, "neither 0 nor 1", "1 for each contact of a step, 0 for the others")
     if name in WEIGHTS and expanded.min(initial=0.0) < 0.0:
         raise InputError(where, f"{expanded.min():g} is a negative weight", "weights from 0 on")
     return expanded

@@ -131,6 +131,8 @@ class Functions:
                 return ([*whole.centre], whole.velocity, whole.jacobian, whole.acceleration)
             case "centroidal":
                 return (self._whole.momentum, self._whole.momentum_map, self._whole.momentum_rate)
+            case "dcentroidal":
+                return self._whole.centroidal_derivatives
             case "regressor":
                 return (self._regressor,)
             case "fd":

@@ -43,6 +43,7 @@ _WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "energy": (260, 0, 0),
     "com": (60, 60, 0),
     "centroidal": (100, 120, 0),
+    "dcentroidal": (400, 300, 0),
     "regressor": (200, 130, 0),
     **dict.fromkeys(("cfd", "impulse", "cstep"), _FD),
     **dict.fromkeys(("dcfd", "dcstep"), _DFD),

@@ -21,7 +21,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import SOLVE
+from rbdhw.protocol import SOLVE, steps_with
 from rbdhw.robot.link_frames import chosen_frames
 from rbdhw.robot.model import Joint, JointKind, Robot
 from rbdhw.scalar import Scalar, region
@@ -70,7 +70,8 @@ def trace_solver(model: Model) -> SolverGraphs:
 
 def _rows(model: Model) -> Graph:
     """Return the lower half of the derivatives ``A`` and ``B`` of a step."""
-    graph, nv = trace_model(model, ("dstep",)), model.robot.nv
+    _, derivatives = steps_with(contacts=bool(model.robot.contacts.places))
+    graph, nv = trace_model(model, (derivatives,)), model.robot.nv
     outputs = []
     for name, edge in graph.outputs:
         word = WordName.parse(name)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from rbdhw.dynamics.composite import Composite
 from rbdhw.dynamics.derivatives import momentum_of
 from rbdhw.dynamics.drives import with_drive_forces
-from rbdhw.dynamics.rnea import STILL, Motion, joint_forces, make_motion
+from rbdhw.dynamics.rnea import STILL, Motion, RoundTrip, joint_forces, make_motion
 from rbdhw.dynamics.spatial import (
+    UNIT,
     ZERO,
     Vector,
     Wrench,
@@ -20,7 +22,8 @@ from rbdhw.dynamics.spatial import (
     scale,
     subtract,
 )
-from rbdhw.dynamics.whole_body import base_wrench, momentum_columns, whole_body
+from rbdhw.dynamics.whole_body import base_wrench, momentum_columns, whole_body, wrench_columns
+from rbdhw.frontend.result_elements import Results
 from rbdhw.frontend.setting import Setting
 from rbdhw.scalar import Scalar, inner_product, reciprocal, region
 
@@ -44,8 +47,7 @@ class WholeBody:
         A robot at rest that is given its velocities as accelerations needs its momentum as forces.
         """
         setting, (angular, linear) = self.setting, self.task.base_twists[0]
-        base = Motion(ZERO, angular, linear, ZERO, ZERO)
-        trip = self._configuration.round_trip(setting.zeros, setting.v, base)
+        trip = self._momentum_trip
         forces = joint_forces(self._configuration.robot, trip)
         momenta = with_drive_forces(setting.robot, forces, setting.zeros, setting.v)
         moment, force = base_wrench(self._configuration.robot, self._configuration.coordinates, trip)
@@ -112,12 +114,77 @@ class WholeBody:
     @cached_property
     def momentum_rate(self) -> list[Scalar]:
         """The rate of change (6,) of that momentum at zero acceleration of the joints."""
-        setting, floating = self.setting, self.task.floating
-        still = list(setting.zeros)
+        return self._rate(self._trip_at(self.setting.zeros))
+
+    @property
+    def centroidal_derivatives(self) -> tuple[Results, ...]:
+        """The derivatives of momentum and of its rate (6, nv), the rate (6,), and the momentum's matrix.
+
+        The rate is that at the task's accelerations.
+        """
+        setting = self.setting
+        trip = self._trip_at(setting.coupling.spread(self.task.a))
+        by_position, _ = self._slopes(setting.zeros, self._momentum_trip)
+        slopes = self._slopes(setting.v, trip)
+        return (by_position, *slopes, self._rate(trip), self.momentum_map)
+
+    def _slopes(self, v: Sequence[Scalar], trip: RoundTrip) -> tuple[Matrix, Matrix]:
+        """Return the derivatives (6, nv) of the wrench of a round trip about the centre of mass.
+
+        A uniform acceleration of all bodies has no moment about it, so that of a floating body's proper
+        acceleration is a force alone.
+        """
+        robot, q = self._configuration.robot, self._configuration.coordinates
+        wrench = base_wrench(robot, q, trip)
+        columns = wrench_columns(robot, q, v, trip)
+        base = () if self.task.floating is None else columns[:6]
+        with region("centroidal"):
+            moved, driven = self._base_slopes(wrench, base)
+            for (by_position, by_velocity), (_, momentum) in zip(
+                columns[len(base) :], self._momentum_columns[len(base) :], strict=True
+            ):
+                carried = cross(scale(self._per_mass, momentum), wrench[1])  # the centre moves, too
+                moved.append(self._about_centre((subtract(by_position[0], carried), by_position[1])))
+                driven.append(self._about_centre(by_velocity))
+        gather = self.setting.coupling.gather
+        by_position, by_velocity = (
+            [gather(row) for row in zip(*half, strict=True)] for half in (moved, driven)
+        )
+        return by_position, by_velocity
+
+    def _base_slopes(
+        self, wrench: Wrench, columns: Sequence[tuple[Wrench, Wrench]]
+    ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
+        """Return the derivatives by position and velocity of a floating body, which turns all others."""
+        floating = self.task.floating
+        if floating is None:
+            return [], []
+        force, moment = wrench[1], subtract(wrench[0], cross(self._centre, wrench[1]))
+        proper = (*floating.by_linear(), *floating.by_angular())
+        moved = [[*self._turn(cross(e, force)), *self._turn(cross(e, moment))] for e in (*[ZERO] * 3, *UNIT)]
+        driven = []
+        for (_, (by_moment, by_force)), change in zip(columns, proper, strict=True):
+            central = subtract(by_moment, cross(self._centre, by_force))
+            accelerated = add(by_force, scale(self._body.mass, change))
+            driven.append([*self._turn(accelerated), *self._turn(central)])
+        return moved, driven
+
+    @cached_property
+    def _momentum_trip(self) -> RoundTrip:
+        """The round trip of a robot at rest whose accelerations are its velocities: forces are momenta."""
+        angular, linear = self.task.base_twists[0]
+        base = Motion(ZERO, angular, linear, ZERO, ZERO)
+        return self._configuration.round_trip(self.setting.zeros, self.setting.v, base)
+
+    def _trip_at(self, accelerations: Sequence[Scalar]) -> RoundTrip:
+        """Return the round trip without gravity at accelerations of all degrees of freedom."""
+        a, floating = list(accelerations), self.task.floating
         if floating is not None:
             with region("floating"):
-                still[:3] = replace(floating, gravity=ZERO).proper(ZERO)
-        trip = self._configuration.round_trip(setting.v, still, self._base_motion)
+                a[:3] = replace(floating, gravity=ZERO).proper((a[0], a[1], a[2]))
+        return self._configuration.round_trip(self.setting.v, a, self._base_motion)
+
+    def _rate(self, trip: RoundTrip) -> list[Scalar]:
         wrench = base_wrench(self._configuration.robot, self._configuration.coordinates, trip)
         with region("centroidal"):
             return self._about_centre(wrench)
@@ -138,14 +205,18 @@ class WholeBody:
     @cached_property
     def _columns(self) -> list[Wrench]:
         """The momentum at a unit of each of the robot's velocities, about the origin of the base."""
-        columns = momentum_columns(self._configuration.robot, self._configuration.coordinates)
         with region("whole_body"):
             gathered = [
                 self.setting.coupling.gather([part[k] for part in half])
-                for half in zip(*columns, strict=True)
+                for half in zip(*self._momentum_columns, strict=True)
                 for k in range(3)
             ]
         return [((mx, my, mz), (x, y, z)) for mx, my, mz, x, y, z in zip(*gathered, strict=True)]
+
+    @cached_property
+    def _momentum_columns(self) -> list[Wrench]:
+        """The same for all degrees of freedom, those of mimics among them."""
+        return momentum_columns(self._configuration.robot, self._configuration.coordinates)
 
     @cached_property
     def _per_mass(self) -> Scalar:

@@ -39,7 +39,7 @@ from rbdhw.golden.kinematics import kinematics, placed_frame, placements, positi
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system, unit_inertias
 from rbdhw.golden.tasks import Tasks, check_inputs
-from rbdhw.golden.whole_body import centre_of_mass, centroidal, energy
+from rbdhw.golden.whole_body import centre_of_mass, centroidal, centroidal_derivatives, energy
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, function_giving
 from rbdhw.robot.model import BASE, Robot
 
@@ -330,6 +330,8 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return centre_of_mass(model, tasks)
         case "centroidal":
             return centroidal(model, tasks)
+        case "dcentroidal":
+            return centroidal_derivatives(robot, model, tasks)
         case "cfd":
             return _contact_dynamics(robot, model, tasks)
         case "impulse":

@@ -33,7 +33,14 @@ from rbdhw.golden.complex_step import STEP, displaced, rotated
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.spatial import Array
-from rbdhw.protocol import LEAST_REGULARISATION, MOST_REGULARISATION, SUFFICIENT_DECREASE, Solved
+from rbdhw.protocol import (
+    CONTACT,
+    LEAST_REGULARISATION,
+    MOST_REGULARISATION,
+    SUFFICIENT_DECREASE,
+    Solved,
+    steps_with,
+)
 from rbdhw.robot.model import JointKind, Robot
 
 Arrays = Mapping[str, Array]
@@ -68,7 +75,8 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
         ``x_max`` (nq + nv,), ``tau_ref`` and ``R`` (N, nv), ``tau_min`` and ``tau_max`` (nv,),
         ``placement_ref`` (N + 1, frames, 4, 4), ``position_weight`` (N + 1, frames, 3) and
         ``orientation_weight`` (N + 1, frames); the forces ``tau`` (N, nv) of the first trajectory, with the
-        feedback of gains ``K`` (N, nv, 2 nv) around ``states`` (N + 1, nq + nv).
+        feedback of gains ``K`` (N, nv, 2 nv) around ``states`` (N + 1, nq + nv). If the robot has contacts,
+        ``contact`` (N, contacts) is one for each of them during a step.
     iterations
         The most iterations.
     alphas
@@ -157,23 +165,25 @@ def _forward(robot: Robot, problem: Arrays, around: Trajectory, policy: Policy, 
     """Return the trajectory of a policy around another."""
     x = np.hstack([problem["q"], problem["v"]])
     states, forces, cost = [x], [], 0.0
+    step, _ = steps_with(contacts=bool(robot.contacts.places))
     for k, tau in enumerate(around.tau):
         feedback = policy.gains[k] @ difference(robot, around.states[k], x)
         applied = tau + alpha * policy.changes[k] + feedback
         applied = np.clip(applied, problem["tau_min"], problem["tau_max"])
         cost += _state_cost(robot, problem, k, x)
         cost += 0.5 * np.sum(problem["R"][k] * (applied - problem["tau_ref"][k]) ** 2)
-        x = evaluate(robot, "step", _task(robot, problem, x, applied))["x_next"][0]
+        x = evaluate(robot, step, _task(robot, problem, k, x, applied))["x_next"][0]
         states.append(x)
         forces.append(applied)
     cost += _state_cost(robot, problem, len(forces), x)
     return Trajectory(np.array(states), np.array(forces), float(cost))
 
 
-def _task(robot: Robot, problem: Arrays, x: Array, tau: Array) -> dict[str, Array]:
-    """Return tasks of states (..., nq + nv) and forces (..., nv) as the golden model takes them."""
+def _task(robot: Robot, problem: Arrays, k: int | slice, x: Array, tau: Array) -> dict[str, Array]:
+    """Return tasks of states (..., nq + nv) and forces (..., nv) of steps ``k`` for the golden model."""
     x, tau = np.atleast_2d(x), np.atleast_2d(tau)
     task = {"q": x[:, : robot.nq], "v": x[:, robot.nq :], "tau": tau}
+    task |= {CONTACT: np.atleast_2d(problem[CONTACT][k])} if robot.contacts.places else {}
     return task | ({} if robot.time_step is not None else {"h": np.full(len(x), problem["h"])})
 
 
@@ -184,7 +194,8 @@ def _backward(
     robot: Robot, problem: Arrays, best: Trajectory, regularisation: float
 ) -> tuple[Policy | None, float]:
     """Return the policy around a trajectory and the regularisation that it takes, at least the one given."""
-    steps = evaluate(robot, "dstep", _task(robot, problem, best.states[:-1], best.tau))
+    _, derivatives = steps_with(contacts=bool(robot.contacts.places))
+    steps = evaluate(robot, derivatives, _task(robot, problem, slice(None), best.states[:-1], best.tau))
     costs = [_expansion(robot, problem, k, x) for k, x in enumerate(best.states)]
     while regularisation <= MOST_REGULARISATION:
         policy = _sweep(problem, best, steps, costs, regularisation)

@@ -16,17 +16,18 @@ from operator import add
 
 import numpy as np
 
+from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.spatial import Array, force_cross, motion_cross, skew, transpose
 from rbdhw.golden.system import System
 from rbdhw.golden.tasks import Tasks
-from rbdhw.robot.model import BASE
+from rbdhw.robot.model import BASE, Robot
 
 
 @dataclass(frozen=True)
 class _InWorld:
     """A link in the world's frame: inertia, Jacobian (N, 6, all links), velocity and acceleration (N, 6, 1).
 
-    The acceleration is that at zero acceleration of the joints, without gravity.
+    The acceleration is without gravity, and at zero acceleration of the joints unless tasks have ``a``.
     """
 
     inertia: Array
@@ -63,7 +64,10 @@ def centre_of_mass(model: System, tasks: Tasks) -> dict[str, Array]:
 
 
 def centroidal(model: System, tasks: Tasks) -> dict[str, Array]:
-    """Return the momentum (N, 6) ``[linear; angular]``, its matrix (N, 6, nv), and its rate of change."""
+    """Return the momentum (N, 6) ``[linear; angular]``, its matrix (N, 6, nv), and its rate of change.
+
+    The rate is that at zero acceleration of the joints, or at ``a`` if the tasks have it.
+    """
     links = _links(model, tasks)
     mass, moment = _mass(links)
     centre = moment / mass[:, np.newaxis]
@@ -76,8 +80,26 @@ def centroidal(model: System, tasks: Tasks) -> dict[str, Array]:
     }
 
 
+def centroidal_derivatives(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
+    """Return the derivatives (N, 6, nv) of momentum and rate by the complex step, the rate and the matrix."""
+
+    def results(states: Tasks) -> dict[str, Array]:
+        return centroidal(model, states)
+
+    found = centroidal(model, tasks)
+    moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
+    return {
+        "dh_dq": moved["h_g"],
+        "dhdot_dq": moved["dA_g_v"],
+        "dhdot_dv": pushed["dA_g_v"],
+        "hdot_g": found["dA_g_v"],
+        "A_g": found["A_g"],
+    }
+
+
 def _links(model: System, tasks: Tasks) -> list[_InWorld]:
-    rates = (tasks["v"] @ model.G.T)[..., np.newaxis]
+    still = np.zeros_like(tasks["v"])
+    rates, changes = ((u @ model.G.T)[..., np.newaxis] for u in (tasks["v"], tasks.get("a", still)))
     base_v, base_a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
     n, count = rates.shape[1], len(rates)
     into: list[Array] = []
@@ -96,7 +118,8 @@ def _links(model: System, tasks: Tasks) -> list[_InWorld]:
         joint = axes @ rates[:, link.v]
         velocity = velocity + joint
         inertia = transpose(into[-1]) @ link.inertia @ into[-1]
-        links.append(_InWorld(inertia, jacobian, velocity, acceleration + motion_cross(velocity) @ joint))
+        acceleration = acceleration + motion_cross(velocity) @ joint + axes @ changes[:, link.v]
+        links.append(_InWorld(inertia, jacobian, velocity, acceleration))
     return links
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, staged
+from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, staged, steps_with
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -181,14 +181,15 @@ class BuildOptions:
     """The seed of all random draws."""
 
     def __post_init__(self) -> None:
-        """Build ``step`` for ``rollout``, ``solve`` and ``mppi``, with the horizon by default.
+        """Build the steps of ``rollout``, ``solve`` and ``mppi``, with the horizon by default.
 
-        In software one solver serves all three.
+        In software one solver serves all three, with contacts if the build has any.
         """
         controls = {SOLVE, MPPI} | ({ROLLOUT} if self.target == "c" else set())
         if not controls.isdisjoint(self.functions):
             functions = [name for name in self.functions if name not in controls]
-            object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, "step", "dstep"))))
+            steps = steps_with(contacts=bool(self.mounting.contacts))
+            object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, *steps))))
             counts = (steps for steps in (self.knots, self.horizon) if steps is not None)
             object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
             if self.target == "c":
@@ -199,6 +200,12 @@ class BuildOptions:
         object.__setattr__(self, "functions", _with_steps(self.functions))
         object.__setattr__(self, "cores", cores)
         object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
+
+    @property
+    def solves(self) -> bool:
+        """Whether the build has a solver."""
+        derivatives = steps_with(contacts=bool(self.mounting.contacts))[1]
+        return self.knots is not None and derivatives in self.functions
 
     @property
     def several(self) -> bool:

@@ -127,7 +127,7 @@ def _check_rollouts(options: BuildOptions) -> None:
 
 
 def _check_solver(options: BuildOptions) -> None:
-    if options.knots is None or "dstep" not in options.functions:
+    if not options.solves:
         return
     if options.target != "c":
         reason = f"--target {options.target} has no solver"

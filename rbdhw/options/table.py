@@ -179,7 +179,7 @@ _FRAME_AXES = Effect(
 _CONTACTS = of_functions(lambda entry: entry.touches, "no function of the build has contacts")
 
 _SOLVER = Effect(
-    lambda options: options.knots is not None and "dstep" in options.functions,
+    lambda options: options.solves,
     "the build has no solver",
     remedy="use --functions solve",
 )

@@ -61,14 +61,24 @@ _WHOLE_BODY: Mapping[str, tuple[str, str]] = {
     "com_velocity": ("m/s", "m/s"),
     "dJ_com_v": ("m/s^2", "m/s^2"),
     "h_g": ("kg m/s", "kg m^2/s"),
-    "dA_g_v": (FORCE, MOMENT),
+    **dict.fromkeys(("hdot_g", "dA_g_v"), (FORCE, MOMENT)),
     "kinetic": ("J", "J"),
     "potential": ("J", "J"),
 }
 """The units of a robot as a whole: of the first three elements of an array, and of the others."""
 
-_FORCE_SLOPES: Mapping[str, str] = {"dforce_dq": "q", "dforce_dv": "v", "dforce_dtau": "tau"}
-"""For each array of derivatives of contacts' forces the quantity of its last index."""
+_MOMENTA: tuple[Unit, Unit] = ({"kg": 1, "m": 2, "s": -1}, {"kg": 1, "m": 1, "s": -1})
+
+_WRENCH_SLOPES: Mapping[str, tuple[tuple[Unit, Unit], str]] = {
+    "dforce_dq": (_FORCES, "q"),
+    "dforce_dv": (_FORCES, "v"),
+    "dforce_dtau": (_FORCES, "tau"),
+    "dh_dq": (_MOMENTA, "q"),
+    "dhdot_dq": (_FORCES, "q"),
+    "dhdot_dv": (_FORCES, "v"),
+}
+"""For each array of derivatives of forces or momenta, linear rows first, their units, and the quantity of its
+last index."""
 
 _INERTIAS: Mapping[str, int] = {"M": 1, "Minv": -1, "da_dtau": -1, "dM_dq": 1, "dMinv_dq": -1}
 """The arrays whose first two indices are those of a mass matrix, and their power of the mass."""
@@ -108,7 +118,7 @@ WITH_UNITS = frozenset(
         "A_g",
         "Y",
         *_WHOLE_BODY,
-        *_FORCE_SLOPES,
+        *_WRENCH_SLOPES,
         *BASE_UNITS,
         *COUNTS,
         *_TWISTS,
@@ -136,8 +146,8 @@ class Units:
             return FORCE if index[1] < 3 else MOMENT
         if array == "contact_impulse":
             return "N s" if index[1] < 3 else "Nm s"
-        if array in _FORCE_SLOPES:
-            return self._of_force_slope(array, index)
+        if array in _WRENCH_SLOPES:
+            return self._of_wrench_slope(array, index)
         if array in BASE_UNITS:
             return BASE_UNITS[array][index[0]]
         if array == "h":
@@ -179,10 +189,11 @@ class Units:
         product.subtract({"kg": 1, "m": 0 if parameter == 0 else 1 if parameter < 4 else 2})
         return write_unit(product)
 
-    def _of_force_slope(self, array: str, index: tuple[int, ...]) -> str:
-        _, row, column = index
-        product = Counter(_FORCES[row < 3])
-        product.subtract(_QUANTITIES[_FORCE_SLOPES[array]][self._shifts[column]])
+    def _of_wrench_slope(self, array: str, index: tuple[int, ...]) -> str:
+        *_, row, column = index
+        units, quantity = _WRENCH_SLOPES[array]
+        product = Counter(units[row < 3])
+        product.subtract(_QUANTITIES[quantity][self._shifts[column]])
         return write_unit(product)
 
     def _of_step(self, array: str, index: tuple[int, ...]) -> str:

@@ -27,6 +27,7 @@ from rbdhw.frontend.solver_steps import SolverGraphs, wide_joints
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import (
+    CONTACT,
     LEAST_REGULARISATION,
     MOST_REGULARISATION,
     NEXT_STATE,
@@ -56,6 +57,7 @@ MEANINGS = {
     "R": "weights of squared differences of forces",
     "tau_min": "limits of forces, which are kept",
     "tau_max": "the same from above",
+    CONTACT: "1 for each contact during a step, 0 for the others",
     "placement_ref": "placements where frames should be",
     "position_weight": "weights of squared differences of positions",
     "orientation_weight": "weights of attitudes",
@@ -79,7 +81,13 @@ DIVISION = Division(PROCESSOR.operations, vectors=2)
 
 _SIZES = {"nq": "NQ", "nv": "NV", "nx": "NX", "ndx": "2 * NV", "knots": "(KNOTS + 1)", "steps": "KNOTS"}
 
-_MISSING = {"x_min": "-INFINITY", "x_max": "INFINITY", "tau_min": "-INFINITY", "tau_max": "INFINITY"}
+_MISSING = {
+    "x_min": "-INFINITY",
+    "x_max": "INFINITY",
+    "tau_min": "-INFINITY",
+    "tau_max": "INFINITY",
+    CONTACT: "1",
+}
 
 _LOCAL = ("C", "y", "W", "states", "tau", "K")
 """Arrays that a problem holds in another form."""
@@ -191,7 +199,7 @@ class Solver:
     def _array(self, name: str, axes: Sequence[str | int], meaning: str) -> SolverArray:
         shown = {"nq": "NQ", "nv": "NV", "nx": "NQ + NV", "ndx": "2 NV", "knots": "K + 1", "steps": "K"}
         shape = ", ".join(shown.get(str(axis), str(axis)) for axis in axes)
-        sizes = {**_SIZES, "frames": str(self.frames)}
+        sizes = {**_SIZES, **{name: str(self.robot.sizes[name]) for name in ("frames", "contacts")}}
         size = " * ".join(sizes.get(str(axis), str(axis)) for axis in axes) or "1"
         return SolverArray(name, f"({shape}): {meaning}", size)
 
@@ -275,6 +283,7 @@ class Solver:
             "tau": "p->best.tau[k][{0}]",
             "h": "p->h[0]",
             "x_ref": "p->x_ref[k * NX + {0}]",
+            CONTACT: self._contact_word,
             **self._goal_words,
         }
         reads = [f"WORD({k}, knot) = {text};" for k, text in enumerate(_expressions(kernel, names))]
@@ -300,6 +309,7 @@ class Solver:
             "tau": "tau[{0}]",
             "h": "SPREAD(p->h[0])",
             "x_ref": "SPREAD(reference[{0}])",
+            CONTACT: f"SPREAD({self._contact_word})",
             **{name: f"SPREAD({text})" for name, text in self._goal_words.items()},
         }
         reads = [f"words[{k}] = {text};" for k, text in enumerate(_expressions(kernel, names))]
@@ -310,6 +320,10 @@ class Solver:
             if word.array in targets
         ]
         return Step(kernel, reads, writes)
+
+    @property
+    def _contact_word(self) -> str:
+        return f"p->contact[k * {len(self.robot.contacts.places)} + {{0}}]"
 
     @property
     def _goal_words(self) -> dict[str, str]:
@@ -328,7 +342,9 @@ def inputs_of(robot: Robot) -> tuple[str, ...]:
     """Return the names of the arrays of a robot's problems, in the order of the structure in C."""
 
     def is_taken(name: str, axes: Sequence[str | int]) -> bool:
-        return robot.time_step is None if name == "h" else bool(robot.frames) or "frames" not in axes
+        if name == "h":
+            return robot.time_step is None
+        return all(robot.sizes[axis] for axis in ("frames", "contacts") if axis in axes)
 
     return tuple(name for name, axes in SOLVE_INPUTS.items() if is_taken(name, axes))
 

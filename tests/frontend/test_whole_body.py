@@ -48,6 +48,7 @@ def test_a_mimic_and_functions_that_share_its_bodies():
         ("com", "hyq", "floating", 306, 491),
         ("energy", "iiwa14", "fixed", 134, 134),
         ("centroidal", "iiwa14", "fixed", 520, 520),
+        ("dcentroidal", "iiwa14", "fixed", 1327, 1474),
     ],
 )
 def test_products(function, robot, base, regular, all_):

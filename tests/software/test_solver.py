@@ -12,7 +12,7 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.solver_steps import trace_solver
 from rbdhw.golden.solver import mean_of_samples, roll_out, solve
-from rbdhw.protocol import Solved
+from rbdhw.protocol import Solved, steps_with
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
@@ -21,6 +21,7 @@ from rbdhw.software.floating import dynamics_files, trace_sources
 from rbdhw.software.solver import inputs_of, solver_files
 from rbdhw.software.solver_library import Sampling, SolverLibrary
 from tests.support.compilers import CLANG, assert_no_warning
+from tests.support.contacts import with_contacts
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.optimal_control import random_problem, toy
@@ -47,14 +48,28 @@ def hyq():
     return choose_frames(load_urdf(path("hyq")).with_floating_base(), ("lf_lowerleg",), "local")
 
 
-ROBOTS = {"arm": toy, "follower": following, "floating": floating, "planar": sliding, "HyQ": hyq}
+def touching():
+    """Return a floating robot with two contacts, which its steps have or not."""
+    kinds = [JointKind.FLOATING, JointKind.REVOLUTE, JointKind.REVOLUTE]
+    return with_contacts(mechanism(kinds, [-1, 0, 0], 6), 2, "world")
+
+
+ROBOTS = {
+    "arm": toy,
+    "follower": following,
+    "floating": floating,
+    "planar": sliding,
+    "HyQ": hyq,
+    "touching": touching,
+}
 
 
 @cache
 def files(name, alphas=ALPHAS):
     robot = ROBOTS[name]()
-    model = prepare(robot, ("step", "dstep"), most_traced=0.0)  # without the search for algorithms
-    sources = trace_sources(model, ("step", "dstep"))
+    steps = steps_with(contacts=bool(robot.contacts.places))
+    model = prepare(robot, steps, most_traced=0.0)  # without the search for algorithms
+    sources = trace_sources(model, steps)
     texts = dynamics_files(robot, sources, ())
     return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, alphas)
 
@@ -91,7 +106,7 @@ def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost"
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("name", ["arm", "follower", "floating", long("planar"), long("HyQ")])
+@pytest.mark.parametrize("name", ["arm", "follower", "floating", "touching", long("planar"), long("HyQ")])
 def test_equals_the_golden_solver(name, count):
     results = library(name).solve(known(name, problems(name, count)), 4, 1e-12)
     wanted = expected(name, count)
@@ -121,7 +136,7 @@ def test_batches_of_any_size(count):
 
 
 @pytest.mark.parametrize("flags", [[], ["-DRBDHW_VECTOR_BYTES=0"]])
-@pytest.mark.parametrize("name", ["follower", "floating", long("planar")])
+@pytest.mark.parametrize("name", ["follower", "touching", long("floating"), long("planar")])
 def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     robot, drawn = files(name)[0], problems(name, 3)
     sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2, 0.6)

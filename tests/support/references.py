@@ -85,6 +85,11 @@ def _whole_body(robot: Robot, function: str, task: Arrays) -> Arrays:
         return {name: x.copy() for name, x in motion.items()} | {
             "J_com": pin.jacobianCenterOfMass(model, data, q) @ G
         }
+    if function == "dcentroidal":
+        a = G @ task["u"] + base[1]
+        slopes = [part @ G for part in pin.computeCentroidalDynamicsDerivatives(model, data, q, v, a)]
+        rate = pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a).vector.copy()
+        return dict(zip(("dh_dq", "dhdot_dq", "dhdot_dv", "A_g"), slopes, strict=True)) | {"hdot_g": rate}
     rate = pin.computeCentroidalMomentumTimeVariation(model, data, q, v, base[1]).vector.copy()
     pin.ccrba(model, data, q, v)
     return {"h_g": data.hg.vector.copy(), "A_g": data.Ag @ G, "dA_g_v": rate}

@@ -146,11 +146,11 @@ class WholeBody:
                 carried = cross(scale(self._per_mass, momentum), wrench[1])  # the centre moves, too
                 moved.append(self._about_centre((subtract(by_position[0], carried), by_position[1])))
                 driven.append(self._about_centre(by_velocity))
-        gather = self.setting.coupling.gather
-        by_position, by_velocity = (
-            [gather(row) for row in zip(*half, strict=True)] for half in (moved, driven)
-        )
-        return by_position, by_velocity
+        return self._gathered(moved), self._gathered(driven)
+
+    def _gathered(self, columns: Sequence[Sequence[Scalar]]) -> Matrix:
+        """Return the rows of a matrix over the robot's velocities from columns for all degrees of freedom."""
+        return [self.setting.coupling.gather(row) for row in zip(*columns, strict=True)]
 
     def _base_slopes(
         self, wrench: Wrench, columns: Sequence[tuple[Wrench, Wrench]]

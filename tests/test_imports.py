@@ -129,7 +129,7 @@ MAY_IMPORT = {
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
     "cli": EVERYTHING,
-    "crocoddyl": "front.accelerator protocol",
+    "crocoddyl": "errors front.accelerator protocol robot.model",
     "__main__": "cli",
 }
 

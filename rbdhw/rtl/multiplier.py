@@ -41,7 +41,12 @@ def multiply_add(
     """Return ``a b + addend``, ``registers`` cycles after the operands.
 
     The addend must arrive :func:`addend_delay` cycles after the operands. ``name`` names the submodule.
+    Without registers, a block that adds is named, too: synthesis would leave the addition to the fabric.
     """
+    if registers == 0 and primitive is not None and _is_alone(primitive, a, b, addend):
+        first, second = (b, a) if primitive.swaps_operands((len(a), len(b))) else (a, b)
+        bits = max(len(a) + len(b), len(addend) + (not addend.shape().signed)) + 1
+        return block(m, name, primitive, first, second, addend, 0)[:bits].as_signed()
     if registers == 0:
         product = Signal(signed(len(a) + len(b)), name=f"{name}_product")
         m.d.comb += product.eq(a * b)
@@ -50,6 +55,13 @@ def multiply_add(
     m.submodules[name] = unit = Multiplier(widths, width, registers, primitive)
     m.d.comb += [unit.a.eq(a), unit.b.eq(b), unit.addend.eq(addend)]
     return unit.o
+
+
+def _is_alone(primitive: Primitive, a: Any, b: Any, addend: Any) -> bool:
+    """Return whether one block computes a product with its addition, and synthesis would take a block."""
+    bits = len(a) + len(b)
+    fits = primitive.blocks((len(a), len(b))) == 1 and max(bits, len(addend) + 1) < SUM_BITS
+    return primitive.adds and fits and bits >= primitive.least_bits
 
 
 def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive | None) -> int:
@@ -158,7 +170,7 @@ class DspBlock(wiring.Component):
     def __init__(
         self,
         primitive: Primitive,
-        registers: int,  # pipeline registers, 1 to 3; also the latency
+        registers: int,  # pipeline registers, 0 to 3; also the latency
     ) -> None:
         self.primitive = primitive
         self.registers = registers
@@ -175,14 +187,14 @@ class DspBlock(wiring.Component):
     def _dsp48(self, m: Module) -> Instance:
         """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, extended to its 30 bits."""
         kind = self.primitive.name
-        product, result = int(self.registers == MOST_REGISTERS), int(self.registers > 1)
-        used = {"CEA2": 1, "CEB2": 1, "CEM": product, "CEP": result}
+        operand, product, result = (int(self.registers >= least) for least in (1, MOST_REGISTERS, 2))
+        used = {"CEA2": operand, "CEB2": operand, "CEM": product, "CEP": result}
         extended = Signal(signed(30), name="a_extended")
         m.d.comb += extended.eq(self.a)
         return Instance(
             kind,
             **{f"p_{register}": 0 for register in UNUSED_REGISTERS},
-            **{f"p_{register}": 1 for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
+            **{f"p_{register}": operand for register in ("AREG", "ACASCREG", "BREG", "BCASCREG")},
             p_MREG=product,
             p_PREG=result,
             p_USE_MULT="MULTIPLY",

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from rbdhw.rtl.multiplier import Multiplier, addend_delay
+from rbdhw.rtl.multiplier import Multiplier, addend_delay, multiply_add
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
@@ -85,6 +85,7 @@ class Comparison(wiring.Component):
                 broad = random[:32], random[30:48], random[60:96]
                 inputs = (small, wide, turned, large, broad)
                 pairs += [self._pair(m, primitive, registers, numbers) for numbers in inputs]
+            pairs += [self._unregistered(m, primitive, k, numbers) for k, numbers in enumerate(inputs)]
         # Nothing is compared before the registers are filled.
         filled = Signal(range(5))
         with m.If(filled < 4):
@@ -111,13 +112,23 @@ class Comparison(wiring.Component):
             results.append(unit.o)
         return results
 
+    def _unregistered(self, m, primitive, k, inputs):
+        """Return the sums of a product without registers by a device's block, and in portable RTL."""
+        numbers, name = [value.as_signed() for value in inputs], f"{primitive.name}_{k}"
+        kinds = {name: primitive, f"portable_{name}": None}
+        return [multiply_add(m, own, *numbers, registers=0, primitive=kind) for own, kind in kinds.items()]
+
 
 def test_every_block_equals_the_portable_multiplier(tmp_path):
-    """Small ones get all operands, large ones 20,000: both orders, several blocks, every latency."""
+    """Small ones get all operands, large ones 20,000: both orders, several blocks, every latency.
+
+    Without registers, products of one block are in it if it adds.
+    """
     text = to_verilog(Comparison())
     for primitive in PRIMITIVES:
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
-        assert count(text, rf"\b{primitive.name} #\(") == 3 * (1 + blocks)
+        unregistered = 3 if primitive.adds else 0
+        assert count(text, rf"\b{primitive.name} #\(") == 3 * (1 + blocks) + unregistered
     (tmp_path / "accelerator.v").write_text(text)
     executable = make_simulator(tmp_path, None, Harness({"main.cpp": HARNESS}))
     done = subprocess.run([executable, "20000"], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 
 from rbdhw.cores.core import estimate_accelerator
@@ -11,6 +12,7 @@ from rbdhw.cores.prepared import Prepared
 from rbdhw.errors import InputError
 from rbdhw.estimate.model import shares, short_of
 from rbdhw.explore.algorithm_search import settle
+from rbdhw.explore.clock import best_clock
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
 from rbdhw.explore.search import BuildSearch
@@ -68,10 +70,9 @@ class Planner:
         searches = [self._search(core_options) for core_options in each]
         plans = [search.plan(search.interval()) for search in searches]
         clock_mhz = min(plan.clock_mhz for plan in plans)
-        plans = [
-            plan if plan.clock_mhz == clock_mhz else _slower(search, plan, clock_mhz)
-            for search, plan in zip(searches, plans, strict=True)
-        ]
+        if options.clock_goal is not None and options.clock_mhz is None:
+            clock_mhz = best_clock(options.clock_goal, clock_mhz, partial(_answer, searches, plans))
+        plans = _at_clock(searches, plans, clock_mhz)
         copies = [request.copies for request in options.cores] or [options.copies]
         parts = tuple(
             PlannedCore(plan, count, core_options.asked_core)
@@ -166,10 +167,25 @@ def _beats(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, float]:
     }
 
 
-def _slower(search: BuildSearch, plan: Plan, clock_mhz: float) -> Plan:
-    """Return the plan of a core at a slower clock, with the same interval."""
-    slower = search.with_options(replace(search.options, clock_mhz=clock_mhz))
-    return slower.plan(plan.interval)
+def _at_clock(searches: Sequence[BuildSearch], plans: Sequence[Plan], clock_mhz: float) -> list[Plan]:
+    """Return the plans of cores at a clock, with the same intervals."""
+    return [
+        plan
+        if plan.clock_mhz == clock_mhz
+        else search.with_options(replace(search.options, clock_mhz=clock_mhz)).plan(plan.interval)
+        for search, plan in zip(searches, plans, strict=True)
+    ]
+
+
+def _answer(searches: Sequence[BuildSearch], plans: Sequence[Plan], clock_mhz: float) -> float | None:
+    """Return the time (us) in which the slowest function answers at a clock; None if it is too fast."""
+    try:
+        plans = _at_clock(searches, plans, clock_mhz)
+        for plan in plans:
+            plan.core.device.check_clock(clock_mhz, preparation_period(plan.interface, plan.core.device))
+    except InputError:
+        return None
+    return max(cycles for plan in plans for cycles in plan.latency.values()) / clock_mhz
 
 
 def check_fit(plan: AcceleratorPlan, options: BuildOptions) -> None:

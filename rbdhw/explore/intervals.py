@@ -48,6 +48,9 @@ def explore(
         ``link``: for each function the bytes of a task, and the tasks per second that the link carries.
         Look-up tables, flip-flops and block RAMs are estimates.
     """
+    if options.clock_goal is not None:
+        reason = f"{options.clock_goal} is not possible where intervals are compared"
+        raise InputError("clock", reason, "a number of MHz")
     bandwidth = options.pacing.bandwidth if options.pacing else None
     every = replace(options, ii=None, pacing=Pacing(bandwidth=bandwidth), core=options.core or CHEAPER_CORE)
     check_build(every)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from rbdhw.front.results import Description, Generated, Powered, Simulated, Stud
 from rbdhw.front.robot_description import describe
 from rbdhw.frontend.read import load_mounted
 from rbdhw.model.arrays import check_arrays
-from rbdhw.options.build import PROCESSORS, BuildOptions
+from rbdhw.options.build import BEST_RATE, PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, show_progress
 from rbdhw.remarks import warn
 from rbdhw.runtime.archive import read_archive
@@ -54,9 +55,10 @@ def generate_folder(
         if options.target in PROCESSORS:
             software = pipeline.generate_software(urdf, options, overrides, progress)
             return Generated(software_folder.write(software, folder), folder)
-        design = pipeline.generate(urdf, options, overrides, progress)
-        if check_timing is not None:
-            _check_timing(design, check_timing, progress)
+        if check_timing is None:
+            design = pipeline.generate(urdf, options, overrides, progress)
+        else:
+            design = _timed_design(urdf, options, overrides, check_timing, progress)
         return Generated(design_folder.write(design, folder), folder)
 
 
@@ -88,14 +90,24 @@ def _refuse_check(check_timing: str, target: str) -> None:
         raise InputError("check-timing", f"has no effect with --target {target}", "an FPGA as the target")
 
 
-def _check_timing(design: Design, check_timing: str, progress: Progress) -> None:
-    """Map a design with Yosys; warn or raise InputError if the timing check does not confirm its clock."""
+def _timed_design(
+    urdf: Path, options: BuildOptions, overrides: Overrides, check_timing: str, progress: Progress
+) -> Design:
+    """Return a design whose netlist was timed; warn or raise InputError if its clock is not confirmed.
+
+    The fastest clock gives way until one is confirmed.
+    """
     from rbdhw.boards.yosys import time_verilog
 
+    design = pipeline.generate(urdf, options, overrides, progress)
     target, clock = design.manifest["target"], design.manifest["clock_mhz"]
     report = time_verilog(design.verilog, design.manifest["name"], target, progress)
     if report.confirms(clock):
-        return
+        return design
+    slower = math.floor(report.safe_mhz)
+    if options.clock_goal == BEST_RATE and slower > 0:
+        slower_options = replace(options, clock_mhz=float(slower))
+        return _timed_design(urdf, slower_options, overrides, check_timing, progress)
     safe, asked = told_apart(report.safe_mhz, clock)
     slowest = report.paths[0]
     refusal = InputError(
@@ -103,11 +115,12 @@ def _check_timing(design: Design, check_timing: str, progress: Progress) -> None
         f"{asked} MHz is not confirmed by the timing check: the slowest path takes {slowest.ns:.2f} ns, "
         f"from {slowest.start} to {slowest.end}",
         f"at most {safe} MHz",
-        f"generate with --clock {math.floor(report.safe_mhz)}",
+        f"generate with --clock {slower}",
     )
     if check_timing == "refuse":
         raise refusal
     warn([str(refusal)])
+    return design
 
 
 def describe_robot(urdf: Path, options: BuildOptions, overrides: Overrides) -> Description:

@@ -15,11 +15,11 @@ from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.options.checks import check_options
 from rbdhw.options.option import Option
-from rbdhw.options.syntax import parse_drives, parse_interval, parse_names
+from rbdhw.options.syntax import parse_clock, parse_drives, parse_interval, parse_names
 from rbdhw.options.table import ALL_FUNCTIONS, BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS, MPPI, ROLLOUT, SOLVE
 
-_JOINED = ("functions", "ii", "bandwidth", "damping", "armature", "domain")
+_JOINED = ("functions", "ii", "bandwidth", "clock", "damping", "armature", "domain")
 """The options whose values a build does not have as they are."""
 
 _MOUNTING = "mounting."
@@ -73,12 +73,14 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
     if not {SOLVE, MPPI}.intersection(functions) and values["knots"] is not None:
         raise InputError("knots", "the build has no solver", remedy="use --functions solve")
     ii, pacing = parse_interval(values["ii"], values["bandwidth"], None if cores else share)
+    clock_mhz, clock_goal = parse_clock(values["clock"])
     drives = parse_drives(values["damping"] or (), values["armature"] or ())
     of_mounting = {path for path in parsed if path.startswith(_MOUNTING)}
     mounting = Mounting(
         drives=drives, **{path.removeprefix(_MOUNTING): parsed.pop(path) for path in of_mounting}
     )
-    return BuildOptions(**parsed, functions=functions, ii=ii, pacing=pacing, mounting=mounting)
+    parsed |= {"ii": ii, "pacing": pacing, "clock_mhz": clock_mhz, "clock_goal": clock_goal}
+    return BuildOptions(**parsed, functions=functions, mounting=mounting)
 
 
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:

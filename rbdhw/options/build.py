@@ -69,6 +69,10 @@ CHEAPER_CORE = "auto"
 ASKED_FOR, THE_DEFAULT = "asked for", "the default"
 """The origin of an option's value: the user gave it, or did not."""
 
+BEST_LATENCY, BEST_RATE = "best-latency", "best-rate"
+CLOCK_GOALS = (BEST_LATENCY, BEST_RATE)
+"""Values in place of a clock: that of the soonest answer, or the fastest one."""
+
 LINK_PACE = "auto"
 """A value in place of an interval: as few cycles between tasks as the link and the device allow."""
 
@@ -123,7 +127,9 @@ class BuildOptions:
     unchecked. With ``pacing`` the fewest cycles that fit are chosen."""
     target: str = "xcvu9p"
     clock_mhz: float | None = None
-    """The clock to schedule for; None uses the target's default."""
+    """The clock to schedule for; None uses the target's default, or that of ``clock_goal``."""
+    clock_goal: str | None = None
+    """What the clock is chosen for, one of :data:`CLOCK_GOALS`; None if it is given or the default."""
     stream_clock_mhz: float | None = None
     """The clock of the streams and registers of ``accelerator_axi``; None is the clock of the cores."""
     max_error: float | Mapping[str, float] | None = None

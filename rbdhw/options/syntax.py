@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rbdhw.errors import InputError
-from rbdhw.options.build import LINK_PACE, CoreRequest, Pacing
+from rbdhw.options.build import CLOCK_GOALS, LINK_PACE, CoreRequest, Pacing
 from rbdhw.robot.drives import Drives
 from rbdhw.robot.model import CONTACT_KINDS
 from rbdhw.robot.mounting import NO_LINKS, PER_TASK, Links
@@ -132,6 +132,17 @@ def parse_interval(
     except ValueError:
         expected = f"a number of cycles or {LINK_PACE}"
         raise InputError("ii", f"'{text}' is not an interval", expected) from None
+
+
+def parse_clock(value: str | float | None) -> tuple[float | None, str | None]:
+    """Parse a clock in MHz, or what it is chosen for."""
+    if value is None or (isinstance(value, str) and value in CLOCK_GOALS):
+        return None, value
+    try:
+        return float(value), None
+    except ValueError:
+        expected = f"a number of MHz, {' or '.join(CLOCK_GOALS)}"
+        raise InputError("clock", f"'{value}' is not a clock", expected) from None
 
 
 def parse_share(text: str | None) -> float | None:

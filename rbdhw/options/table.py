@@ -421,10 +421,11 @@ OPTIONS: tuple[Option, ...] = (
     ),
     _hardware(
         "clock",
-        float | None,
-        "The clock; the target's own by default.",
+        str | None,
+        "The clock; the target's own by default. best-latency: the one at which the slowest function answers "
+        "soonest; best-rate: the fastest one.",
         attribute="clock_mhz",
-        metavar="MHZ",
+        metavar="MHZ|best-latency|best-rate",
         check=positive(CLOCK_MHZ, "MHz is not a clock"),
     ),
     _hardware(

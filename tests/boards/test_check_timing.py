@@ -1,5 +1,6 @@
 """The timing of a link, from the robot to the netlist, and ``generate --check-timing``."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,14 @@ def test_a_clock_that_is_not_confirmed_is_refused_before_anything_is_written(tmp
     assert refusal.value.reason.startswith("95 MHz is not confirmed by the timing check: ")
     assert refusal.value.remedy.startswith("generate with --clock ")
     assert not (tmp_path / "design").exists()
+
+
+def test_the_best_rate_gives_way_until_it_is_confirmed(tmp_path: Path, timed: list[str]) -> None:
+    """The first netlist is that of the fastest schedule; the check's answer is that of a slower design."""
+    folder = built(tmp_path / "design", "refuse", target="ecp5-85", clock="best-rate")
+    clock = json.loads((folder / "manifest.json").read_text())["clock_mhz"]
+    assert clock == int(clock) < 95
+    assert timed == ["ecp5-85"] * 2
 
 
 @pytest.mark.usefixtures("timed")

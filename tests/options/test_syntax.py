@@ -5,7 +5,7 @@ import pytest
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import Mounting, Pacing
-from rbdhw.options.syntax import parse_algorithms, parse_interval, parse_links, parse_share
+from rbdhw.options.syntax import parse_algorithms, parse_clock, parse_interval, parse_links, parse_share
 from rbdhw.robot.mounting import ALL_LINKS, NO_LINKS, link_text
 
 
@@ -22,6 +22,15 @@ from rbdhw.robot.mounting import ALL_LINKS, NO_LINKS, link_text
 )
 def test_an_interval_is_given_or_chosen(text, bandwidth, fit, expected):
     assert parse_interval(text, bandwidth, fit) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(None, (None, None)), ("62.5", (62.5, None)), ("best-rate", (None, "best-rate"))],
+)
+def test_a_clock_is_given_or_chosen(text, expected):
+    assert parse_clock(text) == expected
+    assert (asked_build(clock=text)[0].clock_mhz, asked_build(clock=text)[0].clock_goal) == expected
 
 
 @pytest.mark.parametrize(("text", "share"), [(None, None), ("60%", 0.6), ("0.25", 0.25), ("100%", 1.0)])

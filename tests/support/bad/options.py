@@ -98,6 +98,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--clock", 1e300): "clock: 1e+300 MHz is not a clock",
     ("--clock", 1e-300): "clock: 1e-300 MHz is not a clock",
     ("--clock", "1e999"): "clock: inf MHz is not a clock",
+    ("--clock", "fast"): "clock: 'fast' is not a clock",
     ("--max-error", 0): "max-error: 0 is not a budget",
     ("--max-error", 1): "max-error: 1 is not a budget",
     ("--max-error", "nan"): "max-error: nan is not a budget",

@@ -50,7 +50,6 @@ class _Fusion:
     def __init__(self, program: Program, most: int) -> None:
         self._before = program
         self._most = most
-        self._width = max(program.port_widths)
         self._uses = _uses(program)
         self._lost: Counter[int] = Counter()
         self._place: dict[int, int] = {}
@@ -64,7 +63,7 @@ class _Fusion:
         for i, operation in enumerate(before.operations):
             if operation.kind is Kind.INPUT or (i not in absorbed and self._uses[i]):
                 if operation.kind in (*_SUMS, Kind.SELECT, Kind.CONSTANT):
-                    self._lost[i] = max(0, operation.format.width - self._width)
+                    self._lost[i] = max(0, operation.format.width - self._width(operation))
                 self._place[i] = self._add(self._operation(i, operation, terms.get(i, [])))
         outputs = {
             function: tuple(replace(word, format=self._format(word)) for word in words)
@@ -98,7 +97,7 @@ class _Fusion:
 
     def _operation(self, i: int, operation: Operation, terms: list[_Term]) -> Operation:
         """Return an operation on values of the new program; a result that was wider keeps its range."""
-        fitted = Format(self._width, operation.format.binary_point - self._lost[i])
+        fitted = Format(self._width(operation), operation.format.binary_point - self._lost[i])
         if operation.kind in _SUMS:
             operands = tuple(operand for term in terms for operand in self._pair(term, self._lost[i]))
             return Operation(Kind.DOT, operands, fitted, operation.region, drop=GUARD_BITS)
@@ -117,6 +116,11 @@ class _Fusion:
         finer = GUARD_BITS - operation.drop - self._lost[i]
         moved = tuple(replace(value, shift=value.shift + finer) for value in values)
         return replace(operation, operands=(flag, *moved), format=fitted, drop=GUARD_BITS)
+
+    def _width(self, operation: Operation) -> int:
+        """Return the bits of the multiplier's operand that a result can be, the narrower if it fits that."""
+        wide, narrow = self._before.port_widths
+        return narrow if operation.format.width <= narrow else wide
 
     def _pair(self, term: _Term, lost: int) -> tuple[Operand, Operand]:
         """Return the operands of a term of a sum that loses ``lost`` low bits; factors may have lost some."""

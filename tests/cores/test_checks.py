@@ -16,11 +16,7 @@ SEVERAL = {"functions": ("id", "fd"), "width": 18}
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"core": "array", "ii": 16}, "width: the array core supports up to 18 bits; expected 8 to 18"),
-        (
-            {"core": "array", "ii": 16, "width": 27},
-            "width: the array core supports up to 18 bits; expected 8 to 18",
-        ),
+        ({"core": "array", "ii": 16}, "width: the multipliers of an array have one width; expected 8 to 32"),
         ({"core": "array", "ii": 7, "width": 18}, "ii: 7 is too few for the array core; expected 8 or more"),
         (
             {"core": "array", "ii": 16, "width": 18, "share_limbs": "on"},
@@ -49,6 +45,7 @@ def test_impossible_cores_are_refused(options, text):
         {},
         {"core": "auto", "ii": 1},
         {"core": "array", "ii": 8, "width": 18},
+        {"core": "array", "ii": 8, "width": 32},
         {"core": "array", "width": 18, "pacing": Pacing()},
         {"functions": ("fd",), "core": "chain", "copies": 2},
         {**SEVERAL, "core": "array", "cores": (CoreRequest(("id",), 8), CoreRequest(("fd",), 8))},
@@ -62,8 +59,7 @@ def test_possible_cores_are_accepted(options):
     ("options", "needs"),
     [
         ({}, ("--width 18",)),
-        ({"width": 19}, ("--width 18",)),
-        ({"width": 18}, ()),
+        ({"width": 27}, ()),
         ({"width": 8, "share_limbs": "on"}, ("--share-limbs auto",)),
     ],
 )

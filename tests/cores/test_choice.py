@@ -111,8 +111,7 @@ class TestBuilds:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            ({"width": 27}, "width: the array core supports up to 18 bits; expected 8 to 18"),
-            ({"width": None}, "width: the array core supports up to 18 bits; expected 8 to 18"),
+            ({"width": None}, "width: the multipliers of an array have one width; expected 8 to 32"),
             (
                 {"share_limbs": "on"},
                 "share-limbs: the array core shares all hardware anyway; expected auto or off",

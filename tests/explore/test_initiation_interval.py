@@ -240,7 +240,6 @@ class TestArrayCore:
         ("options", "needed"),
         [
             ({}, "--core array --width 18"),
-            ({"width": 27}, "--core array --width 18"),
             ({"core": "auto"}, "--core auto --width 18"),
             ({"width": 18, "share_limbs": "on"}, "--core array --share-limbs auto"),
             ({"share_limbs": "on"}, "--core array --width 18 --share-limbs auto"),

@@ -83,10 +83,8 @@ def shared(words: int) -> Program:
 
 def placed_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
     """Return the array schedule of a fused program after placement."""
-    width = max(program.port_widths)
-    return place_jobs(
-        jobs(program), outputs_of(program), ii, 50.0, timing(program, registers), registers, width
-    )
+    work, outputs = jobs(program), outputs_of(program)
+    return place_jobs(work, outputs, ii, 50.0, timing(program, registers), registers, program.port_widths)
 
 
 def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
@@ -96,6 +94,6 @@ def outputs_of(program: Program) -> dict[str, tuple[int, ...]]:
 
 def array_of(program: Program, ii: int, registers: int = 2) -> ArraySchedule:
     """Return the verified array schedule of a fused program after annealing."""
-    array = anneal(placed_of(program, ii, registers), outputs_of(program), max(program.port_widths))
+    array = anneal(placed_of(program, ii, registers), outputs_of(program), program.port_widths)
     verify(array, jobs(program), outputs_of(program))
     return array

@@ -21,25 +21,28 @@ from rbdhw.target import Primitive
 
 @dataclass(frozen=True)
 class TermControl:
-    """How a product enters the sum: its sign, its shift, and whether more products of the same sum follow."""
+    """How a product enters the sum: its sign, its shift, and whether more products of the same sum follow.
+
+    ``width`` are the bits of the sum's result.
+    """
 
     negative: bool
     shift: int
     more: bool
+    width: int
 
 
 class Accumulator(wiring.Component):
     """A multiplier, an aligner and a register of the sum.
 
-    ``o`` is the rounded sum, ``latency`` cycles after the last operands ``a`` and ``b``. With it ``overflow``
-    states whether it exceeds its width.
+    ``o`` is the rounded sum, as wide as the widest result, ``latency`` cycles after the last operands ``a``
+    and ``b``. With it ``overflow`` states whether it exceeds the width of its own result.
     """
 
     def __init__(
         self,
         *,
         widths: tuple[int, int],  # bits of the operands
-        width: int,  # bits of the result
         sum_bits: int,
         drop: int,  # low bits of the sum that are rounded away
         ii: int,
@@ -58,7 +61,7 @@ class Accumulator(wiring.Component):
         self.sequencer = sequencer
         self.primitive = primitive
         a, b = map(signed, widths)
-        results = {"o": Out(signed(width)), "overflow": Out(1)}
+        results = {"o": Out(signed(max(term.width for term in terms.values()))), "overflow": Out(1)}
         super().__init__({"a": In(a), "b": In(b), **sequencer.members, **results})
 
     @property
@@ -83,12 +86,25 @@ class Accumulator(wiring.Component):
         m.d.sync += [total.eq(following), result.eq(following)]
         with m.If(~more):
             m.d.sync += total.eq(start)
-        above = result[self.drop + len(self.o) - 1 :]
-        m.d.comb += [
-            self.o.eq(result[self.drop : self.drop + len(self.o)].as_signed()),
-            self.overflow.eq(above.any() & ~above.all()),
-        ]
+        self._results(m, sequencer, result)
         return m
+
+    def _results(self, m: Module, sequencer: Sequencer, total: Any) -> None:
+        """Take the result from a sum, with the width that it has in this slot."""
+        widths = {
+            (slot + self.latency) % self.ii: term.width for slot, term in self.terms.items() if not term.more
+        }
+        different = sorted(set(widths.values()))
+        numbers = {slot: different.index(width) for slot, width in widths.items()}
+        choice = sequencer.steps(m, "width", numbers, places(len(different)))
+        with m.Switch(choice):
+            for k, width in enumerate(different):
+                above = total[self.drop + width - 1 :]
+                with m.Case(k):
+                    m.d.comb += [
+                        self.o.eq(total[self.drop : self.drop + width].as_signed()),
+                        self.overflow.eq(above.any() & ~above.all()),
+                    ]
 
     def _shift_product(
         self, m: Module, sequencer: Sequencer, terms: Mapping[int, TermControl], product: Any

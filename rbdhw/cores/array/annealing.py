@@ -48,7 +48,7 @@ Move = tuple[int, int, int]
 
 
 def anneal(
-    array: ArraySchedule, outputs: Mapping[str, Sequence[int]], width: int, seed: int = 0
+    array: ArraySchedule, outputs: Mapping[str, Sequence[int]], widths: tuple[int, int], seed: int = 0
 ) -> ArraySchedule:
     """Return an equivalent array with the same latency, no more units, and at most as many connections."""
     last: dict[int, int] = {}
@@ -57,7 +57,7 @@ def anneal(
             last[value] = min(array.latency[function], last.get(value, array.latency[function]))
     state = _State(array)
     before = state.cost
-    _Annealer(state, last, width, random.Random(seed)).run()
+    _Annealer(state, last, widths, random.Random(seed)).run()
     return state.array().remove_idle_units() if state.cost < before else array
 
 
@@ -217,7 +217,7 @@ class _PlaceSearch:
         shifts = self._state.shifts[self.place.unit]
         for j, possible in enumerate(terms):
             term = next((way for way in possible if shifts[way.shift]), possible[0])
-            factors = self._bring_factors(term.factors, self.place.start + j)
+            factors = self._bring_factors(term, self.place.start + j)
             if factors is None:
                 return False
             placed.append(replace(term, factors=factors))
@@ -230,10 +230,10 @@ class _PlaceSearch:
                 self.place.writes += needed
         return True
 
-    def _bring_factors(self, factors: tuple[Factor, Factor], read: int) -> tuple[Factor, Factor] | None:
+    def _bring_factors(self, term: Term, read: int) -> tuple[Factor, Factor] | None:
         """Return factors in an order in which both can be in the unit's memories when they are read."""
         best: tuple[int, tuple[Factor, Factor], list[tuple[Port, Write]]] | None = None
-        for turned in (factors, (factors[1], factors[0])):
+        for turned in term.orders:
             writes: list[tuple[Port, Write]] = []
             for index, factor in enumerate(turned):
                 if not isinstance(factor, Constant):
@@ -277,11 +277,13 @@ class _PlaceSearch:
 
 
 class _Annealer:
-    def __init__(self, state: _State, last: Mapping[int, int], width: int, rng: random.Random) -> None:
+    def __init__(
+        self, state: _State, last: Mapping[int, int], widths: tuple[int, int], rng: random.Random
+    ) -> None:
         self.state, self._last, self._rng = state, last, rng
         self._ports = list(state.writes)
         self._terms = {
-            k: [list(equivalent_terms(term, width)) for term in job.terms]
+            k: [list(equivalent_terms(term, widths)) for term in job.terms]
             for k, job in enumerate(state.jobs)
             if job.resource is ArrayResource.ACCUMULATOR
         }

@@ -50,9 +50,9 @@ def build_array(
         clock.mhz,
         timing(program, pipeline.registers),
         pipeline.registers,
-        max(program.port_widths),
+        program.port_widths,
     )
-    array = anneal(array, outputs, max(program.port_widths))
+    array = anneal(array, outputs, program.port_widths)
     array = replace(array, block_rams=device.operand_blocks(share))
     verify(array, work, outputs)
     device.check_clock(clock.schedule_mhz, _longest(array, device, pipeline))

@@ -41,11 +41,12 @@ def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[
             units += unit_cells(program, kind, fabric)
     waiting = _delay_memories(program, array, device, fabric)
     held = contents(array)
-    blocks = block_memories(array, held, array.block_rams)
+    blocks = block_memories(array, held, program.port_widths, array.block_rams)
     for port, stored in held.items():
         inputs = len(outputs(array, port))
-        selection += Cells(_multiplexers(fabric, inputs, width))
-        waiting += _memory(array, stored, inputs, port in blocks, width, fabric)
+        bits = program.port_widths[port.index]
+        selection += Cells(_multiplexers(fabric, inputs, bits))
+        waiting += _memory(array, stored, inputs, port in blocks, bits, fabric)
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
 
 
@@ -75,7 +76,7 @@ def _memory(
     bits = address + held.turns.bit_length() - 1 + (inputs - 1).bit_length()
     cells = Cells(fabric.constants(array.ii, bits) + CONTROL_BITS, 2.0 * address + CONTROL_BITS)
     if block:
-        return cells + Cells(block_rams=held.blocks(array.ii) * fabric.tables[0].takes.block_rams)
+        return cells + Cells(block_rams=held.blocks(array.ii, width) * fabric.tables[0].takes.block_rams)
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 

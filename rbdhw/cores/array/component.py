@@ -43,7 +43,7 @@ class ArrayComponent(CorePorts):
         self._memory_stages = memory_stages
         self._names = value_names(program, range(len(program.operations)), {})
         self._contents = contents(array)
-        self._blocks = block_memories(array, self._contents, array.block_rams)
+        self._blocks = block_memories(array, self._contents, program.port_widths, array.block_rams)
         super().__init__(program, array.ii, array.latency)
 
     def elaborate(self, _platform: object) -> Module:
@@ -87,9 +87,10 @@ class ArrayComponent(CorePorts):
     def _width(self, value: int) -> int:
         if value < 0:
             return self._operation(~value).format.width
-        if value >= len(self.program.operations):
-            return max(self.program.port_widths)
-        return self._operation(value).format.width
+        if value < len(self.program.operations):
+            return self._operation(value).format.width
+        (copied,) = self.array.producer[value].job.terms[0].values
+        return self._width(copied)
 
     def _memory(self, m: Module, port: Port, sequencer: Sequencer) -> OperandMemory:
         writes = self.array.writes.get(port, {})
@@ -126,12 +127,12 @@ class ArrayComponent(CorePorts):
         controls, widest = {}, 2
         for step in self.array.steps_of[unit]:
             widest = max(widest, self._sum_bits(step))
+            width = self._width(step.job.values[0])
             for k, term in enumerate(step.job.terms):
                 more = k < len(step.job.terms) - 1
-                controls[(step.start + k + 1) % self.ii] = TermControl(term.negative, term.shift, more)
+                controls[(step.start + k + 1) % self.ii] = TermControl(term.negative, term.shift, more, width)
         m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
             widths=(len(operands[0]), len(operands[1])),
-            width=max(self.program.port_widths),
             sum_bits=widest,
             drop=GUARD_BITS,
             ii=self.ii,

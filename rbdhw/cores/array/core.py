@@ -21,8 +21,8 @@ from rbdhw.graph.twins import Group
 from rbdhw.options.build import LOOP, BuildOptions, CoreName
 from rbdhw.target import Primitive, Target
 
-WIDEST = 18
-"""The largest operand width of an array."""
+USUAL_WIDTH = 18
+"""The width to try where none is given: one block multiplies operands of it on every device."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class ArrayCore(Core):
 
     @classmethod
     def needs(cls, options: BuildOptions) -> tuple[str, ...]:
-        needs = [] if _is_narrow(options) else [f"--width {WIDEST}"]
+        needs = [f"--width {USUAL_WIDTH}"] if options.width is None else []
         return (*needs, *(f"--{name} auto" for name in _required_sharing(options)))
 
     @classmethod
     def refusal(cls, options: BuildOptions, ii: int) -> InputError | None:
-        if not _is_narrow(options):
-            return InputError("width", f"the array core supports up to {WIDEST} bits", f"8 to {WIDEST}")
+        if options.width is None:
+            return InputError("width", "the multipliers of an array have one width", "8 to 32")
         if ii < cls.least_ii:
             return InputError("ii", f"{ii} is too few for the array core", f"{cls.least_ii} or more")
         for name in _required_sharing(options):
@@ -127,10 +127,6 @@ class ArrayCore(Core):
             memory_stages=self.device.memory_stages,
             primitive=primitive,
         )
-
-
-def _is_narrow(options: BuildOptions) -> bool:
-    return options.width is not None and options.width <= WIDEST
 
 
 def _required_sharing(options: BuildOptions) -> list[str]:

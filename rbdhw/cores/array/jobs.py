@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 
 from rbdhw.cores.array.model import ArrayResource, Constant, Factor, Job, Term, Timing
-from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.fixed.program import Kind, Operand, Operation, Program
 
 
 def jobs(program: Program) -> list[Job]:
@@ -41,21 +41,36 @@ def jobs(program: Program) -> list[Job]:
 
 
 def _factor(program: Program, value: int) -> Factor:
-    operation = program.operations[value]
-    return Constant(operation.constant) if operation.kind is Kind.CONSTANT else value
+    if value < 0 or program.operations[value].kind is not Kind.CONSTANT:
+        return value
+    return Constant(program.operations[value].constant)
+
+
+def _width(program: Program, value: int) -> int:
+    """Return the bits of a factor; a constant has those that it needs, whatever its format."""
+    operation = program.operations[~value if value < 0 else value]
+    return operation.constant.bit_length() + 1 if operation.kind is Kind.CONSTANT else operation.format.width
+
+
+def _term(program: Program, values: tuple[int, int], operand: Operand) -> Term:
+    """Return the product of two values; one that only the first memory holds comes first."""
+    narrow = program.port_widths[1]
+    first, second = values if _width(program, values[1]) <= narrow else (values[1], values[0])
+    ordered = _width(program, first) > narrow
+    factors = _factor(program, first), _factor(program, second)
+    return Term(factors, operand.negative, operand.shift, ordered)
 
 
 def _products(program: Program, operation: Operation) -> Iterator[Term]:
     for operand, first, second in operation.pairs:
-        factors = _factor(program, first), _factor(program, second)
-        yield Term(factors, operand.negative, operand.shift)
+        yield _term(program, (first, second), operand)
 
 
 def _choices(program: Program, operation: Operation) -> Iterator[Term]:
     flag, *values = operation.operands
     for flagged, value in zip((flag.value, ~flag.value), values, strict=True):
-        if (factor := _factor(program, value.value)) != Constant(0):
-            yield Term((factor, flagged), value.negative, value.shift)
+        if _factor(program, value.value) != Constant(0):
+            yield _term(program, (value.value, flagged), value)
 
 
 Needs = Sequence[set[int]]

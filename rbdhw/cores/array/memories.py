@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rbdhw.cores.array.model import MEMORY_WORDS, ArraySchedule, Constant, Output, Port
+from rbdhw.cores.array.model import MEMORY_BITS, MEMORY_WORDS, ArraySchedule, Constant, Output, Port
 
 SHALLOW = 32
 """The depth up to which look-up tables hold a memory cheaply (words)."""
@@ -37,25 +37,29 @@ class Contents:
         """Return the number of words of the memory."""
         return self.turns << self.slot_bits(ii)
 
-    def blocks(self, ii: int) -> int:
-        return math.ceil(self.depth(ii) / MEMORY_WORDS)
+    def blocks(self, ii: int, width: int) -> int:
+        """Return the block RAMs that the memory takes with words of ``width`` bits."""
+        return math.ceil(self.depth(ii) * math.ceil(width / MEMORY_BITS) / MEMORY_WORDS)
 
 
 def contents(array: ArraySchedule) -> dict[Port, Contents]:
     return {port: _contents(array, port) for port in array.ports()}
 
 
-def block_memories(array: ArraySchedule, held: Mapping[Port, Contents], most: int) -> frozenset[Port]:
+def block_memories(
+    array: ArraySchedule, held: Mapping[Port, Contents], widths: tuple[int, int], most: int
+) -> frozenset[Port]:
     """Return the memories that lie in block RAMs: written ones, the deepest, none shallow.
 
     They take up to ``most`` block RAMs together; what one memory leaves free, a less deep one may take.
+    ``widths`` are the bits of the words of a unit's two memories.
     """
     deep = [port for port in held if held[port].depth(array.ii) > SHALLOW and held[port].choices]
     deep.sort(key=lambda port: (-held[port].depth(array.ii), port))
     blocks_of: set[Port] = set()
     left = most
     for port in deep:
-        blocks = held[port].blocks(array.ii)
+        blocks = held[port].blocks(array.ii, widths[port.index])
         if blocks <= left:
             blocks_of.add(port)
             left -= blocks

@@ -41,7 +41,9 @@ HOLD = 6
 
 
 MEMORY_WORDS = 1024
-"""The words of a block RAM of 18 bits."""
+"""The words of a block RAM with :data:`MEMORY_BITS` each; of words twice as wide it holds half as many."""
+
+MEMORY_BITS = 18
 
 LEAST_TURNS = 4
 """The tasks of which a memory may hold words at long intervals, when they take more than one block RAM."""
@@ -81,30 +83,42 @@ Factor = int | Constant
 class Term:
     """A product that an accumulator adds to its sum, shifted left by ``shift`` bits (right if negative).
 
-    After placement the first factor is read from the unit's first memory and the second from the other.
+    After placement the first factor is read from the unit's first memory and the second from the other. The
+    factors of an ``ordered`` term stay in their order: the first has more bits than the second memory.
     """
 
     factors: tuple[Factor, Factor]
     negative: bool = False
     shift: int = 0
+    ordered: bool = False
 
     @property
     def values(self) -> tuple[int, ...]:
         return tuple(factor for factor in self.factors if not isinstance(factor, Constant))
 
+    @property
+    def orders(self) -> tuple[tuple[Factor, Factor], ...]:
+        """The possible orders of the factors, the present one first."""
+        first, second = self.factors
+        return ((first, second),) if self.ordered else ((first, second), (second, first))
 
-def equivalent_terms(term: Term, width: int) -> Iterator[Term]:
-    """Yield a term and equivalent ones with part of the shift in a constant of up to ``width`` bits."""
+
+def equivalent_terms(term: Term, widths: tuple[int, int]) -> Iterator[Term]:
+    """Yield a term and equivalent ones with part of the shift in a constant.
+
+    ``widths`` are the bits of an accumulator's operands, the wider first; a constant does not exceed them.
+    """
     yield term
     for k, factor in enumerate(term.factors):
         if isinstance(factor, Constant) and factor.integer:
             integer = factor.integer
             zeros = (integer & -integer).bit_length() - 1
+            width = widths[k] if term.ordered else widths[1]
             for power in range(-zeros, width - integer.bit_length()):
                 moved = Constant(integer << power if power > 0 else integer >> -power)
                 factors = (moved, term.factors[1]) if k == 0 else (term.factors[0], moved)
                 if power:
-                    yield Term(factors, term.negative, term.shift - power)
+                    yield replace(term, factors=factors, shift=term.shift - power)
 
 
 @dataclass(frozen=True, slots=True)

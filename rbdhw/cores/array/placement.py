@@ -69,7 +69,7 @@ def place_jobs(
     clock_mhz: float,
     timing: Timing,
     registers: int,  # the number of pipeline registers of each product
-    width: int,  # the width of an accumulator's operands
+    widths: tuple[int, int],  # the bits of an accumulator's operands, the wider first
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
 
@@ -77,11 +77,11 @@ def place_jobs(
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:
-        placement = _Placement(jobs, ii, timing, width, apart)
+        placement = _Placement(jobs, ii, timing, widths, apart)
         if placement.place_all():
             if placement.added:
                 half = max(placement.added // 2, 1)
-                again = _Placement(jobs, ii, timing, width, apart, half)
+                again = _Placement(jobs, ii, timing, widths, apart, half)
                 if again.place_all() and again.size < placement.size:
                     placement = again
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
@@ -130,19 +130,26 @@ class _Placement:
     """
 
     def __init__(
-        self, jobs: Sequence[Job], ii: int, timing: Timing, width: int, apart: bool, extra: int = 0
+        self,
+        jobs: Sequence[Job],
+        ii: int,
+        timing: Timing,
+        widths: tuple[int, int],
+        apart: bool,
+        extra: int = 0,
     ) -> None:
         self.added = 0
         self.steps: list[ArrayStep] = []
         self.units: list[_Unit] = []
         self.memories: dict[Port, _Memory] = defaultdict(_Memory)
-        self._jobs, self._ii, self._timing, self._width = jobs, ii, timing, width
+        self._jobs, self._ii, self._timing, self._widths = jobs, ii, timing, widths
         self._age = kept_window(ii)
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
         wide = [value for job in jobs if job.wide for value in job.values]
         self._wide = frozenset(wide)
+        self._ordered = {term.factors[0] for job in jobs for term in job.terms if term.ordered}
         self._turn = {value: k for k, value in enumerate(wide)} if apart else {}
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         self._copies: dict[int, list[int]] = defaultdict(list)
@@ -284,19 +291,18 @@ class _Placement:
             del fit.writes[before[1] :]
         return False
 
-    def _ways(self, term: Term, number: int) -> tuple[Term, Term]:
-        """Return a term with its factors in both orders; the one with more values in memories comes first."""
-        other = replace(term, factors=(term.factors[1], term.factors[0]))
+    def _ways(self, term: Term, number: int) -> list[Term]:
+        """Return a term with its factors in each order; the one with more values in memories comes first."""
 
         def known(way: Term) -> int:
             return sum(f in self.memories[Port(number, k)].values for k, f in enumerate(way.factors))
 
-        return (term, other) if known(term) >= known(other) else (other, term)
+        return sorted((replace(term, factors=order) for order in term.orders), key=known, reverse=True)
 
     def _choose_shift(self, fit: _Fit, number: int, term: Term) -> Term:
         """Return an equivalent term with a shift that the unit has, or with a new shift at a cost."""
         shifts = self.units[number].shifts | fit.shifts
-        possible = list(equivalent_terms(term, self._width))
+        possible = list(equivalent_terms(term, self._widths))
         known = [way for way in possible if way.shift in shifts]
         if known:
             return known[0]
@@ -393,7 +399,7 @@ class _Placement:
                 return known
         while True:
             copy, self._next = self._next, self._next + 1
-            moved = Term((value, Constant(1)), shift=GUARD_BITS)
+            moved = Term((value, Constant(1)), shift=GUARD_BITS, ordered=original in self._ordered)
             start = min(since, self._ready[value] + self._lasting)
             if not self._place(Job((copy,), ArrayResource.ACCUMULATOR, (moved,)), start):
                 return None

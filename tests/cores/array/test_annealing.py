@@ -39,7 +39,7 @@ def shifts(array: ArraySchedule) -> int:
 def test_annealing_leaves_fewer_connections(name, ii):
     program = fuse(program_of(name, 18), 8)
     before = placed_of(program, ii)
-    after = anneal(before, outputs_of(program), 18)
+    after = anneal(before, outputs_of(program), (18, 18))
     verify(after, jobs(program), outputs_of(program))
     assert (after.units, after.latency, len(after.steps)) == (before.units, before.latency, len(before.steps))
     assert inputs(after) + shifts(after) <= inputs(before) + shifts(before)
@@ -65,7 +65,7 @@ def test_idle_units_are_removed():
         },
     )
     assert gap.remove_idle_units() == right == right.remove_idle_units()
-    verify(anneal(gap, outputs_of(program), 18), jobs(program), outputs_of(program))
+    verify(anneal(gap, outputs_of(program), (18, 18)), jobs(program), outputs_of(program))
 
 
 @pytest.mark.parametrize(("ii", "width"), [(8, 18), (13, 8), long(8, 8), long(13, 18)])
@@ -73,7 +73,7 @@ def test_all_kinds_of_jobs(ii, width):
     """Units other than accumulators keep their jobs, and the latency of functions does not rise."""
     program = mixed(width)
     before = placed_of(program, ii)
-    after = anneal(before, outputs_of(program), width)
+    after = anneal(before, outputs_of(program), (width, width))
     verify(after, jobs(program), outputs_of(program))
     for old, new in zip(before.steps, after.steps, strict=True):
         assert old.job.results == new.job.results
@@ -90,7 +90,7 @@ def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
     monkeypatch.setattr(annealing, "INPUT", -1.0)
     program = shared(24)
     before = placed_of(program, ii)
-    after = anneal(before, outputs_of(program), 18, seed=number)
+    after = anneal(before, outputs_of(program), (18, 18), seed=number)
     verify(after, jobs(program), outputs_of(program))
     moved = [old.start != new.start for old, new in zip(before.steps, after.steps, strict=True)]
     assert sum(moved) > len(moved) // 8
@@ -99,17 +99,21 @@ def test_arrays_are_valid_after_any_exchanges(monkeypatch, ii, number):
 def test_annealing_is_reproducible():
     program = shared(24)
     before = placed_of(program, 13)
-    assert anneal(before, outputs_of(program), 18) == anneal(before, outputs_of(program), 18)
-    assert anneal(before, outputs_of(program), 18, seed=1) != anneal(before, outputs_of(program), 18)
+    assert anneal(before, outputs_of(program), (18, 18)) == anneal(before, outputs_of(program), (18, 18))
+    assert anneal(before, outputs_of(program), (18, 18), seed=1) != anneal(
+        before, outputs_of(program), (18, 18)
+    )
 
 
 def test_powers_of_two_move_between_a_shift_and_a_constant():
     term = Term((7, Constant(-12)), True, -3)
-    found = {(own.factors[1].integer, own.shift) for own in equivalent_terms(term, 6)}
+    found = {(own.factors[1].integer, own.shift) for own in equivalent_terms(term, (6, 6))}
     assert found == {(-3, -1), (-6, -2), (-12, -3), (-24, -4)}
-    assert {(own.factors[0], own.negative) for own in equivalent_terms(term, 6)} == {(7, True)}
-    assert list(equivalent_terms(Term((7, Constant(0)), shift=2), 6)) == [Term((7, Constant(0)), shift=2)]
-    assert list(equivalent_terms(Term((7, 8), shift=2), 6)) == [Term((7, 8), shift=2)]
+    assert {(own.factors[0], own.negative) for own in equivalent_terms(term, (6, 6))} == {(7, True)}
+    assert list(equivalent_terms(Term((7, Constant(0)), shift=2), (6, 6))) == [
+        Term((7, Constant(0)), shift=2)
+    ]
+    assert list(equivalent_terms(Term((7, 8), shift=2), (6, 6))) == [Term((7, 8), shift=2)]
 
 
 TIMING = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
@@ -126,7 +130,7 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
     """
     chain, results = chained(between, ends), {"id": tuple(range(between + 1, between + 1 + ends))}
     timing = Timing({ArrayResource.ACCUMULATOR: cycles, ArrayResource.SOURCE: 0})
-    array = place_jobs(chain, results, 8, 50.0, timing, 2, 18)
+    array = place_jobs(chain, results, 8, 50.0, timing, 2, (18, 18))
     place = len(array.steps) - 1
     last = array.steps[place]
     found = []
@@ -134,7 +138,7 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
         state = _State(array)
         state.leave(place)
         search = _PlaceSearch(state, place, last.unit, last.start + later)
-        if search.fits([list(equivalent_terms(term, 18)) for term in last.job.terms]):
+        if search.fits([list(equivalent_terms(term, (18, 18))) for term in last.job.terms]):
             state.take(place, search.place)
             found.append(later)
             assert oldest(state.array()) < kept_window(8)
@@ -144,7 +148,7 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
 
 @pytest.mark.parametrize("cycles", [1, 2, 5, 8])
 def test_free_slots_are_those_of_which_no_cycle_is_taken(cycles):
-    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, 18)
+    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, (18, 18))
     state = _State(array)
     for unit in range(len(array.units)):
         bits = state.free_slots(unit, cycles)
@@ -153,6 +157,6 @@ def test_free_slots_are_those_of_which_no_cycle_is_taken(cycles):
 
 
 def test_the_number_of_exchanges_is_limited(monkeypatch):
-    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, 18)
+    array = place_jobs(chained(6, 2), {"id": (7, 8)}, 8, 50.0, TIMING, 2, (18, 18))
     monkeypatch.setattr(annealing, "MOST_TRIALS", 0)
-    assert anneal(array, {"id": (7, 8)}, 18) == array
+    assert anneal(array, {"id": (7, 8)}, (18, 18)) == array

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rbdhw.cores.array.component import ArrayComponent
+from rbdhw.cores.array.model import Constant
 from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import array_of, crowded, mixed
 from tests.support.branching_programs import branching_program, program_of_graph
@@ -31,7 +32,7 @@ def assert_bit_exact(program, ii, words, seed, *, skip=2, memory_stages=4, block
     ("ii", "width"),
     [
         pytest.param(ii, width, marks=() if ii == quick else pytest.mark.verify)
-        for width, quick in ((8, 11), (12, None), (18, 8))
+        for width, quick in ((8, 11), (12, None), (18, 8), (27, 16), (32, None))
         for ii in (8, 11, 16)
     ],
 )
@@ -60,10 +61,34 @@ def test_a_choice_that_one_function_decides_is_not_blamed_for_its_other_branch()
     assert {flag for function, flag in answered if function == "fd"} == {0, 1}
 
 
-@pytest.mark.parametrize(("name", "ii"), [("toy", 8), long("iiwa14", 24)])
-def test_robots_with_words_from_everywhere(name, ii):
-    program = fuse(program_of(name, 18), 8)
+@pytest.mark.parametrize(
+    ("name", "ii", "width"), [("toy", 8, 27), long("toy", 8, 18), long("toy", 12, 32), long("iiwa14", 24, 27)]
+)
+def test_robots_with_words_from_everywhere(name, ii, width):
+    program = fuse(program_of(name, width), 8)
     assert_bit_exact(program, ii, random_words(program, 12, seed=1), seed=2)
+
+
+def width_of(bits, factor):
+    """Return the bits of a factor; negative values are complements of flags."""
+    if isinstance(factor, Constant):
+        return factor.integer.bit_length() + 1
+    return bits[factor] if factor >= 0 else 2
+
+
+@pytest.mark.parametrize("ii", [8, long(16)])
+def test_one_block_multiplies_operands_of_27_bits(ii):
+    """A product has a factor of at most 18 bits, which is the one that the second memory holds."""
+    program = fuse(program_of("toy", 27), 8)
+    array = array_of(program, ii)
+    bits = {i: operation.format.width for i, operation in enumerate(program.operations)}
+    for step in array.steps:
+        for value in set(step.job.values) - bits.keys():  # a copy
+            (term,) = step.job.terms
+            bits[value] = bits[term.values[0]]
+    factors = [term.factors for step in array.steps for term in step.job.terms]
+    widths = [[width_of(bits, factor) for factor in pair] for pair in factors]
+    assert max(second for _, second in widths) <= 18 < max(first for first, _ in widths)
 
 
 def test_angles_from_many_units():

@@ -31,12 +31,12 @@ def test_the_deepest_memories_that_are_written_are_block_rams(most, blocks):
         Port(2, 0): memory(4, {0: 0}),
     }
     assert held[Port(0, 0)].depth(ARRAY.ii) == SHALLOW
-    assert block_memories(ARRAY, held, most) == frozenset(blocks)
+    assert block_memories(ARRAY, held, (18, 18), most) == frozenset(blocks)
 
 
 def test_a_memory_of_several_block_rams_counts_as_many():
     held = {Port(0, 0): memory(256, {0: 0}), Port(0, 1): memory(4, {0: 0}), Port(1, 0): memory(4, {0: 0})}
-    assert [held[port].blocks(ARRAY.ii) for port in held] == [4, 1, 1]
-    assert block_memories(ARRAY, held, 0) == frozenset()
-    assert block_memories(ARRAY, held, 3) == {Port(0, 1), Port(1, 0)}
-    assert block_memories(ARRAY, held, 5) == {Port(0, 0), Port(0, 1)}
+    assert [held[port].blocks(ARRAY.ii, 18) for port in held] == [4, 1, 1]
+    assert block_memories(ARRAY, held, (18, 18), 0) == frozenset()
+    assert block_memories(ARRAY, held, (18, 18), 3) == {Port(0, 1), Port(1, 0)}
+    assert block_memories(ARRAY, held, (18, 18), 5) == {Port(0, 0), Port(0, 1)}

@@ -46,7 +46,7 @@ def test_all_kinds_of_jobs_hold(ii, width):
 def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, copies):
     chain, last = chained(jobs_between), jobs_between + 1
     timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
-    array = place_jobs(chain, {"id": (last,)}, 33, 50.0, timing, 2, 18)
+    array = place_jobs(chain, {"id": (last,)}, 33, 50.0, timing, 2, (18, 18))
     verify(array, chain, {"id": (last,)})
     assert array.latency["id"] > jobs_between * 4
     assert (array.latency["id"] > kept_window(33)) == (copies > 0)
@@ -57,7 +57,7 @@ def test_jobs_that_read_a_value_late_share_its_copies():
     chain = chained(400, ends=6)
     results = {"id": tuple(range(401, 407))}
     timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
-    array = place_jobs(chain, results, 33, 50.0, timing, 2, 18)
+    array = place_jobs(chain, results, 33, 50.0, timing, 2, (18, 18))
     verify(array, chain, results)
     assert len(array.steps) - len(chain) == 4
 
@@ -66,7 +66,7 @@ def test_jobs_that_read_a_value_late_share_its_copies():
 def test_a_word_is_kept_up_to_the_last_cycle_and_no_longer(between, cycles):
     chain, results = chained(between), {"id": (between + 1,)}
     timing = Timing({ArrayResource.ACCUMULATOR: cycles, ArrayResource.SOURCE: 0})
-    array = place_jobs(chain, results, 8, 50.0, timing, 2, 18)
+    array = place_jobs(chain, results, 8, 50.0, timing, 2, (18, 18))
     verify(array, chain, results)
     assert oldest(array) == kept_window(8) - 1
     assert len(array.steps) == len(chain)
@@ -95,7 +95,7 @@ def test_wide_words_are_not_copied(wide, copies):
     for k in range(13):
         terms = Term((200 + k % 12, Constant(3))), Term((200 + k % 12, Constant(5)))
         chain.append(Job((300 + k,), ArrayResource.ACCUMULATOR, terms))
-    array = place_jobs(chain, {"id": (300,)}, 12, 50.0, timing, 2, 18)
+    array = place_jobs(chain, {"id": (300,)}, 12, 50.0, timing, 2, (18, 18))
     verify(array, chain, {"id": (300,)})
     assert (len(array.steps) > len(chain)) == copies
 
@@ -108,7 +108,7 @@ def test_wide_words_keep_their_cycles_from_words_that_are_more_urgent():
         terms = Term((400 + k - 1 if k else 12, Constant(3))), Term((13 + k, Constant(5)))
         chain.append(Job((400 + k,), ArrayResource.ACCUMULATOR, terms))
     timing = Timing({ArrayResource.TRIGONOMETRY: 4, ArrayResource.SOURCE: 0, ArrayResource.ACCUMULATOR: 3})
-    array = place_jobs(chain, {"id": (200, 419)}, 12, 50.0, timing, 2, 18)
+    array = place_jobs(chain, {"id": (200, 419)}, 12, 50.0, timing, 2, (18, 18))
     verify(array, chain, {"id": (200, 419)})
     started = [step.start for step in array.steps if step.job.wide]
     assert sorted(started) == list(range(1, 13))

@@ -11,6 +11,7 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.protocol import NEXT_STATE
+from rbdhw.software.exponents import exponents
 from rbdhw.software.straight_line import CodeBlock, split_into_blocks, vectors_of
 
 _LINEAR = (Op.INPUT, Op.CONSTANT, Op.ADD, Op.SCALE)
@@ -82,6 +83,11 @@ class Kernel:
                 scaled.difference_update(edge.node for edge in node.args)
         return frozenset(scaled - self._results_of.keys())
 
+    @cached_property
+    def _exponents(self) -> list[int]:
+        """The power of two by which each value is multiplied."""
+        return exponents(self._graph, self._scaled | self._angle_nodes)
+
     def _is_computed(self, i: int) -> bool:
         constant = self._graph.nodes[i].op in (Op.INPUT, Op.CONSTANT)
         return not constant and i not in self._scaled and i not in self._angle_nodes
@@ -122,12 +128,12 @@ class Kernel:
         return lines + [f"store[{slot} * STRIDE] = v{value};" for value, slot in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
-        turned = f" * R({2.0 * math.pi!r})" if self.is_angle(self.results[k].name) else ""
-        return f"results[{k} * STRIDE] = {self._term(edge)}{turned};"
+        unit = 2.0 * math.pi if self.is_angle(self.results[k].name) else 1.0
+        return f"results[{k} * STRIDE] = {self._term(edge, 0, unit)};"
 
     def _statement(self, i: int, turned: dict[tuple[Edge, float], int]) -> Iterator[str]:
         """Yield the lines that compute a node; ``turned`` are the angles of the block's sines and cosines."""
-        node = self._graph.nodes[i]
+        node, exponent = self._graph.nodes[i], self._exponents[i]
         match node.op:
             case Op.SIN | Op.COS:
                 key = node.args[0], node.value
@@ -140,22 +146,27 @@ class Kernel:
                 part = "sine" if node.op is Op.SIN else "cosine"
                 yield f"const V v{i} = {part}{turned[key]};"
             case Op.ADD:
-                yield f"const V v{i} = {self._term(node.args[0])} + {self._term(node.args[1])};"
+                yield f"const V v{i} = {' + '.join(self._term(edge, exponent) for edge in node.args)};"
             case Op.MULTIPLY:
-                yield f"const V v{i} = {self._term(node.args[0])} * {self._term(node.args[1])};"
+                yield f"const V v{i} = {' * '.join(map(self._factor, node.args))};"
             case Op.RECIPROCAL:
-                yield f"const V v{i} = R(1.0) / {self._term(node.args[0])};"
+                yield f"const V v{i} = R(1.0) / {self._factor(node.args[0])};"
             case Op.ROUND:
-                yield f"const V v{i} = {self._term(node.args[0])};"
+                yield f"const V v{i} = {self._term(node.args[0], exponent)};"
             case Op.SELECT:  # by a number of the task, which is one or zero; flags are decided before
-                flag, chosen, other = map(self._term, node.args)
+                flag = self._term(node.args[0], 0)
+                chosen, other = (self._term(edge, exponent) for edge in node.args[1:])
                 yield f"const V v{i} = {flag} * {chosen} + (R(1.0) - {flag}) * {other};"
             case _:  # a scaled node
-                yield f"const V v{i} = {self._term(node.args[0])} * R({node.value!r});"
+                yield f"const V v{i} = {self._term(node.args[0], exponent, node.value)};"
 
-    def _term(self, edge: Edge) -> str:
-        """Return the expression of an edge: a value, negated or times a constant."""
-        factor = math.ldexp(-1.0 if edge.negative else 1.0, edge.shift)
+    def _factor(self, edge: Edge) -> str:
+        """Return the expression of an edge whose power of two belongs to that of the result."""
+        return self._term(edge, self._exponents[edge.node])
+
+    def _term(self, edge: Edge, exponent: int, factor: float = 1.0) -> str:
+        """Return the expression of an edge times ``factor`` and a power of two: a value times a constant."""
+        factor *= math.ldexp(-1.0 if edge.negative else 1.0, edge.shift + exponent)
         node = edge.node
         if node in self._scaled:
             inner = self._graph.nodes[node].args[0]
@@ -164,7 +175,7 @@ class Kernel:
         source = self._graph.nodes[node]
         if source.op is Op.CONSTANT:
             return _constant(factor * source.value)
-        text = f"v{node}"
+        text, factor = f"v{node}", math.ldexp(factor, -self._exponents[node])
         if source.op is Op.INPUT:
             text = f"words[{self._word[node]} * STRIDE]"
             factor *= 1.0 / (2.0 * math.pi) if self.is_angle(source.name) else 1.0
@@ -198,7 +209,7 @@ class Kernel:
         for value, coefficient in coefficients.items():
             source = self._graph.nodes[value]
             text = f"v{value}"
-            factor = 2.0 * math.pi * coefficient
+            factor = 2.0 * math.pi * math.ldexp(coefficient, -self._exponents[value])
             if source.op is Op.INPUT:
                 text = f"words[{self._word[value]} * STRIDE]"
                 factor = coefficient if self.is_angle(source.name) else factor

@@ -15,7 +15,7 @@ import typer
 
 from benchmarks import robot_sweep, synthesis
 from benchmarks import tables as document_tables
-from rbdhw.cli.app import Json
+from rbdhw.cli.app import Cluster, Json
 from rbdhw.cli.process import FOUND_WRONG, run_commands
 from rbdhw.estimate.calibration import TABLE, calibration
 from rbdhw.progress import show_progress
@@ -58,9 +58,7 @@ def sweep(
     jobs: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Processes; by default one per core.")
     ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers compute instead.")
-    ] = None,
+    cluster: Cluster = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +73,7 @@ def sweep(
 
 
 @app.command()
-def calibrate(only: Only = "", output: Output = None, as_json: Json = False) -> None:
+def calibrate(only: Only = "", cluster: Cluster = None, output: Output = None, as_json: Json = False) -> None:
     """Synthesise designs, rewrite the table of the estimates, and compare the estimates with it."""
     if output is not None:
         check_file(output)
@@ -85,6 +83,7 @@ def calibrate(only: Only = "", output: Output = None, as_json: Json = False) -> 
             lambda measured: write_text(TABLE, measured.text()),
             progress,
             synthesis.select_subjects(only),
+            cluster,
         )
     _report(table.model_dump(mode="json"), document_tables.markdown(synthesis.tables(table)), output, as_json)
 

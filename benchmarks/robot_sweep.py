@@ -101,7 +101,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None, cluster: st
         builds,
         cluster=cluster,
         workers=jobs,
-        told=lambda name, done: progress(f"checking: {done} of {len(builds)} robots, last {name}"),
+        told=lambda name, _, done: progress(f"checking: {done} of {len(builds)} robots, last {name}"),
         warn=warn,
         keep_errors=True,
     )

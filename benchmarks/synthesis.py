@@ -23,10 +23,12 @@ from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
 from rbdhw.protocol import DEFAULT_FUNCTIONS
+from rbdhw.remarks import warn
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
+from rbdhw.runtime.executor import execute
 from rbdhw.target import target as find_target
 from rbdhw.verilog_names import DEFAULT_NAME
 
@@ -188,6 +190,7 @@ def calibrate(
     keep: Callable[[Calibration], None],
     progress: Progress,
     designs: Iterable[Subject] | None = None,
+    cluster: str | None = None,
 ) -> Calibration:
     """Return the table, measured again where the hardware or Yosys has changed.
 
@@ -202,6 +205,8 @@ def calibrate(
         Receives the whole table after every design, to save it.
     designs
         The designs to measure, by default :func:`subjects`. Other designs keep their entries.
+    cluster
+        The address of a Dask scheduler, whose workers measure.
 
     Raises
     ------
@@ -214,13 +219,31 @@ def calibrate(
     chosen = tuple(subjects() if designs is None else designs)
     order = tuple(dict.fromkeys((*subjects(), *chosen)))
     known = {subject_of(design): design for design in before.designs if subject_of(design) in order}
+    named = {str(subject): subject for subject in chosen}
+    jobs = {name: (subject, version, known.get(subject)) for name, subject in named.items()}
     table = before
-    for number, subject in enumerate(chosen, start=1):
-        progress(f"{number} of {len(chosen)}: {subject}")
-        known[subject] = measure_subject(subject, version, known.get(subject))
+
+    def keep_sample(name: str, sample: Sample) -> None:
+        nonlocal table
+        known[named[name]] = sample
         table = fit_calibration([known[entry] for entry in order if entry in known])
         keep(table)
+
+    def take(name: str, sample: Sample, done: int) -> None:
+        progress(f"{done} of {len(jobs)} done, last {name}")
+        keep_sample(name, sample)
+
+    if cluster is not None:
+        execute(_measure, jobs, cluster=cluster, told=take, warn=warn)
+        return table
+    for number, (name, job) in enumerate(jobs.items(), start=1):
+        progress(f"{number} of {len(jobs)}: {name}")
+        keep_sample(name, _measure(job))
     return table
+
+
+def _measure(job: tuple[Subject, str, Sample | None]) -> Sample:
+    return measure_subject(*job)
 
 
 def subject_of(design: Sample) -> Subject:

@@ -92,8 +92,8 @@ MAY_IMPORT = {
         "golden graph passes frontend fixed domain model"
     ),
     "boards": (
-        "errors verilog_names progress runtime options.build target board packages registers.map rtl timing "
-        "estimate.fit estimate.resources design.digests design.manifest design.replacement"
+        "errors verilog_names remarks progress runtime options.build target board packages registers.map rtl "
+        "timing estimate.fit estimate.resources design.digests design.manifest design.replacement"
     ),
     "packages": "errors runtime design registers.map",
     # It shares nothing with the scheduler, whose clock it checks.

@@ -16,12 +16,17 @@ from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.errors import told_apart
 from rbdhw.estimate.resources import Resources
 from rbdhw.progress import Progress, silent, within
+from rbdhw.remarks import warn
+from rbdhw.runtime.executor import execute_in_order
 from rbdhw.timing.netlist import place_of
 
 NEXTPNR = "nextpnr-ecp5"
 
 SEED = 1
 """The default seed of the first placement."""
+
+REPORT, LOG = "placement.json", "placement.log"
+"""The files of nextpnr beside a netlist."""
 
 LARGEST_SEED = 2**31 - 1
 
@@ -135,25 +140,55 @@ def best_placement(
 
 
 def place_and_route(
-    netlist: Path, target: str, clock_mhz: float, seeds: Sequence[int], progress: Progress = silent
+    netlist: Path,
+    target: str,
+    clock_mhz: float,
+    seeds: Sequence[int],
+    cluster: str | None = None,
+    progress: Progress = silent,
 ) -> tuple[Placed, Path]:
     """Place and route a Yosys netlist (JSON) on a target of :data:`DEVICES`; return result and report file.
 
     The report ``placement.json`` and the log ``placement.log`` of the :func:`best_placement` are written next
-    to the netlist. Its ports are assigned to arbitrary pins. A missed clock is not an error. Raises
-    InputError if nextpnr is missing, :class:`~rbdhw.boards.tools.ToolError` if it fails.
+    to the netlist. Its ports are assigned to arbitrary pins. A missed clock is not an error. The workers of
+    the Dask scheduler ``cluster`` place with all seeds at once, of which those count that would be tried.
+    Raises InputError if nextpnr is missing, :class:`~rbdhw.boards.tools.ToolError` if it fails.
     """
-    folder, report, log = netlist.parent, netlist.parent / "placement.json", netlist.parent / "placement.log"
-    program = [find_tool(NEXTPNR), "-q", *DEVICES[target], "--freq", f"{clock_mhz:g}", "--timing-allow-fail"]
-    files = ("--json", netlist.name, "--report", report.name, "--log", log.name, "--lpf-allow-unconstrained")
+    report, log = netlist.parent / REPORT, netlist.parent / LOG
+    distant: Mapping[int, tuple[str, str]] = {}
+    if cluster is not None:
+        jobs = {f"seed {seed}": (netlist.read_text(), target, clock_mhz, seed) for seed in seeds}
+        distant = dict(zip(seeds, execute_in_order(_place_there, jobs, cluster, progress, warn), strict=True))
 
     def place(seed: int, watched: Progress) -> Report:
-        report.unlink(missing_ok=True)
-        command = [*program, "--seed", str(seed), *files]
-        run_tool(NEXTPNR, command, folder=folder, log=log, progress=watched, state=state_of)
+        if seed in distant:
+            for path, text in zip((report, log), distant[seed], strict=True):
+                path.write_text(text)
+        else:
+            _place(netlist, target, clock_mhz, seed, watched)
         return read_report(report)
 
     return best_placement(seeds, place, (report, log), progress), report
+
+
+def _place(netlist: Path, target: str, clock_mhz: float, seed: int, progress: Progress) -> None:
+    """Place and route with a seed; write :data:`REPORT` and :data:`LOG` beside the netlist."""
+    folder = netlist.parent
+    (folder / REPORT).unlink(missing_ok=True)
+    timing = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
+    files = ("--json", netlist.name, "--report", REPORT, "--log", LOG, "--lpf-allow-unconstrained")
+    command = [find_tool(NEXTPNR), "-q", *DEVICES[target], *timing, *files]
+    run_tool(NEXTPNR, command, folder=folder, log=folder / LOG, progress=progress, state=state_of)
+
+
+def _place_there(job: tuple[str, str, float, int]) -> tuple[str, str]:
+    """Place the text of a netlist on a worker; return the report and the log."""
+    text, target, clock_mhz, seed = job
+    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+        netlist = Path(folder, "netlist.json")
+        netlist.write_text(text)
+        _place(netlist, target, clock_mhz, seed, silent)
+        return (netlist.parent / REPORT).read_text(), (netlist.parent / LOG).read_text()
 
 
 def state_of(log: str) -> str | None:

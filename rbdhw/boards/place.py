@@ -29,12 +29,14 @@ def place(
     *,
     seeds: Sequence[int],
     timed_as: Device,
+    cluster: str | None = None,
     progress: Progress = silent,
 ) -> Implementation:
     """Place and route the accelerator of ``design`` at its own clock, its streams folded onto a few pins.
 
     ``device`` is one of :data:`~rbdhw.boards.nextpnr.DEVICES`, and ``timed_as`` the same for the timing check
-    before placement. The seeds are tried in order until one reaches the clock. The folder ``work`` keeps the
+    before placement. The seeds are tried in order until one reaches the clock, or all at once by the workers
+    of the Dask scheduler ``cluster``, with the same result. The folder ``work`` keeps the
     output of Yosys, and that of nextpnr for the best placement. The same accelerator, seeds and programs give
     the same result. Raises InputError if the design does not fit, or a program is missing. Raises ToolError
     if a program fails.
@@ -46,7 +48,7 @@ def place(
     counts = synthesize_target(sources, TOP, FAMILIES[device.family], work, netlist=True, progress=progress)
     design.check_fit(counts, device)
     timing = time_netlist(work, TOP, timed_as, progress)
-    placed, path = place_and_route(work / NETLIST, device.name, design.clock_mhz, seeds, progress)
+    placed, path = place_and_route(work / NETLIST, device.name, design.clock_mhz, seeds, cluster, progress)
     return Implementation(
         tool=f"yosys, {NEXTPNR}",
         clock_mhz=design.clock_mhz,

@@ -48,6 +48,7 @@ def synthesize(
     tries: int | None = None,
     count: bool = False,
     work: Path | None = None,
+    cluster: str | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Synthesise the design in ``directory``, a folder that ``rbdhw generate`` wrote.
@@ -58,7 +59,8 @@ def synthesize(
     ``clock_mhz`` replaces the design's clock as the clock to reach; the schedule in cycles is unchanged.
     ``speed_grade`` is that of the timing check, by default the target's.
     ``seed`` is the seed of the first placement, 1 by default. After a placement that misses the clock, the
-    next seed is tried, up to ``tries`` placements (3 by default), and the best is kept. ``work`` keeps the
+    next seed is tried, up to ``tries`` placements (3 by default), and the best is kept. With the address of a
+    Dask scheduler as ``cluster``, its workers try all seeds of a ``target`` at once. ``work`` keeps the
     output of the programs; by default it is the folder ``build-`` plus the board's or target's name in
     ``directory``. ``progress`` receives each step.
 
@@ -84,10 +86,10 @@ def synthesize(
     ToolError
         If a program fails.
     """
-    run = _Run(directory, clock_mhz, speed_grade, seed, tries, work, progress)
+    run = _Run(directory, clock_mhz, speed_grade, seed, tries, work, cluster, progress)
     progress("preparing the programs")
     if board is not None:
-        _check_board(board, target, speed_grade, count)
+        _check_board(board, target, speed_grade, count, cluster)
         design, built = _for_board(board, run)
     else:
         design, built = _for_target(target, count, run)
@@ -107,6 +109,7 @@ class _Run:
     seed: int | None
     tries: int | None
     work: Path | None
+    cluster: str | None
     progress: Progress
 
     def design(self) -> DesignFiles:
@@ -121,7 +124,7 @@ class _Run:
     def seeds(self, name: str, placed: bool) -> range | None:
         """Return the seeds of the placements for a device or board; None without seeded placement."""
         if not placed:
-            options = {"seed": self.seed, "tries": self.tries}
+            options = {"seed": self.seed, "tries": self.tries, "cluster": self.cluster}
             for option, value in options.items():
                 if value is not None:
                     raise InputError(option, f"nothing is placed for {name}", f"no --{option}")
@@ -163,7 +166,15 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
         design.check_fit(Resources(0, 0, design.dsp_blocks, 0), device)
     folder = run.folder(device.name)
     if seeds is not None:
-        return design, place(design, device, folder, seeds=seeds, timed_as=timed_as, progress=run.progress)
+        return design, place(
+            design,
+            device,
+            folder,
+            seeds=seeds,
+            timed_as=timed_as,
+            cluster=run.cluster,
+            progress=run.progress,
+        )
     versions = {"yosys": tool_version("yosys")}
     family, progress = FAMILIES[device.family], run.progress
     resources = synthesize_target(
@@ -179,7 +190,9 @@ def _for_target(target: str | None, count: bool, run: _Run) -> tuple[DesignFiles
     )
 
 
-def _check_board(board: str, target: str | None, speed_grade: str | None, count: bool) -> None:
+def _check_board(
+    board: str, target: str | None, speed_grade: str | None, count: bool, cluster: str | None
+) -> None:
     find_board(board)
     if target is not None:
         raise InputError("target", f"board {board} has its own", "--target or --board, not both")
@@ -187,6 +200,8 @@ def _check_board(board: str, target: str | None, speed_grade: str | None, count:
         raise InputError("speed-grade", f"board {board} has its own", "--speed-grade or --board, not both")
     if count:
         raise InputError("count", f"board {board} is built", "--count or --board, not both")
+    if cluster is not None:
+        raise InputError("cluster", f"board {board} is built here", "--cluster or --board, not both")
 
 
 def _for_board(board: str, run: _Run) -> tuple[DesignFiles, Implementation]:

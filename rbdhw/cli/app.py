@@ -35,6 +35,9 @@ app = typer.Typer(
 
 Urdf = Annotated[Path, typer.Argument(metavar="URDF", help="The robot description.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A design folder, written by `generate`.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers compute instead.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -92,6 +95,7 @@ def info(
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the plots of --explore."),
     ] = None,
+    cluster: Cluster = None,
     *,
     build: BuildArguments,
     as_json: Json = False,
@@ -99,23 +103,25 @@ def info(
     """Describe the robot: its joints, coordinates and their bounds, the operations of each function.
 
     With --explore, compare the hardware at many initiation intervals, or of many sets of cores.
-    The hardware options (but --domain) and --output require --explore.
+    The hardware options (but --domain), --output and --cluster require --explore.
     --ii, --bandwidth and --fit mark the interval that generate would choose.
     """
     from rbdhw.front.calls import describe_robot
 
     if explore:
-        _explore(urdf, build, output, as_json)
+        _explore(urdf, build, output, cluster, as_json)
         return
     hardware = [name for name in OF_HARDWARE if name != "domain" and name in build.named]
-    idle = hardware + ["output"] * (output is not None)
+    idle = hardware + ["output"] * (output is not None) + ["cluster"] * (cluster is not None)
     if idle:
         name = idle[0].replace("_", "-")
         raise InputError(name, "has no effect on info without --explore", "both or neither")
     _print_result(describe_robot(urdf, *build.parse()), as_json)
 
 
-def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bool) -> None:
+def _explore(
+    urdf: Path, build: BuildArguments, output: Path | None, cluster: str | None, as_json: bool
+) -> None:
     """Print the tables of initiation intervals, and write their plots to a folder."""
     from rbdhw.explore import intervals, sets
     from rbdhw.explore.plot import check_plotting, draw_intervals, draw_sets, plot
@@ -131,7 +137,7 @@ def _explore(urdf: Path, build: BuildArguments, output: Path | None, as_json: bo
         raise InputError("explore", f"has no effect with --target {options.target}", expected)
     kind = sets if options.several else intervals
     with show_progress() as progress:
-        comparison = kind.explore(urdf, options, overrides=overrides, progress=progress)
+        comparison = kind.explore(urdf, options, overrides=overrides, progress=progress, cluster=cluster)
     if output is not None:
         plot(comparison, output, draw_sets if options.several else draw_intervals)
     if as_json:
@@ -209,9 +215,7 @@ def study(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
     ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers compute instead.")
-    ] = None,
+    cluster: Cluster = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw study.png and study.svg, too.")] = False,
     *,
     build: BuildArguments,
@@ -396,6 +400,7 @@ def synthesize(
         typer.Option(help="The most placements, with successive seeds, to reach the clock; 3 by default."),
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="Only count resources; skip placement.")] = False,
+    cluster: Cluster = None,
     as_json: Json = False,
 ) -> None:
     """Synthesise with Yosys, place and route with nextpnr; for a board, build the bitstream."""
@@ -413,6 +418,7 @@ def synthesize(
                 seed=seed,
                 tries=tries,
                 count=count,
+                cluster=cluster,
                 progress=progress,
             )
         except synthesis.TimingError as error:

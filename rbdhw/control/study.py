@@ -134,7 +134,7 @@ def study(
         cluster=settings.cluster,
         workers=settings.workers,
         store=Store(folder / "results", f"{version('rbdhw')}-{digest}"),
-        told=lambda name, done: progress(f"studying: {done} of {len(jobs)} candidates, last {name}"),
+        told=lambda name, _, done: progress(f"studying: {done} of {len(jobs)} candidates, last {name}"),
         warn=partial(warn),
     )
     if all("refused" in row for name, row in rows.items() if name != EXACT):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from rbdhw.frontend.read import read
 from rbdhw.model.traffic import rate_text
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Pacing
 from rbdhw.progress import Progress, silent
+from rbdhw.remarks import warn
+from rbdhw.runtime.executor import execute_in_order
 
 
 def explore(
@@ -28,12 +30,14 @@ def explore(
     intervals: Sequence[int] = (),
     progress: Progress = silent,
     overrides: Overrides | None = None,
+    cluster: str | None = None,
 ) -> dict[str, Any]:
     """Return the resources, latencies and rates of a build at each interval, and the rates of its link.
 
     The ``core`` of the options is explored, or both cores if none is given or ``auto`` is. Without
     ``intervals`` those of :func:`rbdhw.explore.initiation_interval.intervals` are explored, and the one that
-    the options give or have chosen.
+    the options give or have chosen. With the address of a Dask scheduler as ``cluster``, its workers compute
+    the intervals, which here share what they have in common.
 
     Returns
     -------
@@ -58,7 +62,8 @@ def explore(
     build = search_build(source, every, overrides, progress)
     chosen = _choose_interval(build, options)
     among = intervals or usual_intervals(build.unit)
-    rows, refused = _rows(build, {*among, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
+    every_ii = sorted({*among, *([chosen["ii"]] if chosen and chosen["ii"] else [])})
+    rows, refused = _rows(build, every_ii, cluster, progress)
     traffic, clock_mhz = build.link(rows[0]["ii"])
     link = {
         function: {
@@ -85,18 +90,31 @@ def explore(
     }
 
 
-def _rows(build: BuildSearch, intervals: Iterable[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+Rows = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+"""The rows of cores, and the refusals."""
+
+
+def _rows(build: BuildSearch, intervals: Sequence[int], cluster: str | None, progress: Progress) -> Rows:
     """Return a row for each interval and core, and the intervals that a core refuses."""
+    if cluster is None:
+        each = [_rows_at((build, ii)) for ii in intervals]
+    else:
+        jobs = {f"an II of {ii}": (replace(build, progress=silent), ii) for ii in intervals}
+        each = execute_in_order(_rows_at, jobs, cluster, progress, warn)
+    return [row for rows, _ in each for row in rows], [row for _, refused in each for row in refused]
+
+
+def _rows_at(job: tuple[BuildSearch, int]) -> Rows:
+    build, ii = job
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
-    for ii in sorted(intervals):
-        for core in build.cores(ii):
-            try:
-                rows.append(_row(build, core, ii))
-            except InputError as error:
-                if core == build.kinds[0].name:
-                    raise
-                refused.append({"ii": ii, "core": core, "why": str(error)})
+    for core in build.cores(ii):
+        try:
+            rows.append(_row(build, core, ii))
+        except InputError as error:
+            if core == build.kinds[0].name:
+                raise
+            refused.append({"ii": ii, "core": core, "why": str(error)})
     return rows, refused
 
 

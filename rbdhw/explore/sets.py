@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from rbdhw.model.traffic import rate_text, traffic
 from rbdhw.options.build import DEFAULT_CORE, BuildOptions, CoreRequest
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.remarks import warn
+from rbdhw.runtime.executor import execute_in_order
 from rbdhw.runtime.number_bounds import MOST_II
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -31,13 +33,18 @@ FACTORS = (1, 2, 4, 8, 16)
 
 
 def explore(
-    urdf: Path, options: BuildOptions, progress: Progress = silent, overrides: Overrides | None = None
+    urdf: Path,
+    options: BuildOptions,
+    progress: Progress = silent,
+    overrides: Overrides | None = None,
+    cluster: str | None = None,
 ) -> dict[str, Any]:
     """Return the resources, latencies and rates of several sets of cores.
 
     With a mix, the sets are those that are chosen for different shares of the device, up to that of the
     options; of equal sets the first is kept. With given cores they are these cores and the same at longer
-    intervals. With copies of one core they are fewer copies, too.
+    intervals. With copies of one core they are fewer copies, too. With the address of a Dask scheduler as
+    ``cluster``, its workers plan the sets, which here share what they have in common.
 
     Returns
     -------
@@ -57,17 +64,15 @@ def explore(
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     chosen: dict[str, Any] = {}
-    for each in _candidates(options):
-        try:
-            plan = replace(planner, options=each).serve_mix() if each.mix else planner.plan_cores(each)
-        except InputError as error:
-            refused.append({"cores": _cores_text(each), "fit": each.fit, "why": str(error)})
+    candidates = list(_candidates(options))
+    for each, (row, why) in zip(candidates, _planned(planner, candidates, cluster), strict=True):
+        if row is None:
+            refused.append({"cores": _cores_text(each), "fit": each.fit, "why": why})
             continue
-        row = _row(plan, each)
         if not rows or row["cores"] != rows[-1]["cores"]:
             rows.append(row)
         if each == options:
-            chosen = _chosen(plan, options, len(rows))
+            chosen = _chosen(why, options, len(rows))
     return {
         "robot": source.name,
         "target": options.target,
@@ -97,6 +102,33 @@ def _candidates(options: BuildOptions) -> Iterator[BuildOptions]:
     yield options
 
 
+Planned = tuple[dict[str, Any] | None, str]
+"""The row of a set, and why it takes more of the device than it may; or None, and why it cannot be built."""
+
+
+def _planned(planner: Planner, candidates: Sequence[BuildOptions], cluster: str | None) -> list[Planned]:
+    """Return what becomes of each set."""
+    if cluster is None:
+        return [_plan((planner, each)) for each in candidates]
+    jobs = {
+        f"set {k}": (replace(planner, progress=silent), each) for k, each in enumerate(candidates, start=1)
+    }
+    return execute_in_order(_plan, jobs, cluster, planner.progress, warn)
+
+
+def _plan(job: tuple[Planner, BuildOptions]) -> Planned:
+    planner, options = job
+    try:
+        plan = replace(planner, options=options).serve_mix() if options.mix else planner.plan_cores(options)
+    except InputError as error:
+        return None, str(error)
+    try:
+        check_fit(plan, options)
+    except InputError as error:
+        return _row(plan, options), str(error)
+    return _row(plan, options), ""
+
+
 def _row(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
     clock_mhz, rates = plan.clock_mhz, {}
     for name, packets in traffic(plan.interface).items():
@@ -119,12 +151,10 @@ def _row(plan: AcceleratorPlan, options: BuildOptions) -> dict[str, Any]:
     }
 
 
-def _chosen(plan: AcceleratorPlan, options: BuildOptions, number: int) -> dict[str, Any]:
+def _chosen(too_large: str, options: BuildOptions, number: int) -> dict[str, Any]:
     """Return the set that ``generate`` takes, unless it takes more of the device than it may."""
-    try:
-        check_fit(plan, options)
-    except InputError as error:
-        return {"set": None, "why": str(error)}
+    if too_large:
+        return {"set": None, "why": too_large}
     return {"set": number, "why": "the most mixes a second" if options.mix else "asked for"}
 
 

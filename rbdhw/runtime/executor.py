@@ -69,7 +69,7 @@ def execute(
     cluster: str | None = None,
     workers: int | None = None,
     store: Store | None = None,
-    told: Callable[[str, int], None] = lambda _name, _done: None,
+    told: Callable[[str, Any, int], None] = lambda _name, _result, _done: None,
     warn: Callable[[Sequence[str]], None] = lambda _lines: None,
     keep_errors: bool = False,
 ) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def execute(
     store
         Where results are kept; those that are there are not computed again.
     told
-        Receives the name of each job that is done, and how many are.
+        Receives the name and the result of each job that is done, and how many are.
     warn
         Receives a line for each worker that ended before its work.
     keep_errors
@@ -109,8 +109,30 @@ def execute(
                 results[name] = result if error is None else error
                 if store and error is None:
                     store.save(name, result)
-                told(name, len(results))
+                told(name, results[name], len(results))
     return {name: results[name] for name in jobs}
+
+
+def execute_in_order(
+    work: Work,
+    jobs: Mapping[str, Any],
+    cluster: str | None,
+    progress: Callable[[str], None],
+    warn: Callable[[Sequence[str]], None],
+) -> list[Any]:
+    """Return the results of all jobs; an exception is that of the first job that has one, as in a loop."""
+    results = execute(
+        work,
+        jobs,
+        cluster=cluster,
+        told=lambda name, _, done: progress(f"{done} of {len(jobs)} done, last {name}"),
+        warn=warn,
+        keep_errors=True,
+    )
+    for result in results.values():
+        if isinstance(result, BaseException):
+            raise result
+    return list(results.values())
 
 
 Outcomes = Iterator[tuple[str, Any, BaseException | None]]

@@ -1,6 +1,7 @@
 """Synthesis of a design folder: reports and refusals."""
 
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -180,6 +181,24 @@ def test_of_tries_that_all_miss_the_best_is_kept(
     assert (work / "placement.log").read_text() == "log of seed 2"
 
 
+def test_placements_elsewhere_give_the_same_result(
+    design: Path, placer: Callable[[dict[int, float]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeds behind the first that reaches the clock do not count, however good they are."""
+    placer({1: 47.0, 2: 50.5, 3: 99.0})
+    here = synthesize(design)
+    asked: list[str] = []
+
+    def anywhere(work: Any, jobs: Any, cluster: str, *_: Any) -> list[Any]:
+        asked.extend([cluster, *jobs])
+        return [work(pickle.loads(pickle.dumps(job))) for job in jobs.values()]
+
+    monkeypatch.setattr("rbdhw.boards.nextpnr.execute_in_order", anywhere)
+    assert synthesize(design, cluster="tcp://somewhere") == here
+    assert asked == ["tcp://somewhere", "seed 1", "seed 2", "seed 3"]
+    assert (design / "build-ecp5-85" / "placement.log").read_text() == "log of seed 2"
+
+
 def test_one_try_is_one_placement(design: Path, placer: Callable[[dict[int, float]], None]) -> None:
     placer({1: 47.0, 2: 51.0})
     with pytest.raises(TimingError, match=r" on ecp5-85 with seed 1; ") as caught:
@@ -336,6 +355,7 @@ TOO_SLOW = "20 MHz is too slow for a serial line of 921600 bits a second"
         ({}, {"speed_grade": "9"}, "speed-grade", "'9' is unknown"),
         ({}, {"board": BOARD, "speed_grade": "6"}, "speed-grade", "board ulx3s-85f has its own"),
         ({}, {"board": BOARD, "count": True}, "count", "board ulx3s-85f is built"),
+        ({}, {"board": BOARD, "cluster": "tcp://x"}, "cluster", "board ulx3s-85f is built here"),
         ({}, {"board": "arty"}, "board", "'arty' is unknown"),
         ({}, {"target": "ice40"}, "target", "'ice40' is unknown"),
         ({}, {"target": "ecp5-85", "board": BOARD}, "target", "board ulx3s-85f has its own"),
@@ -368,7 +388,7 @@ def test_what_cannot_be_synthesized_is_refused(
     ("manifest", "reason"),
     [
         ({}, "format: 1: its keys are others"),
-        ({"format": 2}, "stream: Field required"),
+        ({"format": 3}, "stream: Field required"),
         (MANIFEST | {"ii": None}, "ii: Input should be a valid integer"),
         (MANIFEST | {"heat": 3}, "heat: Extra inputs are not permitted"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import RESOURCES
+from rbdhw.explore import sets
 from rbdhw.explore.initiation_interval import INTERVALS
 from rbdhw.explore.intervals import explore, remarks, tables
 from rbdhw.options.build import BuildOptions, Pacing
@@ -189,3 +190,15 @@ def test_the_line_on_the_link_names_the_intervals_that_it_limits():
     assert remarks(found() | fast)[0] == "link (2.5 GB/s): 40 M tasks/s of id, which limits no II"
     third = {"link": {"id": own | {"tasks_per_second": 13_333_333}}}
     assert remarks(found() | third)[0].endswith(", which limits an II below 3")
+
+
+@pytest.mark.verify
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_a_cluster_explore_alike():
+    from distributed import LocalCluster
+
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        assert explore(path("toy"), BOTH, intervals=(4, 8, 16), cluster=address) == both()
+        given = replace(PIPELINE, copies=2)
+        assert sets.explore(path("toy"), given, cluster=address) == sets.explore(path("toy"), given)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rbdhw.errors import InputError, InternalError
-from rbdhw.runtime.executor import Store, execute
+from rbdhw.runtime.executor import Store, execute, execute_in_order
 from tests.support import jobs
 
 NAMES = {"one": 1, "two": 2, "three": 3}
@@ -15,8 +15,8 @@ SQUARES = {"one": 1, "two": 4, "three": 9}
 def test_results_are_in_the_order_of_the_jobs():
     told = []
     assert execute(jobs.square, NAMES, workers=2, told=lambda *done: told.append(done)) == SQUARES
-    assert sorted(name for name, _ in told) == sorted(NAMES)
-    assert [done for _, done in told] == [1, 2, 3]
+    assert {name: result for name, result, _ in told} == SQUARES
+    assert [done for *_, done in told] == [1, 2, 3]
 
 
 def test_a_killed_worker_is_named_and_its_work_done_again(tmp_path):
@@ -53,9 +53,17 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
     (tmp_path / "two.json").write_text(json.dumps({"version": "1", "result": 5}))
     told = []
     found = execute(
-        jobs.square, NAMES, workers=1, store=store, told=lambda name, done: told.append((name, done))
+        jobs.square, NAMES, workers=1, store=store, told=lambda name, _, done: told.append((name, done))
     )
     assert (found, told) == ({"one": 1, "two": 5, "three": 9}, [("three", 3)])
+
+
+def test_results_in_order_and_the_first_error():
+    told, lines = [], []
+    assert execute_in_order(jobs.square, NAMES, None, told.append, lines.extend) == [1, 4, 9]
+    assert (len(told), lines) == (3, [])
+    with pytest.raises(ZeroDivisionError):
+        execute_in_order(jobs.inverse, {"two": 2, "zero": 0, "none": None}, None, told.append, lines.extend)
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.parameter_sets import ParameterSets
 from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
-from rbdhw.front.solve import Problems, Solution
+from rbdhw.front.solve import Problems, Solution, check_goals
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, task_shapes
-from rbdhw.model.limits import LIMIT, check_way, limit_tasks
+from rbdhw.model.limits import LIMIT, REFUSE, check_way, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
@@ -508,7 +508,8 @@ class Accelerator:
         Raises
         ------
         InputError
-            The folder has no solver, or an array is unusable.
+            The folder has no solver, or an array is unusable; or tasks outside are refused, and ``x_ref`` is
+            outside ``x_min`` to ``x_max``.
         """
         arrays = {name: value for name, value in locals().items() if name in SOLVE_INPUTS}
         engine, horizon = self._solver()
@@ -516,6 +517,8 @@ class Accelerator:
         if most < 0 or steps < 0 or not tolerance >= 0.0:
             raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
         problems, one = horizon.complete(arrays, warm, steps)
+        if self._outside == REFUSE:
+            check_goals(problems)
         results = engine.solve(problems, most, float(tolerance))
         return Solution(*(results[name][0] if one else results[name] for name in Solution._fields))
 

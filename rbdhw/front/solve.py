@@ -149,6 +149,18 @@ class Problems:
         return self._defaults | rows | {"x_ref": held, "states": held, "tau": forces} | dict(problems)
 
 
+def check_goals(problems: Mapping[str, Array]) -> None:
+    """Refuse reference states (P, N + 1, nq + nv) beyond the soft limits of states (P, nq + nv)."""
+    low, high = (problems[name][:, np.newaxis] for name in ("x_min", "x_max"))
+    beyond = np.argwhere((problems["x_ref"] < low) | (problems["x_ref"] > high))
+    if len(beyond):
+        problem, knot, k = beyond[0].tolist()
+        value = problems["x_ref"][problem, knot, k]
+        expected = f"{low[problem, 0, k]:g} to {high[problem, 0, k]:g}"
+        where = f"array 'x_ref', problem {problem}, knot {knot}, element {k}"
+        raise InputError(where, f"{value:g} is a goal outside the limits", expected, "set x_min and x_max")
+
+
 def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
     """Return an array of the user with an axis of problems and all others."""
     where = f"array '{name}'"

@@ -153,6 +153,17 @@ def test_refusals(acc, changes, where, reason):
     assert reason in (None, refusal.value.reason)
 
 
+def test_a_goal_outside_the_limits_is_a_cost_or_refused(folder, acc):
+    goal = {"x_ref": [0.5, -0.3, 0.0, 99.0], "iterations": 1}
+    assert acc.solve(*START, **COST | goal).status == Solved.ITERATIONS
+    strict = package.load(folder, outside="refuse")
+    with pytest.raises(InputError) as refusal:
+        strict.solve(*START, **COST | goal)
+    assert refusal.value.where == "array 'x_ref', problem 0, knot 0, element 3"
+    assert refusal.value.reason == "99 is a goal outside the limits"
+    assert strict.solve(*START, **COST | goal, x_max=np.full(4, 100.0)).status == Solved.ITERATIONS
+
+
 ROLLOUT = {
     "std": [2.0, 1.0],
     "x_ref": COST["x_ref"],

@@ -13,7 +13,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.plan import Plan
 from rbdhw.fixed.figures import FunctionErrors
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_accelerator
 from rbdhw.frontend.read import mount
 from rbdhw.graph.graph import Graph
 from rbdhw.options.build import BuildOptions
@@ -39,7 +39,7 @@ def robot_of(name: str, base: str = "fixed") -> Robot:
 def graph_of(name: str, functions: tuple[str, ...], base: str = "fixed") -> Graph:
     """Return the graph that would be built for these functions of a bundled robot."""
     model = prepare(robot_of(name, base), functions)
-    return optimise(trace_model(model, functions), DEFAULT_DELAYS)
+    return optimise(trace_accelerator(model, functions), DEFAULT_DELAYS)
 
 
 def tasks_of(name: str, base: str, count: int) -> dict[str, NDArray[np.float64]]:

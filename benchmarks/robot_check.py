@@ -30,7 +30,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.figures import HEADROOM, Measured
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_accelerator
 from rbdhw.frontend.read import mount
 from rbdhw.frontend.solvability import WITHOUT_INVERSE
 from rbdhw.golden.pinocchio import Reference
@@ -235,7 +235,7 @@ def _evaluate_program(robot: Robot, domain: Domain, functions: tuple[str, ...]) 
     model = Model(
         robot, _rewrite(robot), ("align_axes", "regroup_inertias"), (), AlgorithmChoice(ALGORITHMS, {})
     )
-    graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
+    graph = optimise(trace_accelerator(model, functions), DEFAULT_DELAYS)
     arrays = _level(robot, sample(robot, domain, TASKS, np.random.default_rng(7)))
     expected = {function: golden.evaluate(robot, function, arrays) for function in functions}
     off = _worst(_interpret(graph, robot, arrays, expected), expected)
@@ -271,5 +271,6 @@ def _interpret(
             idle = {name: np.zeros(()) for name in graph.inputs}
             runs[key] = interpret(graph, {**idle, **inputs, **flag_arrays})
         outputs = runs[key].items()
-        unflatten(result, ((name, values) for name, values in outputs if name.startswith(f"{function}.")))
+        named = ((name, values) for name, values in outputs if name.startswith(f"{function}."))
+        unflatten(result, named, robot.nv, arrays.get("h", math.nan))
     return results

@@ -15,7 +15,7 @@ from rbdhw.explore.algorithm_search import settle
 from rbdhw.explore.search import BuildSearch
 from rbdhw.fixed.search import BudgetMissed
 from rbdhw.frontend.algorithms import choose
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, operation_delay, optimise, trace_model
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, operation_delay, optimise, trace_accelerator
 from rbdhw.options.build import CORES, DEFAULT_MAX_ERROR, WIDTHS, BuildOptions
 from rbdhw.protocol import FUNCTIONS, any_takes
 from rbdhw.quantize.observation import add_inverse_bounds
@@ -59,7 +59,7 @@ def _refusal(robot: Robot, rewritten: Robot, domain: Domain, functions: tuple[st
             domain = with_time_step(domain, robot, None)
         except InputError:  # joints that cross their range within the least step: no matter of algorithms
             return ""
-    graph = optimise(trace_model(model, functions), DEFAULT_DELAYS)
+    graph = optimise(trace_accelerator(model, functions), DEFAULT_DELAYS)
     prepared = Prepared(model, domain, graph)
     widest = BuildSearch(prepared, options).formats(CORES[0], options.least_ii)
     if max(errors.bound for errors in widest.errors.values()) <= DEFAULT_MAX_ERROR:

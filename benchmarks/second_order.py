@@ -143,7 +143,7 @@ def _by_graph(robot: Robot, arrays: Arrays) -> Arrays:
     results = {name: np.zeros((STATES, *shape)) for name, shape in shapes.items()}
     inputs = graph_inputs(robot, arrays)
     values = interpret(graph, {name: inputs[name] for name in graph.inputs})
-    unflatten(results, values.items())
+    unflatten(results, values.items(), robot.nv)
     return results
 
 

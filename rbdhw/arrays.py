@@ -27,6 +27,10 @@ class ArrayKind:
     """The last indices of elements that are always one and therefore do not travel."""
     unit_diagonal: bool = False
     """Whether an element of the diagonal that does not travel is one instead of zero."""
+    integrated: bool = False
+    """Whether rows of the first half follow from those of the second, which are rates. An element of the
+    first half that no word gives is what it is without a word, and the time step times the element as many
+    rows below."""
 
     def is_one(self, index: tuple[int, ...]) -> bool:
         """Return whether an element is one if it does not travel."""
@@ -56,6 +60,10 @@ class ArrayKind:
         exchanged[one], exchanged[other] = index[other], index[one]
         return tuple(exchanged)
 
+    def integral(self, index: tuple[int, ...], nv: int) -> tuple[int, ...] | None:
+        """Return the index of the element that follows from one of the last ``nv`` rows, or None."""
+        return (index[0] - nv, *index[1:]) if self.integrated and index[0] >= nv else None
+
 
 _VECTOR = ArrayKind(("nv",))
 _MATRIX = ArrayKind(("nv", "nv"))
@@ -63,6 +71,8 @@ _SYMMETRIC = ArrayKind(("nv", "nv"), (0, 1))
 _TENSOR = ArrayKind(("nv", "nv", "nv"))
 _TWIST = ArrayKind(("frames", 6))
 _TWIST_BY_JOINT = ArrayKind(("frames", 6, "nv"))
+_BY_STATE = ArrayKind(("ndx", "ndx"), unit_diagonal=True)
+_BY_CONTROL = ArrayKind(("ndx", "nv"))
 
 ARRAYS: dict[str, ArrayKind] = {
     "q": ArrayKind(("nq",)),
@@ -100,16 +110,18 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
-    "A": ArrayKind(("ndx", "ndx"), unit_diagonal=True),
-    "B": ArrayKind(("ndx", "nv")),
+    "A": _BY_STATE,
+    "B": _BY_CONTROL,
 }
 """The arrays of all functions, except those of :data:`OWN_ARRAYS`."""
 
 OWN_ARRAYS: dict[tuple[str, str], ArrayKind] = {
     ("kin", "da_dq"): _TWIST_BY_JOINT,
     ("kin", "da_dv"): _TWIST_BY_JOINT,
+    **{(step, "A"): replace(_BY_STATE, integrated=True) for step in ("dstep", "dcstep")},
+    **{(step, "B"): replace(_BY_CONTROL, integrated=True) for step in ("dstep", "dcstep")},
 }
-"""Results that have the name, but not the shape, of another function's, by function and name."""
+"""Results that have the name, but not the kind, of another function's, by function and name."""
 
 
 def kind_of(array: str, function: str | None = None) -> ArrayKind:
@@ -194,6 +206,11 @@ class WordName:
         index = self.kind.mirror(self.index)
         return self if index == self.index else replace(self, index=index)
 
+    def integral(self, nv: int) -> WordName | None:
+        """Return the element that follows from this one by the time step; None if none does."""
+        index = self.kind.integral(self.index, nv)
+        return None if index is None else replace(self, index=index)
+
     @staticmethod
     @lru_cache(maxsize=1 << 16)
     def parse(text: str) -> WordName:
@@ -224,13 +241,15 @@ class GivenElement(NamedTuple):
     word: int
     name: WordName
     negative: bool
+    integrated: bool = False
+    """Whether the time step times the word is added to what the element is without a word."""
 
 
-def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]:
+def given_elements(words: Iterable[Iterable[Element]], nv: int) -> Iterator[GivenElement]:
     """Yield all elements of a function's results that its words give, in the order of words.
 
-    ``words`` are the elements that each word names. A word also gives their mirror images, except those that
-    a word names.
+    ``words`` are the elements that each word names. A word also gives their mirror images and their
+    integrals over a step, except those that a word names. ``nv`` is the robot's.
     """
     named = [
         GivenElement(k, WordName.parse(element.name), element.negative)
@@ -240,6 +259,8 @@ def given_elements(words: Iterable[Iterable[Element]]) -> Iterator[GivenElement]
     names = {element.name for element in named}
     for element in named:
         yield element
-        mirror = element.name.mirror
+        mirror, integral = element.name.mirror, element.name.integral(nv)
         if mirror not in names:
             yield element._replace(name=mirror)
+        if integral is not None and integral not in names:
+            yield element._replace(name=integral, integrated=True)

@@ -54,9 +54,12 @@ def test_an_element_that_is_always_one():
 def given(*words):
     """Return the elements that words give, as text with signs, by the index of the word."""
     found = given_elements(
-        [[Element(name.lstrip("-"), name.startswith("-")) for name in own] for own in words]
+        [[Element(name.lstrip("-"), name.startswith("-")) for name in own] for own in words], 2
     )
-    return [(element.word, f"{'-' * element.negative}{element.name}") for element in found]
+    return [
+        (element.word, f"{'h ' * element.integrated}{'-' * element.negative}{element.name}")
+        for element in found
+    ]
 
 
 def test_a_word_gives_the_mirror_image_of_its_element():
@@ -83,6 +86,19 @@ def test_a_word_gives_the_mirror_images_of_all_its_elements_with_their_signs():
         (1, "sid.d2tau_dvdv[0,2,2]"),
         (1, "-sid.dM_dq[2,0,2]"),
         (1, "-sid.dM_dq[0,2,2]"),
+    ]
+
+
+def test_rows_of_positions_follow_from_those_of_velocities_unless_a_word_names_them():
+    words = ["dstep.A[2,0]", "-dstep.A[3,1]"], ["dstep.B[3,0]"], ["dstep.A[1,1]"], ["drk4.A[2,0]"]
+    assert given(*words) == [
+        (0, "dstep.A[2,0]"),
+        (0, "h dstep.A[0,0]"),
+        (0, "-dstep.A[3,1]"),
+        (1, "dstep.B[3,0]"),
+        (1, "h dstep.B[1,0]"),
+        (2, "dstep.A[1,1]"),
+        (3, "drk4.A[2,0]"),
     ]
 
 

@@ -11,10 +11,10 @@ const HEADER_BITS = 32n;
 const MAGIC = 0x000, IDENTITY = 0x020, REQUESTS = 0x090, ANSWERS = 0x098;
 const SYMMETRIC = ["M", "Minv"];
 
-// The array and the index in a word's name, such as tau[1] or minv.Minv[1,0].
+// The array and the index in a word's name, such as h, tau[1] or minv.Minv[1,0].
 function element(name) {
-    const [, array, index] = /([A-Za-z_]\w*)\[([\d,]+)\]$/.exec(name);
-    return [array, index.split(",").map(Number)];
+    const [, array, index] = /([A-Za-z_]\w*)(?:\[([\d,]+)\])?$/.exec(name);
+    return [array, index?.split(",").map(Number) ?? []];
 }
 
 function setElement(arrays, array, index, value) {
@@ -25,6 +25,7 @@ function setElement(arrays, array, index, value) {
 
 class Packets {
     constructor(manifest) {
+        if (manifest.format !== 3) throw new Error(`the manifest has format ${manifest.format}`);
         this.manifest = manifest;
         this.stream = manifest.stream;
         this.names = new Map(Object.entries(this.stream.functions).map(([name, code]) => [code, name]));
@@ -58,18 +59,29 @@ class Packets {
         return Buffer.from(bits.toString(16).padStart(2 * bytes, "0"), "hex").reverse().toString("hex");
     }
 
-    // The tag, the function, the status and the arrays of an answer.
-    answer(hex) {
+    // The time step of the build, or that of a task as its word has it.
+    timeStep(name, times, arrays) {
+        if (times !== "h") return times;
+        const word = this.manifest.inputs[name].find((input) => input.name === "h");
+        return Number(this.integer(word, arrays.h)) * 2 ** -word.binary_point;
+    }
+
+    // The tag, the function, the status and the arrays of an answer; `tasks` have the arrays of requests, by tag.
+    answer(hex, tasks) {
         const bits = BigInt("0x" + Buffer.from(hex, "hex").reverse().toString("hex"));
         const header = Number(bits & 0xffffffffn);
         const name = this.names.get(((header >> 16) & 31) | (((header >> 22) & 1) << 5)), arrays = {};
+        const asked = tasks[header & 0xffff].arrays;
         let place = HEADER_BITS;
         for (const word of this.manifest.outputs[name]) {
-            const value = Number(BigInt.asIntN(word.width, bits >> place)) * 2 ** -word.binary_point;
-            for (const { name: other, negative } of [{ name: word.name, negative: false }, ...(word.also ?? [])]) {
-                const [array, index] = element(other);
+            const number = Number(BigInt.asIntN(word.width, bits >> place)) * 2 ** -word.binary_point;
+            const value = word.unit === "turn" ? number * 2 * Math.PI : number;
+            for (const other of [{ name: word.name, negative: false }, ...(word.also ?? [])]) {
+                const [array, index] = element(other.name);
                 const mirrors = SYMMETRIC.includes(array) ? [index, index.toReversed()] : [index];
-                for (const at of mirrors) setElement(arrays, array, at, negative ? -value : value);
+                const factor = "times" in other ? this.timeStep(name, other.times, asked) : 1;
+                const result = (other.plus ?? 0) + factor * (other.negative ? -value : value);
+                for (const at of mirrors) setElement(arrays, array, at, result);
             }
             place += BigInt(word.width);
         }
@@ -107,7 +119,7 @@ async function main(manifestFile, program, tasksFile) {
     requests.forEach((request) => block.send(request));
     const results = [];
     for (const _ of tasks) {
-        const answer = await block.ask("receive"), result = packets.answer(answer);
+        const answer = await block.ask("receive"), result = packets.answer(answer, tasks);
         results[result.tag] = { ...result, request: requests[result.tag], answer };
     }
     const counts = [await block.register(REQUESTS), await block.register(ANSWERS)];

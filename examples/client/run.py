@@ -15,7 +15,7 @@ import rbdhw
 
 HERE = Path(__file__).parent.resolve()
 PROGRAMS = Path(sys.executable).parent
-INPUTS = {"id": ("q", "v", "a"), "fd": ("q", "v", "tau"), "minv": ("q",)}
+INPUTS = {"id": ("q", "v", "a"), "minv": ("q",), "dstep": ("q", "v", "tau", "h")}
 
 
 def build_block(design, folder):
@@ -39,7 +39,13 @@ def random_tasks(size, tasks):
     """Return random tasks in the client's format, for ``size`` joints; the functions take turns."""
     rng = np.random.default_rng(0)
     return [
-        {"function": name, "arrays": {array: rng.uniform(-0.5, 0.5, size).tolist() for array in INPUTS[name]}}
+        {
+            "function": name,
+            "arrays": {
+                array: 0.003 if array == "h" else rng.uniform(-0.5, 0.5, size).tolist()
+                for array in INPUTS[name]
+            },
+        }
         for name in (list(INPUTS)[k % len(INPUTS)] for k in range(tasks))
     ]
 

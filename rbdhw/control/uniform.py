@@ -256,7 +256,7 @@ def _evaluate_tasks(
     record(recorder, robot, (function,), fext, algorithms)
     shapes = golden.evaluate(source, function, {name: array[:1] for name, array in arrays.items()})
     results = {name: np.zeros((tasks, *array.shape[1:])) for name, array in shapes.items()}
-    unflatten(results, recorder.results.items())
+    unflatten(results, recorder.results.items(), source.nv)
     return results, grid.overflow
 
 

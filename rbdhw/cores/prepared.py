@@ -10,7 +10,7 @@ from rbdhw.domain.bounds import Domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_model
+from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_accelerator
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.graph.twins import Twins
@@ -57,7 +57,7 @@ class Prepared:
 
     def traced(self, functions: Sequence[str], delays: Delays) -> Prepared:
         """Return the same with the graph of some functions, by the chosen algorithms."""
-        return replace(self, graph=optimise(trace_model(self.model, functions), delays))
+        return replace(self, graph=optimise(trace_accelerator(self.model, functions), delays))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def prepare_graph(
         domain = add_inverse_bounds(domain, source, options)
     domain = with_task_bounds(domain, source, overrides, functions)
     progress("tracing")
-    return Prepared(model, domain, optimise(trace_model(model, functions), delays))
+    return Prepared(model, domain, optimise(trace_accelerator(model, functions), delays))
 
 
 class Cache:

@@ -39,7 +39,7 @@ from rbdhw.design.packet_entries import Packets
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS, CoreName
 
-FORMAT = 2
+FORMAT = 3
 """The format of manifests that this version writes and reads."""
 
 
@@ -93,7 +93,7 @@ class PartEntry(Units):
 class Manifest(Units, Packets):
     """The description of a design by `generate`."""
 
-    format: Literal[2] = Field(description="Raised when keys change; a folder of another one is refused.")
+    format: Literal[3] = Field(description="Raised when keys change; a folder of another one is refused.")
     name: str = Field(description="The top module, with whose name those of all modules begin.")
     robot: RobotEntry
     functions: dict[str, FunctionEntry]

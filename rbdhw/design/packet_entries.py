@@ -60,20 +60,26 @@ class PacketWord(Closed):
     binary_point: int
 
 
-class EqualElement(Closed):
+class OtherElement(Closed):
     """An element of a function's results that has no word of its own."""
 
     name: str
     unit: str
-    negative: bool = Field(description="Whether it is the negative of the word's value.")
+    negative: bool = Field(description="Whether it has the negative of the word's value.")
+    times: Literal["h"] | float | None = Field(
+        default=None,
+        description="If there is this entry, the element follows by the time step, by which the value is "
+        "multiplied: the task's, or that of all tasks.",
+    )
+    plus: float = Field(default=0.0, description="What is added to the product.")
 
 
 class OutputWord(PacketWord):
     """A word of an answer."""
 
-    also: list[EqualElement] | None = Field(
+    also: list[OtherElement] | None = Field(
         default=None,
-        description="Other elements that have the word's value, or its negative; absent if there are none.",
+        description="Other elements that the word gives; absent if there are none.",
     )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rbdhw.arrays import WordName
+from rbdhw.arrays import WordName, given_elements
 from rbdhw.design.packet_entries import (
-    EqualElement,
     InputWord,
     LinkEntry,
+    OtherElement,
     OutputWord,
     Packets,
     Stream,
@@ -36,8 +36,8 @@ def packet_entries(interface: Interface, robot: Robot) -> Packets:
         stream=_stream(interface),
         inputs={f.name: [_input(word, units) for word in f.sent(extended=False)] for f in functions},
         optional_inputs={f.name: [_input(word, units) for word in f.optional_inputs] for f in functions},
-        outputs={f.name: [_output(word, units) for word in f.outputs] for f in functions},
-        optional_outputs={f.name: [_output(word, units) for word in f.optional_outputs] for f in functions},
+        outputs={f.name: _outputs(f.outputs, robot, units) for f in functions},
+        optional_outputs={f.name: _outputs(f.optional_outputs, robot, units) for f in functions},
     )
 
 
@@ -76,12 +76,25 @@ def _word(word: Word, units: Units) -> dict[str, Any]:
     return {"name": word.name, "unit": unit, **asdict(word.format)}
 
 
-def _output(word: Word, units: Units) -> OutputWord:
-    also = [
-        EqualElement(name=equal.name, unit=_unit_of(equal.name, units), negative=equal.negative)
-        for equal in word.also
+def _outputs(words: Sequence[Word], robot: Robot, units: Units) -> list[OutputWord]:
+    also: list[list[OtherElement]] = [
+        [OtherElement(name=e.name, unit=_unit_of(e.name, units), negative=e.negative) for e in word.also]
+        for word in words
     ]
-    return OutputWord(**_word(word, units), also=also or None)
+    for element in given_elements((word.elements for word in words), robot.nv):
+        if element.integrated:
+            other = OtherElement(
+                name=str(element.name),
+                unit=_unit_of(str(element.name), units),
+                negative=element.negative,
+                times="h" if robot.time_step is None else robot.time_step,
+                plus=float(element.name.kind.is_one(element.name.index)),
+            )
+            also[element.word].append(other)
+    return [
+        OutputWord(**_word(word, units), also=others or None)
+        for word, others in zip(words, also, strict=True)
+    ]
 
 
 def _input(word: Word, units: Units) -> InputWord:

@@ -91,9 +91,9 @@ int rbdhw_collect(struct rbdhw_driver *driver, uint32_t ticket, uint64_t wait, c
             return RBDHW_PENDING;
     code = code ? code : slot->code;
     if (data && !code) {
-        const struct rbdhw_packet *answer = &slot->function->answer[slot->extended];
         const unsigned char *packet = rbdhw_answer_in(driver, slot);
-        rbdhw_decode(slot->function, answer, driver->design->singles, packet, driver->values, data, 0);
+        rbdhw_decode(slot->function, slot->extended, driver->design->singles, rbdhw_request_in(driver, slot), packet,
+            driver->values, data, 0);
         const uint32_t status = rbdhw_flag(slot->function, data, 0, slot->flags, rbdhw_read_head(packet).status);
         if (data->status)
             *data->status = (unsigned char)status;

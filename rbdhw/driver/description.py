@@ -130,6 +130,7 @@ class _Function(Declaration):
             answer = self._answer_words(extended)
             texts.append(_word_table(self._called("answer", extended), answer, is_request=False))
             texts.append(_element_table(self._called("elements", extended), self._elements(extended)))
+            texts.append(_element_table(self._called("integrals", extended), self._integrals(extended)))
         ones = [ResultElement(array, offset, 0, negative=False) for array, offset in self.ones]
         texts.append(_element_table(self._called("ones", extended=False), ones))
         return "".join(texts)
@@ -172,10 +173,15 @@ class _Function(Declaration):
     def _elements(self, extended: bool) -> list[ResultElement]:
         """Return the elements of an answer that have no word of their own, the negatives last."""
         returned = self.words.returned(extended)
-        elements = elements_of((word.elements for word in returned), self.outputs)
+        elements = elements_of((word.elements for word in returned), self.outputs, self.model.robot.nv)
         own = {self._place(word, self.outputs) for word in returned}
         others = (element for element in elements if (element.array, element.offset) not in own)
         return sorted(others, key=lambda element: element.negative)
+
+    def _integrals(self, extended: bool) -> list[ResultElement]:
+        """Return the elements of an answer that follow by the time step."""
+        words = (word.elements for word in self.words.returned(extended))
+        return elements_of(words, self.outputs, self.model.robot.nv, integrated=True)
 
     @staticmethod
     def _place(word: Word, arrays: Sequence[Array]) -> tuple[int, int]:
@@ -191,7 +197,7 @@ class _Function(Declaration):
         size = interface.beats(widths(self.name, extended)) * interface.data_width // 8
         numbers = len(self.words.brought(extended) if is_request else self.words.returned(extended))
         words = len(self.words.sent(extended)) if is_request else numbers
-        elements = "0, 0, NULL, 0" if is_request else self._element_fields(extended)
+        elements = "0, 0, NULL, 0, 0, NULL" if is_request else self._element_fields(extended)
         return f"{{{size}, {numbers}, {words}, {self._called(what, extended)}, {elements}}}"
 
     def _element_fields(self, extended: bool) -> str:
@@ -201,7 +207,8 @@ class _Function(Declaration):
         sizes.update(self._place(word, self.outputs)[0] for word in returned)
         filled = sum(1 << k for k, array in enumerate(self.outputs) if sizes[k] == array.size)
         negatives = sum(element.negative for element in elements)
-        return f"{len(elements)}, {negatives}, {self._called('elements', extended)}, {filled}"
+        integrals = f"{len(self._integrals(extended))}, {self._called('integrals', extended)}"
+        return f"{len(elements)}, {negatives}, {self._called('elements', extended)}, {filled}, {integrals}"
 
     @property
     def initialiser(self) -> str:
@@ -221,7 +228,13 @@ class _Function(Declaration):
         ]
         ones = f"{len(self.ones)}, rbdhw_{self.name}_ones"
         fields = [f'"{self.name}", {self.words.code}, {load}, {flags}, {sides}', *packets, ones]
-        return "{" + ",\n        ".join([*fields, self._rollout_fields()]) + "}"
+        return "{" + ",\n        ".join([*fields, self._rollout_fields(), self._step_fields()]) + "}"
+
+    def _step_fields(self) -> str:
+        """Return the place of the time step's word in requests, and the build's time step."""
+        requests = [sorted(self._request_words(extended)) for extended in self._modes]
+        arrays = [self.inputs[words[2]].name for words in requests[0]]
+        return f"{arrays.index('h') if 'h' in arrays else -1}, {self.model.robot.time_step or 0.0!r}"
 
     def _rollout_fields(self) -> str:
         """Return the packets of a step, and the numbers of the words that count steps."""

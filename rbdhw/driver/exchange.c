@@ -31,7 +31,7 @@ static void move(struct rbdhw_driver *driver, struct rbdhw_slot *slot, enum rbdh
         rbdhw_append(driver, slot, state);
 }
 
-static unsigned char *request_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+unsigned char *rbdhw_request_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
 {
     return driver->requests + rbdhw_number_of(driver, slot) * driver->request_bytes;
 }
@@ -39,7 +39,7 @@ static unsigned char *request_in(const struct rbdhw_driver *driver, const struct
 /* Gives a request a tag that none has on the way. */
 static void give_tag(struct rbdhw_driver *driver, struct rbdhw_slot *slot)
 {
-    unsigned char *request = request_in(driver, slot);
+    unsigned char *request = rbdhw_request_in(driver, slot);
     slot->generation++;
     slot->tag = (slot->generation * driver->options.window + rbdhw_number_of(driver, slot)) & 0xFFFF;
     request[0] = (unsigned char)slot->tag;
@@ -95,7 +95,7 @@ void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const str
     head.code = function->code;
     head.status = slot->set;
     rbdhw_write_packet(
-        &function->request[slot->extended], driver->design->singles, head, numbers, request_in(driver, slot));
+        &function->request[slot->extended], driver->design->singles, head, numbers, rbdhw_request_in(driver, slot));
     give_tag(driver, slot);
     if (function->steps >= 0)
         memset(driver->seen + rbdhw_number_of(driver, slot) * driver->seen_bytes, 0, driver->seen_bytes);
@@ -117,7 +117,7 @@ int rbdhw_send_ready(struct rbdhw_driver *driver)
 {
     for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, RBDHW_READY)) != NULL && has_room(driver, slot);) {
         const size_t bytes = (size_t)slot->function->request[slot->extended].bytes;
-        const int code = driver->transport.send(driver->transport.self, request_in(driver, slot), bytes);
+        const int code = driver->transport.send(driver->transport.self, rbdhw_request_in(driver, slot), bytes);
         if (code)
             return code;
         driver->statistics.sent += bytes;
@@ -179,7 +179,8 @@ static int store_step(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint
         return 1;
     *seen = (unsigned char)(*seen | 1 << place % 8);
     const size_t row = slot->task * (size_t)rbdhw_answers(job->steps, job->every) + (size_t)place;
-    rbdhw_decode(slot->function, answer, singles, driver->packet, driver->values, job->data, row);
+    rbdhw_decode(slot->function, slot->extended, singles, rbdhw_request_in(driver, slot), driver->packet, driver->values,
+        job->data, row);
     status = rbdhw_flag(slot->function, job->data, row, slot->flags, status);
     if (job->data->status)
         job->data->status[row] = (unsigned char)status;
@@ -202,7 +203,8 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
     const int singles = driver->design->singles;
     if (slot->job->steps)
         return store_step(driver, slot, status);
-    rbdhw_decode(slot->function, answer_of(slot), singles, driver->packet, driver->values, data, slot->task);
+    rbdhw_decode(slot->function, slot->extended, singles, rbdhw_request_in(driver, slot), driver->packet, driver->values,
+        data, slot->task);
     status = rbdhw_flag(slot->function, data, slot->task, slot->flags, status);
     if (data->status)
         data->status[slot->task] = (unsigned char)status;

@@ -82,6 +82,7 @@ void rbdhw_start(struct rbdhw_driver *driver, struct rbdhw_slot *slot, const str
     unsigned options, const int64_t *numbers);
 
 /* Returns the packet of the answer to a ticket. */
+unsigned char *rbdhw_request_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot);
 const unsigned char *rbdhw_answer_in(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot);
 
 /* Sends what is in line, as far as there is room. */

@@ -196,9 +196,27 @@ static void read_singles(
     }
 }
 
-void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
+/* Adds the elements that follow from others by the time step of a request. */
+static void integrate(const struct rbdhw_function *function, int extended, int singles, const unsigned char *request,
+    double *const *rows)
+{
+    const struct rbdhw_packet *answer = &function->answer[extended];
+    double h = function->time_step;
+    if (function->h >= 0) {
+        const struct rbdhw_word *word = &function->request[extended].word[function->h];
+        h = (double)number_in(word, singles, request) * power_of_two(-word->point);
+    }
+    for (int k = 0; k < answer->integrals; k++) {
+        const struct rbdhw_element *integral = &answer->integral[k];
+        double *value = rows[integral->array] + integral->place;
+        *value += h * value[function->output[integral->array].size / 2];
+    }
+}
+
+void rbdhw_decode(const struct rbdhw_function *function, int extended, int singles, const unsigned char *request,
     const unsigned char *packet, double *values, const struct rbdhw_data *data, size_t task)
 {
+    const struct rbdhw_packet *answer = &function->answer[extended];
     if (data->results) {
         int64_t *row = data->results + task * (size_t)answer->numbers;
         for (int k = 0; k < answer->words; k++)
@@ -223,6 +241,8 @@ void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_pack
         rows[element->array][element->place] = values[element->word];
     for (; element < end; element++)
         rows[element->array][element->place] = 0.0 - values[element->word];
+    if (answer->integrals)
+        integrate(function, extended, singles, request, rows);
 }
 
 /* Returns the bits that travel for a word. */

@@ -16,9 +16,9 @@ struct rbdhw_head {
 uint32_t rbdhw_encode(const struct rbdhw_function *function, const struct rbdhw_packet *request, int singles,
     const struct rbdhw_data *data, size_t task, int64_t *numbers);
 
-/* Writes the results of a task from the packet of its answer. `values` is room for as many numbers,
+/* Writes the results of a task from the packets of its request and its answer. `values` is room for as many numbers,
  * and behind them for an array. */
-void rbdhw_decode(const struct rbdhw_function *function, const struct rbdhw_packet *answer, int singles,
+void rbdhw_decode(const struct rbdhw_function *function, int extended, int singles, const unsigned char *request,
     const unsigned char *packet, double *values, const struct rbdhw_data *data, size_t task);
 
 /* Returns the status of an answered task with these bits; without finite numbers its results are NaN. */

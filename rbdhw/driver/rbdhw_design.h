@@ -47,6 +47,8 @@ struct rbdhw_packet {
     int32_t elements, negatives;
     const struct rbdhw_element *element; /* the negatives are the last ones */
     uint32_t filled;               /* bit k: words and elements fill array k */
+    int32_t integrals;             /* elements to which the time step adds: times the one half an array behind each */
+    const struct rbdhw_element *integral;
 };
 
 enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS };
@@ -65,6 +67,8 @@ struct rbdhw_function {
     const struct rbdhw_element *one;
     int32_t packets;            /* of a command that loads rows: those of one step */
     int16_t steps, every, step; /* of rollouts: the numbers of these words; -1 in others */
+    int16_t h;                  /* the place of the time step's word among those of requests; -1 if none travels */
+    double time_step;           /* of a build that has one */
 };
 
 struct rbdhw_design {

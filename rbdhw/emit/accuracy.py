@@ -13,7 +13,7 @@ from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.figures import ResultErrors as PartErrors
-from rbdhw.golden.error_norm import NORM, parts_of
+from rbdhw.golden.error_norm import NORM, Part, parts_of
 from rbdhw.graph.graph import Graph
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions
 from rbdhw.quantize.formats import Formats, node_reason
@@ -59,7 +59,7 @@ def _results(
     parts = {part.result: part for part in parts_of(robot, function)}
     return {
         result: ResultErrors(
-            **_entry(figures, [word for word in words if WordName.parse(word.name) in parts[result]]),
+            **_entry(figures, words, parts[result]),
             limit=figures.limit(options.budget),
             floor=figures.floor,
             histogram=asdict(figures.histogram) if figures.histogram and figures.whole.stated else None,
@@ -91,14 +91,21 @@ def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:
     return floors if len(floors) > 1 else next(iter(floors.values()))
 
 
-def _entry(errors: FunctionErrors | PartErrors, words: Sequence[OutputWord]) -> dict[str, Any]:
-    """Return figures over all tasks and by stratum, and the words' coarsest step and units."""
-    units = (element.unit for word in words for element in (word, *(word.also or ())))
+def _entry(
+    errors: FunctionErrors | PartErrors, words: Sequence[OutputWord], part: Part | None = None
+) -> dict[str, Any]:
+    """Return figures over all tasks and by stratum, and the coarsest step and the units of a part's words."""
+    elements = [
+        (element.unit, word.binary_point)
+        for word in words
+        for element in (word, *(word.also or ()))
+        if part is None or WordName.parse(element.name) in part
+    ]
     return {
         **_figures(errors.whole),
         "strata": {stratum: Figures(**_figures(figures)) for stratum, figures in errors.strata.items()},
-        "step": max((math.ldexp(1.0, -word.binary_point) for word in words), default=0.0),
-        "units": list(dict.fromkeys(units)),
+        "step": max((math.ldexp(1.0, -point) for _, point in elements), default=0.0),
+        "units": list(dict.fromkeys(unit for unit, _ in elements)),
     }
 
 

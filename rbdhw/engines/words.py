@@ -37,7 +37,7 @@ class WordEngine(RolloutEngine):
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
         status, words = self.respond(function, encode(self.design, function, tasks, extended), extended)
-        return status, decode(self.design, function, words, extended)
+        return status, decode(self.design, function, words, extended, tasks.get("h"))
 
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         rollouts = prepare_checked(self.design, arrays, every, states)

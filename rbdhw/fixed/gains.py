@@ -14,7 +14,7 @@ which comes close to the geometric mean of errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -81,20 +81,21 @@ class Strata:
     """(N,): the index of each task's stratum."""
     floors: Mapping[str, float]
     """By part, the least norm of the results by which an error is divided."""
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-    """By the name of a word, how its errors are measured; else as they are, with those of its array."""
+    measures: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
+    """By the name of a word, how errors of its element are measured, and those of elements that follow from
+    it; else as they are, with those of its array."""
 
-    def measure(self, word: str) -> Measure:
+    def measures_of(self, word: str) -> Sequence[Measure]:
         name = WordName.parse(word)
-        return self.measures.get(word) or Measure(f"{name.function}.{name.array}")
+        return self.measures.get(word) or (Measure(f"{name.function}.{name.array}"),)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How errors of a result word are measured."""
+    """How errors of an element are measured that a result word gives."""
 
     part: str
-    """The name of the results that have a common norm with the word."""
+    """The name of the results that have a common norm with the element."""
     scale: Array | float = 1.0
     origin: Array | float = 0.0
     """The measured quantity is ``scale * (value - origin)``: (N,) each, or one number."""
@@ -146,9 +147,10 @@ def _ways(graph: Graph, strata: Strata) -> Iterator[_Way]:
     """Yield the kinds of answer of every function that the graph has results of, part by part."""
     parts: dict[tuple[WordName, str], list[_Term]] = {}
     for text, edge in graph.outputs:
-        word, measure = WordName.parse(text), strata.measure(text)
-        term = _Term(edge, measure.scale * _weight(word), measure.origin)
-        parts.setdefault((replace(word, index=()), measure.part), []).append(term)
+        word = WordName.parse(text)
+        for measure in strata.measures_of(text):
+            term = _Term(edge, measure.scale * _weight(word), measure.origin)
+            parts.setdefault((replace(word, index=()), measure.part), []).append(term)
     for (array, part), terms in parts.items():
         function = str(array.function)
         both = bool(FUNCTIONS[function].optional_inputs)

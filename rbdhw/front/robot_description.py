@@ -13,7 +13,7 @@ from rbdhw.cores.pipeline.limb_sharing import hardware, least_interval, limb_inp
 from rbdhw.domain.bounds import Domain, input_domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.emit.manifest import coordinates_entry, function_counts, operation_counts, robot_entry
-from rbdhw.frontend.build_graph import prepare, trace_model
+from rbdhw.frontend.build_graph import prepare, trace_accelerator
 from rbdhw.frontend.read import load, rooted
 from rbdhw.frontend.sizes import MOST_COUNTED, Countable, countable
 from rbdhw.graph.graph import Graph
@@ -111,7 +111,7 @@ def _accelerator(
     )
     warn(model.remarks)
     progress("tracing")
-    graph = factor(trace_model(model, options.functions))
+    graph = factor(trace_accelerator(model, options.functions))
     groups = limb_groups(model.robot)
     ii = least_interval(groups)
     twins = find_twins(graph, limb_inputs(model.robot, groups))

@@ -20,6 +20,7 @@ from rbdhw.frontend.algorithms import (
 )
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace, unmerged
+from rbdhw.frontend.result_elements import without_integrals
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.build import BuildOptions
@@ -228,6 +229,11 @@ def count_evaluations(cost: Callable[[Robot], float], progress: Progress) -> Cal
 def trace_model(model: Model, functions: Sequence[str]) -> Graph:
     """Return the graph of some functions of a prepared robot."""
     return trace(model.robot, functions, model.loaded_bodies, model.choice.algorithms)
+
+
+def trace_accelerator(model: Model, functions: Sequence[str]) -> Graph:
+    """Return the graph of some functions without results that the user's side computes from others."""
+    return without_integrals(trace_model(model, functions), model.robot)
 
 
 @seldom_collect()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rbdhw.arrays import ArrayKind, WordName, kind_of
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
+from rbdhw.passes.prune import prune
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, is_zero
@@ -50,6 +52,21 @@ def travelling(graph: Graph, functions: Sequence[str]) -> tuple[tuple[str, Edge]
         if kept.isdisjoint(elements):
             kept.update(elements[:1])
     return tuple(pair for pair in graph.outputs if pair[0] in kept)
+
+
+def without_integrals(graph: Graph, robot: Robot) -> Graph:
+    """Return the graph without results that follow from others by the time step, as accelerators have it.
+
+    Those are rows of joints with one degree of freedom; displacements of others are no vectors.
+    """
+    names = {WordName.parse(name).integral(robot.nv) for name, _ in graph.outputs}
+    simple = {
+        span.start
+        for body, span in zip(robot.bodies, robot.v_of, strict=True)
+        if body.joint.kind.nv == 1 and body.joint.mimic is None
+    }
+    following = {str(name) for name in names if name is not None and name.index[0] in simple}
+    return prune(replace(graph, outputs=tuple(pair for pair in graph.outputs if pair[0] not in following)))
 
 
 def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: Sequence[str]) -> bool:

@@ -122,10 +122,12 @@ def origin_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array:
 
 def scale_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array | float:
     """Return the factor that makes changes rates: a power of each task's time step (N,), or one."""
-    if part.power == 0:
-        return 1.0
-    h = tasks["h"] if robot.time_step is None else np.full(len(tasks["q"]), robot.time_step)
-    return np.power(h, -part.power)
+    return 1.0 if part.power == 0 else np.power(time_steps(robot, tasks), -part.power)
+
+
+def time_steps(robot: Robot, tasks: Mapping[str, Array]) -> Array:
+    """Return the time steps (N,) of tasks."""
+    return tasks["h"] if robot.time_step is None else np.full(len(tasks["q"]), robot.time_step)
 
 
 def measure(robot: Robot, part: Part, tasks: Mapping[str, Array], values: Array) -> Array:

@@ -9,6 +9,7 @@ converters, each word and the header then occupy fields of a common width, which
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -271,12 +272,15 @@ def stored_as(word: Word) -> tuple[Hashable, ...]:
     return WordName.parse(word.name).index, word.format, word.lowest, word.highest
 
 
-def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -> None:
+def unflatten(
+    arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]], nv: int, h: Array | float = math.nan
+) -> None:
     """Write the values of result words into arrays (N, ...) of the user's interface, zeros at first.
 
     Words have names such as ``did.dtau_dq[2,5]`` and values (N,), for all elements that words of a function
-    name; those of other arrays are left out. Values are also written to their mirror images
-    (:func:`rbdhw.arrays.given_elements`). Elements that are one and do not travel are filled in.
+    name; those of other arrays are left out. All elements that they give
+    (:func:`rbdhw.arrays.given_elements`) are written, those that follow by the time step ``h`` (N,) as well.
+    Elements that are one and do not travel are filled in.
     """
     named = list(words)
     for array, kind in {name.array: name.kind for name in map(WordName.parse, dict(named))}.items():
@@ -284,10 +288,13 @@ def unflatten(arrays: Mapping[str, Array], words: Iterable[tuple[str, Array]]) -
             entries = np.moveaxis(arrays[array], 0, -1)
             for index in kind.ones(entries.shape[:-1]):
                 entries[index] = 1.0
-    for element in given_elements((Element(text),) for text, _ in named):
+    for element in given_elements(((Element(text),) for text, _ in named), nv):
         if element.name.array in arrays:
-            entries = np.moveaxis(arrays[element.name.array], 0, -1)
-            entries[element.name.index] = named[element.word][1]
+            entries, value = np.moveaxis(arrays[element.name.array], 0, -1), named[element.word][1]
+            if element.integrated:
+                entries[element.name.index] += h * value
+            else:
+                entries[element.name.index] = value
 
 
 def _check_functions(names: Sequence[str], priority: Sequence[str]) -> None:

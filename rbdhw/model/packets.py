@@ -10,6 +10,7 @@ they are converted to singles.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -144,13 +145,18 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def decode(
-    model: AcceleratorModel, function: str, words: Mapping[str, Integers], extended: bool = False
+    model: AcceleratorModel,
+    function: str,
+    words: Mapping[str, Integers],
+    extended: bool = False,
+    h: Array | None = None,
 ) -> dict[str, Array]:
     """Return arrays of the user's interface from the output words of N tasks, given by their names.
 
     The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv); ``did.dtau_dq[2,5]`` is an element of the matrices
-    ``dtau_dq`` (N, nv, nv). All other elements that a word gives have its value or its negative. Elements
-    that no word gives are zero.
+    ``dtau_dq`` (N, nv, nv). All other elements that a word gives have its value or its negative, or follow
+    from it and the tasks' time steps ``h`` (N,), as the accelerator has them. Elements that no word gives are
+    zero.
     """
     tasks = len(next(iter(words.values()), ()))
     arrays = FUNCTIONS[function]
@@ -165,8 +171,19 @@ def decode(
             for word in outputs
             for element in word.elements
         ),
+        model.robot.nv,
+        _time_steps(model, function, h),
     )
     return {name: array.copy() for name, array in results.items()}
+
+
+def _time_steps(model: AcceleratorModel, function: str, h: Array | None) -> Array | float:
+    """Return the time steps (N,) that words represent, or the build's; not a number if there are none."""
+    word = next((word for word in model.interface.inputs(function) if word.name == "h"), None)
+    if word is None or h is None:
+        return math.nan if model.robot.time_step is None else model.robot.time_step
+    to_integers = convert if model.interface.converts else quantise
+    return word.format.real(to_integers(word, h))
 
 
 def _real(model: AcceleratorModel, word: Word, values: Integers) -> Array:

@@ -334,7 +334,7 @@ def function_errors(
     arrays, clipped = drawn.of(function), drawn.clipped_of(function)
     status, words = respond(model, function, encode(model, function, arrays, extended), extended)
     reference = first(trials.reference[function], tasks)
-    results = decode(model, function, words, extended)
+    results = decode(model, function, words, extended, arrays.get("h"))
     errors = error_norm.function_errors(model.robot, function, arrays, results, reference, trials.floors)
     inputs = {
         name: arrays[name]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.arrays import WordName
+from rbdhw.arrays import Element, WordName, given_elements
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.forces import Forces
 from rbdhw.domain.graph_inputs import angular_coordinates, graph_inputs
@@ -182,20 +182,24 @@ def sample_inputs(
         yield graph_inputs(model.source, add_inverses(model.source, domain, part))
 
 
-def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, Measure]:
-    """Return how errors of result words are measured that are not as they are, or not as whole arrays."""
-    measures = {}
+def word_measures(robot: Robot, graph: Graph, tasks: Mapping[str, Array]) -> dict[str, list[Measure]]:
+    """Return how errors of results are measured that are not as they are, or not as whole arrays."""
+    measures: dict[str, list[Measure]] = {}
     angles = angular_coordinates(robot)
     names = [WordName.parse(text) for text, _ in graph.outputs]
     functions = dict.fromkeys(name.function for name in names)
-    parts = [part for function in functions for part in error_norm.parts_of(robot, str(function))]
-    for name in names:
-        for part in parts:
-            if part.name and name in part:
-                in_turns = name.array == NEXT_STATE and name.index[0] < robot.nq and angles[name.index[0]]
-                unit = TURN if in_turns else 1.0
-                index: tuple[Any, ...] = (..., *name.index)
-                origin = error_norm.origin_of(robot, part, tasks)[index] / unit
-                scale = unit * error_norm.scale_of(robot, part, tasks)
-                measures[str(name)] = Measure(str(part), scale, origin)
+    parts = [
+        part for function in functions for part in error_norm.parts_of(robot, str(function)) if part.name
+    ]
+    for element in given_elements(((Element(str(name)),) for name in names), robot.nv):
+        name = element.name
+        for part in (part for part in parts if name in part):
+            in_turns = name.array == NEXT_STATE and name.index[0] < robot.nq and angles[name.index[0]]
+            unit: Array | float = TURN if in_turns else 1.0
+            index: tuple[Any, ...] = (..., *name.index)
+            origin = error_norm.origin_of(robot, part, tasks)[index] / unit
+            if element.integrated:  # what it would be without a word is the origin
+                unit, origin = error_norm.time_steps(robot, tasks), 0.0
+            scale = unit * error_norm.scale_of(robot, part, tasks)
+            measures.setdefault(str(names[element.word]), []).append(Measure(str(part), scale, origin))
     return measures

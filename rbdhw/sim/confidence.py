@@ -114,7 +114,7 @@ def _ratios(
     """Return the largest ratio of each task's errors (N,) to their limits, and whether it counts."""
     arrays, extended = drawn.of(function), bool(FUNCTIONS[function].optional_outputs)
     status, words = library.respond(function, encode(model, function, arrays, extended), extended)
-    results = decode(model, function, words, extended)
+    results = decode(model, function, words, extended, arrays.get("h"))
     reference = golden.evaluate(model.robot, function, arrays, extended)
     floors = {f"{function}.{result}": entry.floor for result, entry in stated.results.items()}
     errors = function_errors(model.robot, function, arrays, results, reference, floors)

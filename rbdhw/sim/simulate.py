@@ -303,7 +303,7 @@ def _errors(design: Design, key: Key, batch: _Batch, answered: Answers) -> tuple
     reference = golden.evaluate(design.robot, function, tasks, extended)
     entries = design.description.error[function].results
     floors = {f"{function}.{result}": entry.floor for result, entry in entries.items()}
-    results = decode(design, function, words, extended)
+    results = decode(design, function, words, extended, tasks.get("h"))
     return status, function_errors(design.robot, function, tasks, results, reference, floors)
 
 

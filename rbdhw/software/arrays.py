@@ -150,16 +150,20 @@ class ResultElement(NamedTuple):
         return "{" + ", ".join(str(int(field)) for field in self) + "}"
 
 
-def elements_of(words: Iterable[Iterable[Element]], arrays: Sequence[Array]) -> list[ResultElement]:
+def elements_of(
+    words: Iterable[Iterable[Element]], arrays: Sequence[Array], nv: int, *, integrated: bool = False
+) -> list[ResultElement]:
     """Return all elements that words of results give, in the order of words.
 
-    ``words`` are the elements that each word names (:func:`rbdhw.arrays.given_elements`).
+    ``words`` are the elements that each word names (:func:`rbdhw.arrays.given_elements`). The elements are
+    those with a word's value or its negative, or those that follow by the time step (``integrated``).
     """
     elements = []
-    for element in given_elements(words):
-        name, index = element.name.array, element.name.index
-        k = next(k for k, array in enumerate(arrays) if array.name == name)
-        elements.append(ResultElement(k, arrays[k].offset(index), element.word, element.negative))
+    for element in given_elements(words, nv):
+        if element.integrated == integrated:
+            name, index = element.name.array, element.name.index
+            k = next(k for k, array in enumerate(arrays) if array.name == name)
+            elements.append(ResultElement(k, arrays[k].offset(index), element.word, element.negative))
     return elements
 
 

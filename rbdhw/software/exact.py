@@ -131,7 +131,33 @@ class _Function(Declaration):
 
     @cached_property
     def elements(self) -> list[ResultElement]:
-        return elements_of((word.elements for word in self.layout.returned(extended=True)), self.outputs)
+        return self._elements_of(integrated=False)
+
+    @cached_property
+    def integrals(self) -> list[ResultElement]:
+        """The elements that follow by the time step, each from that half an array behind it."""
+        return self._elements_of(integrated=True)
+
+    def _elements_of(self, *, integrated: bool) -> list[ResultElement]:
+        words = (word.elements for word in self.layout.returned(extended=True))
+        return elements_of(words, self.outputs, self.model.robot.nv, integrated=integrated)
+
+    @property
+    def step_word(self) -> int:
+        """The number of the word of the time step; -1 if the build has the step, or nothing follows by it."""
+        names = [word.name for word in self.layout.brought(extended=True)]
+        return names.index("h") if self.integrals and "h" in names else -1
+
+    @property
+    def time_step(self) -> float:
+        """The build's time step; zero if tasks have steps of their own."""
+        return self.model.robot.time_step or 0.0
+
+    @property
+    def response_parameters(self) -> str:
+        """The parameters of the function that reads a response."""
+        step = "double h, " if self.step_word >= 0 else ""
+        return f"const unsigned char *packet, {step}{self.output_parameters}"
 
     @property
     def tables(self) -> str:
@@ -155,6 +181,7 @@ class _Function(Declaration):
                 table("int", f"{self.name}_output_sizes", _numbers([array.size for array in outputs])),
                 table("int", f"{self.name}_result_widths", _numbers(widths)),
                 table("int", f"{self.name}_ones", _numbers([*chain(*self.ones)])),
+                table("int", f"{self.name}_integrals", _numbers([*chain(*(e[:2] for e in self.integrals))])),
             ]
         )
 

@@ -239,7 +239,7 @@ class Function(Declaration):
 
     def elements(self, kernel: Kernel) -> list[ResultElement]:
         """Return the elements of results that the kernel computes, in the order of its results."""
-        return elements_of((result.elements for result in kernel.results), self.outputs)
+        return elements_of((result.elements for result in kernel.results), self.outputs, self.robot.nv)
 
     def zeros(self, kernel: Kernel) -> list[tuple[int, int]]:
         """Return the arrays and elements of results that are always zero, so that the graph has none."""

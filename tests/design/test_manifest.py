@@ -74,10 +74,10 @@ def test_invalid_manifests_are_refused(manifest, change):
         parse_manifest(changed)
 
 
-@pytest.mark.parametrize("change", [lambda facts: facts.pop("format"), lambda facts: facts.update(format=3)])
+@pytest.mark.parametrize("change", [lambda facts: facts.pop("format"), lambda facts: facts.update(format=2)])
 def test_manifests_of_another_format_are_refused(manifest, change):
     changed = dict(manifest)
     change(changed)
     known = changed.get("format", 1)
-    with pytest.raises(InputError, match=f"format: {known}: its keys are others; expected 2; run `rbdhw gen"):
+    with pytest.raises(InputError, match=f"format: {known}: its keys are others; expected 3; run `rbdhw gen"):
         parse_manifest(changed)

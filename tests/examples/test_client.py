@@ -50,7 +50,7 @@ def check(example, folder, tasks, block):
     assert different == 0
     assert [result["status"] for result in results] == [0] * tasks
     assert counts == [tasks, tasks]
-    assert {len(result["request"]) for result in results if result["function"] == "id"} == {48}
+    assert {len(result["request"]) for result in results if result["function"] == "id"} == {64}
     refuse_another_design(folder, block)
 
 

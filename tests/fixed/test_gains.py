@@ -124,16 +124,17 @@ def test_each_array_has_rows_of_its_own():
 
 
 def test_words_of_one_array_may_belong_to_several_parts():
-    """The second element is measured as four times its difference from 0.5."""
+    """The second element is measured as four times its difference from 0.5; another element is twice it."""
     words = "n0 = input x @ decode\nout kin.velocity[0,0] n0\nout kin.velocity[0,3] n0\n"
     measures = {
-        "kin.velocity[0,0]": Measure("kin.velocity.linear"),
-        "kin.velocity[0,3]": Measure("kin.velocity.angular", 4.0, 0.5),
+        "kin.velocity[0,0]": [Measure("kin.velocity.linear")],
+        "kin.velocity[0,3]": [Measure("kin.velocity.angular", 4.0, 0.5), Measure("kin.velocity.other", 2.0)],
     }
     strata = strata_of(np.zeros(4, int), **measures)
     found = gains(loads(words), {"x": np.ones(4)}, strata, np.random.default_rng(0))
-    assert found.rows == (("kin.velocity.linear", "a"),) * 2 + (("kin.velocity.angular", "a"),) * 2
-    assert found.noise[:, 0] == pytest.approx([1, 1, 4, 4])
+    parts = ("linear", "angular", "other")
+    assert found.rows == tuple((f"kin.velocity.{part}", "a") for part in parts for _ in range(2))
+    assert found.noise[:, 0] == pytest.approx([1, 1, 4, 4, 1, 1])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A client written only from ``docs/interface.md`` and the manifest communicates with the Verilog."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance
+from tests.support.documents import client_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
 
@@ -44,15 +44,6 @@ LINK = """<link name="{name}"><inertial><origin xyz="0.02 0.01 0.15"/><mass valu
     <inertia ixx="0.02" iyy="0.03" izz="0.01" ixy="0.001" ixz="0" iyz="0.002"/></inertial></link>"""
 
 MALFORMED, NOT_FINITE = 4, 8
-
-
-def client_of(folder: Path) -> Any:
-    """Return the page's client of a design."""
-    names: dict[str, Any] = {}
-    exec(
-        compile(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0], str(PAGE), "exec"), names
-    )
-    return names["Client"](json.loads((folder / "manifest.json").read_text()))
 
 
 @dataclass(frozen=True)

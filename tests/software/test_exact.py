@@ -18,11 +18,10 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_design
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
-from rbdhw.software.compiler import find_compiler
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from tests.support.compilers import CLANG, COMPILERS, WARNINGS, assert_no_warning
+from tests.support.compilers import CLANG, COMPILERS, assert_no_warning, compiled
 from tests.support.exact_builds import ALL, BUILDS, built
 from tests.support.marks import long
 from tests.support.strategies import ALL_KINDS, robots
@@ -159,17 +158,6 @@ def test_packets_are_those_of_the_hardware(build, tmp_path):
     expected = decode(design, "dfd", found, True)
     numbers = np.concatenate([expected[name].ravel() for name in ("da_dq", "da_dv", "Minv", "a")])
     assert np.array_equal(np.frombuffer(done.stdout[request.size :]), numbers)
-
-
-def compiled(folder, design, main, *flags):
-    """Return the program of a main function and a model, compiled without any warning."""
-    for name, text in model_files(design).items():
-        (folder / name).write_text(text)
-    (folder / "main.c").write_text(main)
-    sources = [str(folder / "main.c"), str(folder / "model.c")]
-    command = [*find_compiler(), "-std=c11", "-O0", *WARNINGS, *flags, *sources, "-lm"]
-    subprocess.run([*command, "-o", str(folder / "main")], check=True)
-    return str(folder / "main")
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

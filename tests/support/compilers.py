@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from rbdhw.software.compiler import find_compiler
+from rbdhw.software.exact import model_files
 
 CLANG = (sys.executable, "-m", "ziglang", "cc")
 COMPILERS = {"the host's": find_compiler(), "clang": CLANG}
@@ -16,3 +17,14 @@ def assert_no_warning(folder, compiler, *options):
         command = [*COMPILERS[compiler], *WARNINGS, *options, "-O0", "-c", source, "-o", folder / "made.o"]
         done = subprocess.run(command, capture_output=True, check=False)
         assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+def compiled(folder, design, main, *flags):
+    """Return the program of a main function and a model, compiled without any warning."""
+    for name, text in model_files(design).items():
+        (folder / name).write_text(text)
+    (folder / "main.c").write_text(main)
+    sources = [str(folder / "main.c"), str(folder / "model.c")]
+    command = [*find_compiler(), "-std=c11", "-O0", *WARNINGS, *flags, *sources, "-lm"]
+    subprocess.run([*command, "-o", str(folder / "main")], check=True)
+    return str(folder / "main")

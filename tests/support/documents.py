@@ -1,7 +1,9 @@
 """The README, the changelog and the pages of the documentation."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -29,3 +31,11 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def prose(page: Path) -> str:
     """The page without its blocks of code."""
     return _FENCE.sub("", text(page))
+
+
+def client_of(folder: Path) -> Any:
+    """Return the client of the page on packets, of a design."""
+    page, names = ROOT / "docs" / "interface.md", dict[str, Any]()
+    source = next(code for language, code in blocks(page) if language == "python")
+    exec(compile(source, str(page), "exec"), names)
+    return names["Client"](json.loads((folder / "manifest.json").read_text()))

@@ -57,7 +57,7 @@ def _by_words(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.nd
 def _arrays(values: Mapping[str, np.ndarray], tasks: int, robot: Robot) -> dict[str, np.ndarray]:
     names = map(WordName.parse, values)
     arrays = {name.array: np.zeros((tasks, *name.kind.shape(robot.sizes))) for name in names}
-    unflatten(arrays, values.items())
+    unflatten(arrays, values.items(), robot.nv)
     return arrays
 
 

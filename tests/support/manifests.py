@@ -45,7 +45,7 @@ PART = {
     "tried": [],
 }
 MANIFEST: dict[str, Any] = {
-    "format": 2,
+    "format": 3,
     "name": "accelerator",
     "robot": {
         "name": "arm",

@@ -69,7 +69,7 @@ class Built:
         numbers = {name: array.astype(np.float64) for name, array in tasks.items()}
         numbers["q"] = golden.with_unit_quaternions(self.robot, numbers["q"])
         inputs = graph_inputs(self.robot, numbers)
-        unflatten(arrays, interpret(graph, inputs).items())
+        unflatten(arrays, interpret(graph, inputs).items(), self.robot.nv)
         return arrays
 
 

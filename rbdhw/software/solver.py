@@ -79,6 +79,9 @@ SOLUTION_MEANINGS = {
 DIVISION = Division(PROCESSOR.operations, vectors=2)
 """The division of kernels: what blocks hand on to each other stays in the first cache."""
 
+START_BITS = max(start for start, _ in segments()).bit_length()
+"""The bits of the smallest magnitude of a segment of the normal distribution; its rise is above them."""
+
 _SIZES = {"nq": "NQ", "nv": "NV", "nx": "NX", "ndx": "2 * NV", "knots": "(KNOTS + 1)", "steps": "KNOTS"}
 
 _MISSING = {
@@ -165,7 +168,8 @@ class Solver:
     octave_bits, eighth_bits, place_bits, step_bits = OCTAVE_BITS, EIGHTH_BITS, PLACE_BITS, STEP_BITS
     sample_step = 2.0**-SAMPLE.binary_point
     round_keys = tuple(map(int, round_keys()))
-    segments = segments()
+    start_bits = START_BITS
+    segments = tuple(start | rise << START_BITS for start, rise in segments())
 
     @property
     def statuses(self) -> str:

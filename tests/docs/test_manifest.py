@@ -34,7 +34,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("id",), "ii": 16, "core": "auto", "width": 18, "streams": 2, "data_width": 64}),
     ("toy", {"functions": ("fd",), "ii": 4, "core": "chain", "width": 18}),
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
-    ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
+    ("toy", {"functions": ("dstep",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
     ("toy", LOADS),

@@ -103,6 +103,11 @@ class Function:
         return CONTACT in self.inputs
 
     @property
+    def clears(self) -> bool:
+        """Whether the function has results for pairs of the robot's spheres."""
+        return "clearance" in self.outputs
+
+    @property
     def integrates(self) -> bool:
         """Whether the function takes a step in time."""
         return NEXT_STATE in self.outputs
@@ -355,6 +360,26 @@ FUNCTIONS: dict[str, Function] = {
         algorithms=("axes",),
         derivative_of="centroidal",
         cost_like="did",
+    ),
+    "dfext": Function(
+        35,
+        "derivatives of joint forces and of accelerations by forces on the chosen frames",
+        ("q", BASE_HELD, PARAMETERS),
+        ("dtau_dfext", "da_dfext"),
+        algorithms=("axes", "inverse", "products"),
+        cost_like="m",
+        framed=True,
+    ),
+    "clearance": Function(
+        36, "squared distances between spheres, and their derivatives", ("q",), ("clearance", "dclearance_dq")
+    ),
+    "cinertia": Function(
+        37,
+        "inertia that contacts feel, the inverse of Delassus' matrix",
+        ("q", CONTACT, BASE_HELD, PARAMETERS),
+        ("contact_inertia",),
+        algorithms=("axes", "inverse"),
+        cost_like="m",
     ),
 }
 """The registry of functions, in the order of their codes.

@@ -15,7 +15,7 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import CODES, FUNCTIONS
-from rbdhw.robot.link_frames import choose_frames
+from rbdhw.robot.link_frames import choose_frames, choose_spheres
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactLibrary
@@ -35,11 +35,13 @@ II = {"pipeline": 4, "array": 16}
 
 
 def robot_of(function: str) -> Robot:
-    """Return two joints, with the frame of the last link, or a contact there, if the function needs one."""
+    """Return two joints, with the frame of the last link, a contact or spheres, if the function needs any."""
     entry = FUNCTIONS[function]
     contacts = (("tip", "point"),) if entry.touches else ()
     frames = ("tip",) if entry.framed else ()
-    return load_mounted(path("toy"), Mounting(frames=frames, contacts=contacts, contact_axes="local"))
+    spheres = (("tip@0:0:0", 0.1), ("upper_arm@0:0:0.1", 0.0), ("world@0.3:0.1:0", 0.2)) * entry.clears
+    chosen = {"frames": frames, "contacts": contacts, "contact_axes": "local", "spheres": spheres}
+    return load_mounted(path("toy"), Mounting(**chosen))
 
 
 def pendulum_of(function: str) -> Robot:
@@ -47,9 +49,11 @@ def pendulum_of(function: str) -> Robot:
 
     Its mass matrix is constant; functions that return that or its inverse have two joints.
     """
-    if function in ("m", "minv"):
+    if function in ("m", "minv", "dfext"):
         return robot_of(function)
     pendulum = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
+    if FUNCTIONS[function].clears:
+        return choose_spheres(pendulum, [("b0@0.1:0.2:0.3", 0.1), ("world@0:0.5:0", 0.0)])
     if FUNCTIONS[function].touches:
         return with_contacts(pendulum, 1, "local")
     return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum

@@ -18,7 +18,7 @@ from rbdhw.protocol import (
     header_fields,
 )
 
-CONTACTS = ("cfd", "impulse", "cstep", "dcfd", "dcstep")
+CONTACTS = ("cfd", "impulse", "cstep", "dcfd", "dcstep", "cinertia")
 STEPS = ("step", "dstep", "rk4", "drk4")
 
 
@@ -81,6 +81,9 @@ CONTRACT = {
         (*BY_A, "base_v", "base_a", "parameters"),
         ("dh_dq", "dhdot_dq", "dhdot_dv"),
     ),
+    "dfext": (35, ("q", "base_held", "parameters"), ("dtau_dfext", "da_dfext")),
+    "clearance": (36, ("q",), ("clearance", "dclearance_dq")),
+    "cinertia": (37, ("q", "contact", "base_held", "parameters"), ("contact_inertia",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 
@@ -132,11 +135,13 @@ def test_optional_arrays():
 def test_the_registry_says_what_functions_need():
     assert functions_with(lambda own: own.inverts) == (
         *("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS),
-        *CONTACTS,
+        *CONTACTS[:-1],
+        "dfext",
+        "cinertia",
     )
     assert functions_with(lambda own: own.takes_force) == (
         *("fd", "dfd", "sfd", "hfd", *STEPS),
-        *(name for name in CONTACTS if name != "impulse"),
+        *(name for name in CONTACTS if name not in ("impulse", "cinertia")),
     )
     assert functions_with(lambda own: own.integrates) == (*STEPS, "cstep", "dcstep")
     assert functions_with(lambda own: own.touches) == CONTACTS

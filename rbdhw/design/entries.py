@@ -50,6 +50,9 @@ class RobotEntry(Closed):
     base: Literal["fixed", "floating", "given", "any"]
     frames: list[str] | None = Field(default=None, description="The links of `--frames`, in order.")
     frame_axes: Literal["local", "world"] | None = None
+    spheres: dict[str, float] | None = Field(
+        default=None, description="The points of `--spheres`, in order, with radii (m)."
+    )
     contacts: ContactsEntry | None = Field(default=None, description="Absent if the build has none.")
     time_step: float | None = Field(default=None, description="The step in time (s) of `--time-step`.")
     armature: dict[str, list[float]] | None = Field(

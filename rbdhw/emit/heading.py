@@ -25,6 +25,7 @@ _DEFAULTS_OF_MOUNTING = {
     "parameters": NO_LINKS,
     "contacts": Mounting.contacts,
     "contact_axes": Mounting.contact_axes,
+    "spheres": Mounting.spheres,
 }
 _DEFAULTS = {
     "horizon": None,

@@ -66,6 +66,7 @@ def robot_entry(robot: Robot) -> RobotEntry:
         base=_base(robot),
         frames=[frame.name for frame in robot.frames] or None,
         frame_axes=robot.frame_axes if robot.frames else None,
+        spheres={sphere.frame.name: sphere.radius for sphere in robot.spheres} or None,
         contacts=_contacts_entry(robot.contacts) if robot.contacts.places else None,
         time_step=robot.time_step,
         armature={joint.name: list(joint.armature) for joint in joints if joint.armature} or None,

@@ -171,8 +171,7 @@ class _Lowering:
         if edge.negative or edge.node in self._alternating:
             plain = Edge(edge.node, edge.negative)
             if plain not in self._turned:
-                region, operand = self._graph.nodes[edge.node].region, Operand(edge.node, edge.negative)
-                self._turned[plain] = self.append(Operation(Kind.ADD, (operand,), source, region))
+                self._turned[plain] = self.append(self._signed(edge))
             value = self._turned[plain]
         known = self._domain.get(str(replace(WordName.parse(word.name), function=None)))
         return Word(
@@ -182,6 +181,13 @@ class _Lowering:
             Format(source.width, source.binary_point - edge.shift),
             also=word.elements[1:],
         )
+
+    def _signed(self, edge: Edge) -> Operation:
+        """Return the operation that negates a value if its edge says so; of a constant it is another one."""
+        known, region = self._operations[edge.node], self._graph.nodes[edge.node].region
+        if known.kind is Kind.CONSTANT and edge.negative:
+            return Operation(Kind.CONSTANT, (), known.format, region, -known.constant)
+        return Operation(Kind.ADD, (Operand(edge.node, edge.negative),), known.format, region)
 
     def _word_format(self, i: int, name: str) -> Format:
         bounds = self._domain[name]

@@ -17,7 +17,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from rbdhw.dynamics.factorization import Factors, Places, ascend, descend, divide, factorize_choice, solve
+from rbdhw.dynamics.factorization import (
+    Factors,
+    Places,
+    ascend,
+    descend,
+    divide,
+    factorize_choice,
+    inverse,
+    solve,
+)
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.kinematics import FrameMotion, frame_motion
 from rbdhw.dynamics.pivots import Group
@@ -34,7 +43,7 @@ from rbdhw.dynamics.spatial import (
     transpose,
     transpose_tensor,
 )
-from rbdhw.frontend.forward_dynamics import ForwardDynamics
+from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.graph.trace import Signal
 from rbdhw.robot.link_frames import BodyFrame, contact_frames
 from rbdhw.robot.model import Contact, Placement, Vector3
@@ -101,6 +110,21 @@ class Contacts:
     def forces(self) -> Matrix:
         """The force and the moment (contacts, 6) of each contact in the axes asked for."""
         return self._by_contact(self.row_forces)
+
+    @property
+    def inertia(self) -> Matrix:
+        """The inverse of the inverse inertia that forces feel, over six rows of each contact along its axes.
+
+        Rows of contacts that the task does not have are zero.
+        """
+        rows = symmetric(inverse(self.row_factors))
+        for k, row in enumerate(rows):
+            with region("contact_inertia", self._of_rows[k].frame.body):
+                row[k] = self._if_present(k, row[k], 0.0)
+        for _ in range(2):  # the one index, then the other
+            turned = [[x for contact in self._by_contact(row) for x in contact] for row in rows]
+            rows = [list(column) for column in zip(*turned, strict=True)]
+        return rows
 
     @cached_property
     def velocities(self) -> list[Scalar]:

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from rbdhw.arrays import kind_of
+from rbdhw.dynamics.clearance import clearances
 from rbdhw.dynamics.kinematics import frame_motion
 from rbdhw.dynamics.regressor import regressor
 from rbdhw.dynamics.shared_axes import Configuration
@@ -133,12 +134,19 @@ class Functions:
                 return (self._whole.momentum, self._whole.momentum_map, self._whole.momentum_rate)
             case "dcentroidal":
                 return self._whole.centroidal_derivatives
+            case "dfext":
+                return self._pushed
+            case "clearance":
+                values, slopes = clearances(self.robot, self.task.poses)
+                return (values, list(map(self._setting.coupling.gather, slopes)))
             case "regressor":
                 return (self._regressor,)
             case "fd":
                 return (forward.coordinate_accelerations,)
             case "cfd":
                 return (self._contacts.accelerations, self._contacts.forces)
+            case "cinertia":
+                return (self._contacts.inertia,)
             case "impulse":
                 return (self._contacts.velocities, self._contacts.impulses)
             case "dcfd":
@@ -222,6 +230,22 @@ class Functions:
         return (
             [[row[3] for row in frame.placement[:3]] for frame in frames],
             [list(map(gather, frame.jacobian[:3])) for frame in frames],
+        )
+
+    @property
+    def _pushed(self) -> tuple[Results, ...]:
+        """The derivatives (nv, frames, 6) of joint forces and accelerations by forces on frames."""
+        rest, forward = [0.0] * len(self._setting.v), self._forward_dynamics
+        in_world = self.robot.frame_axes == "world"
+        columns, gained = [], []
+        for frame in chosen_frames(self.robot):
+            motion = frame_motion(self.robot, frame, self.task.poses, rest, rest, in_world=in_world)
+            rows = list(map(self._setting.coupling.gather, motion.jacobian))
+            columns.append([[-1.0 * entry for entry in row] for row in rows])
+            gained.append([forward.inverse_times(forward.inverse, row) for row in rows])
+        by_row = range(self.robot.nv)
+        return tuple(
+            [[[row[i] for row in frame] for frame in frames] for i in by_row] for frames in (columns, gained)
         )
 
     @property

@@ -15,7 +15,7 @@ from rbdhw.frontend.solvability import check_functions
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
-from rbdhw.robot.link_frames import choose_contacts, choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
@@ -66,6 +66,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
     if mounting.contacts:
         robot = choose_contacts(robot, mounting.contacts, mounting.contact_axes)
+    if mounting.spheres:
+        robot = choose_spheres(robot, mounting.spheres)
     if mounting.time_step is not None:
         robot = replace(robot, time_step=mounting.time_step)
     robot = _load(robot, mounting.parameters)

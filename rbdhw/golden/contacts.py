@@ -53,6 +53,15 @@ def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Min
     return {"a": free + changed, "contact_force": by_contact(robot, forces)[..., 0]}
 
 
+def contact_inertia(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> Array:
+    """Return the inverse (N, 6 contacts, 6 contacts) of the inverse inertia that forces of contacts feel."""
+    rows = contact_rows(robot, model, {**still_tasks(robot, tasks["q"]), CONTACT: tasks[CONTACT]})
+    inertia = solve_rows(robot, rows, Minv, np.eye(rows.present.shape[1]) * rows.present[:, np.newaxis])
+    for _ in range(2):
+        inertia = transpose(by_contact(robot, inertia).reshape(len(inertia), -1, inertia.shape[2]))
+    return inertia
+
+
 def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> dict[str, Array]:
     """Return the velocities (N, nv) after an impact and the impulses of the contacts (N, contacts, 6)."""
     rows = contact_rows(robot, model, tasks)

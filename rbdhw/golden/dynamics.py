@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.golden.articulated import is_long, solve
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.contacts import derivatives_with_contacts, held_by_contacts, stopped_by_contacts
+from rbdhw.golden.contacts import (
+    contact_inertia,
+    derivatives_with_contacts,
+    held_by_contacts,
+    stopped_by_contacts,
+)
 from rbdhw.golden.held_base import (
     MOTION,
     clear_base,
@@ -35,7 +40,14 @@ from rbdhw.golden.held_base import (
     without_base_changes,
 )
 from rbdhw.golden.integrators import derivatives, euler, runge_kutta
-from rbdhw.golden.kinematics import kinematics, placed_frame, placements, positions
+from rbdhw.golden.kinematics import (
+    clearances,
+    frame_jacobians,
+    kinematics,
+    placed_frame,
+    placements,
+    positions,
+)
 from rbdhw.golden.spatial import Array, cross_force, force_cross, motion_cross, transpose
 from rbdhw.golden.system import System, loaded_system, system, unit_inertias
 from rbdhw.golden.tasks import Tasks, check_inputs
@@ -334,6 +346,15 @@ def _compute(robot: Robot, model: System, function: str, tasks: Tasks) -> dict[s
             return centroidal_derivatives(robot, model, tasks)
         case "cfd":
             return _contact_dynamics(robot, model, tasks)
+        case "cinertia":
+            Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
+            return {"contact_inertia": contact_inertia(robot, model, tasks, Minv)}
+        case "dfext":
+            columns = frame_jacobians(robot, model, tasks).transpose(0, 3, 1, 2)
+            Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
+            return {"dtau_dfext": -columns, "da_dfext": np.einsum("tij,tjfk->tifk", Minv, columns)}
+        case "clearance":
+            return clearances(robot, tasks)
         case "impulse":
             Minv = _mass_matrix_inverse(model, tasks["q"], is_held(tasks))
             return stopped_by_contacts(robot, model, tasks, Minv)

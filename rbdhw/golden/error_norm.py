@@ -103,7 +103,8 @@ def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]
         return 0, {}  # without moments
     if dimensions[:1] == (6,) and array in FUNCTIONS[function].outputs + FUNCTIONS[function].optional_outputs:
         return 0, {"linear": 3, "angular": 6}
-    return (1, {"linear": 3, "angular": 6}) if dimensions[1:2] == (6,) else (0, {})
+    axis = dimensions.index(6) if 6 in dimensions[1:] else 0
+    return (axis, {"linear": 3, "angular": 6} if axis else {})
 
 
 def origin_of(robot: Robot, part: Part, tasks: Mapping[str, Array]) -> Array:

@@ -16,7 +16,7 @@ from rbdhw.golden.complex_step import by_position, by_velocity
 from rbdhw.golden.spatial import Array, motion_cross, transform
 from rbdhw.golden.system import Link, System, system
 from rbdhw.golden.tasks import Tasks
-from rbdhw.robot.model import BASE, Frame, Robot
+from rbdhw.robot.model import BASE, Frame, Robot, Sphere
 
 
 def kinematics(robot: Robot, model: System, tasks: Tasks) -> dict[str, Array]:
@@ -99,6 +99,38 @@ def positions(robot: Robot, q: Array) -> dict[str, Array]:
     rows = [(level(X) @ jacobian @ model.G)[:, 3:] for X, jacobian in motions]
     origins = np.stack([_origin(X) for X, _ in motions], axis=1)
     return {"position": origins, "J_position": np.stack(rows, axis=1)}
+
+
+def frame_jacobians(robot: Robot, model: System, tasks: Tasks) -> Array:
+    """Return the Jacobians (N, frames, 6, nv) of the robot's frames, as those of ``kin``."""
+    jacobians = []
+    for frame in robot.frames:
+        X, jacobian, _, _ = frame_motion(model, robot, frame, still_tasks(robot, tasks["q"]))
+        axes = level(X) if robot.frame_axes == "world" else np.eye(6)
+        jacobians.append(linear_first(axes @ jacobian @ model.G))
+    return np.stack(jacobians, axis=1)
+
+
+def clearances(robot: Robot, tasks: Tasks) -> dict[str, Array]:
+    """Return the results of ``clearance``: squared distances of spheres, and derivatives by complex steps."""
+    model = system(robot)
+
+    def centre(sphere: Sphere, q: Array) -> Array:
+        if not sphere.frame.body:
+            return np.tile(sphere.frame.placement.translation, (len(q), 1))
+        return _origin(frame_motion(model, robot, sphere.frame, still_tasks(robot, q))[0])
+
+    def results(states: Tasks) -> dict[str, Array]:
+        centres = [centre(sphere, states["q"]) for sphere in robot.spheres]
+        radii = [sphere.radius for sphere in robot.spheres]
+        values = [
+            np.sum((centres[i] - centres[j]) ** 2, axis=1) - (radii[i] + radii[j]) ** 2
+            for i, j in robot.pairs
+        ]
+        return {"clearance": np.stack(values, axis=1)}
+
+    slopes = by_position(robot, results, tasks)["clearance"]
+    return results(tasks) | {"dclearance_dq": slopes}
 
 
 def _pose(X: Array) -> Array:

@@ -47,6 +47,10 @@ def _check_functions(options: BuildOptions) -> None:
     touching = [function for function in options.functions if FUNCTIONS[function].touches]
     if touching and not options.mounting.contacts:
         raise InputError("contacts", f"none given for {touching[0]}", "links", "use --contacts LINK:point")
+    clearing = [function for function in options.functions if FUNCTIONS[function].clears]
+    if clearing and not options.mounting.spheres:
+        remedy = "use --spheres LINK@X:Y:Z:RADIUS,..."
+        raise InputError("spheres", f"none given for {clearing[0]}", "points of links, and radii", remedy)
     budgets = options.max_error if isinstance(options.max_error, Mapping) else {}
     for name, chosen in (("priority", options.priority), ("max-error", budgets)):
         for function in chosen:

@@ -1,4 +1,4 @@
-"""The syntax of option values: links, frames, contacts, drives, intervals, shares, gravity, cores and mixes.
+"""The syntax of option values: links, frames, contacts, spheres, drives, intervals, gravity, cores and mixes.
 
 Every function refuses a text of another form with an :class:`~rbdhw.errors.InputError` that names the option.
 """
@@ -66,6 +66,28 @@ def parse_contacts(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise InputError("contacts", f"link '{link}' appears twice", "each link once")
         contacts[link] = kind
     return tuple(contacts.items())
+
+
+def parse_spheres(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Parse spheres, such as ``hand@0:0:0.1:0.05``: a link or ``world``, a point, and a radius in metres.
+
+    Each may appear once.
+    """
+    spheres: dict[str, float] = {}
+    for word in (name for text in texts for name, _ in _names(text)):
+        point, _, number = word.rpartition(":")
+        try:
+            radius = float(number)
+        except ValueError:
+            radius = math.nan
+        if "@" not in point or not math.isfinite(radius):
+            raise InputError("spheres", f"'{word}' is no sphere", "LINK@X:Y:Z:RADIUS, in metres")
+        if radius < 0.0:
+            raise InputError("spheres", f"'{word}' has the radius {radius:g} m", "a radius from 0 on")
+        if point in spheres:
+            raise InputError("spheres", f"'{point}' appears twice", "each point once")
+        spheres[point] = radius
+    return tuple(spheres.items())
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:

@@ -58,6 +58,7 @@ from rbdhw.options.syntax import (
     parse_mix,
     parse_names,
     parse_share,
+    parse_spheres,
 )
 from rbdhw.protocol import (
     DEFAULT_FUNCTIONS,
@@ -70,7 +71,7 @@ from rbdhw.protocol import (
     Function,
     functions_with,
 )
-from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, Contacts
+from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, WORLD, Contacts
 from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD, PER_TASK
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
@@ -177,6 +178,8 @@ _FRAME_AXES = Effect(
 )
 
 _CONTACTS = of_functions(lambda entry: entry.touches, "no function of the build has contacts")
+
+_SPHERES = of_functions(lambda entry: entry.clears, "no function of the build has spheres")
 
 _SOLVER = Effect(
     lambda options: options.solves,
@@ -290,6 +293,16 @@ OPTIONS: tuple[Option, ...] = (
         "mounting.contact_axes",
         check=among(FRAME_AXES),
         effects=(_CONTACTS,),
+    ),
+    Option(
+        "spheres",
+        ROBOT,
+        list[str] | None,
+        f"Spheres for clearance, as LINK@X:Y:Z:RADIUS or {WORLD}@X:Y:Z:RADIUS in metres, comma-separated.",
+        attribute="mounting.spheres",
+        metavar="SPHERES",
+        parse=lambda texts: parse_spheres(texts or ()),
+        effects=(_SPHERES,),
     ),
     Option(
         "time-step",

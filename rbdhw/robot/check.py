@@ -133,16 +133,21 @@ def _check_frames(robot: Robot) -> None:
         if value not in known:
             raise InputError(f"robot data, {where}", f"{value!r} is unknown", f"one of {', '.join(known)}")
     links = [body.name for body in robot.bodies]
-    for frames in (robot.frames, [contact.frame for contact in contacts.places]):
+    spheres = [sphere.frame for sphere in robot.spheres]
+    for frames in (robot.frames, [contact.frame for contact in contacts.places], spheres):
         names = [frame.name for frame in frames]
         for frame in frames:
             where = f"robot data, frame {frame.name!r}"
             if names.count(frame.name) > 1:
                 raise InputError(where, "given twice", "each frame once")
-            if frame.body not in links:
+            if frame.body not in links and (frame.body or frames is not spheres):
                 raise InputError(where, f"moves with unknown link {frame.body!r}", "one that moves")
             _check_rotation(where, frame.placement)
             _check_finite(where, frame.placement.translation)
+    for sphere in robot.spheres:
+        if not (isfinite(sphere.radius) and sphere.radius >= 0.0):
+            where = f"robot data, sphere {sphere.frame.name!r}"
+            raise InputError(where, f"radius {sphere.radius:g}", "finite, zero or more")
     numbers = (contacts.damping, contacts.velocity_gain, contacts.restitution)
     if not (all(map(isfinite, numbers)) and min(numbers) >= 0.0):
         raise InputError("robot data, contacts", f"{numbers}", "finite numbers of zero or more")

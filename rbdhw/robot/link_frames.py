@@ -1,4 +1,4 @@
-"""The frames of which a build gives the kinematics, and those of contacts, by the links of the URDF file."""
+"""The frames whose kinematics are wanted, those of contacts, and spheres, by the links of the URDF file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import Contact, Contacts, Frame, Placement, Robot, Vector3
+from rbdhw.robot.model import WORLD, Contact, Contacts, Frame, Placement, Robot, Sphere, Vector3
 from rbdhw.robot.spatial import compose
 
 
@@ -38,6 +38,26 @@ def choose_contacts(robot: Robot, kinds: Iterable[tuple[str, str]], axes: str = 
     names, named = zip(*kinds, strict=True)
     places = map(Contact, _frames(robot, "contacts", names), named)
     return replace(robot, contacts=replace(robot.contacts, places=tuple(places), axes=axes))
+
+
+def choose_spheres(robot: Robot, spheres: Iterable[tuple[str, float]]) -> Robot:
+    """Return the robot with spheres of these radii (m) about points of links, in this order.
+
+    Names are those of :func:`choose_frames`, or ``world@X:Y:Z``. Raises InputError as it does, and if there
+    is no pair of spheres on different bodies.
+    """
+    chosen = []
+    for name, radius in spheres:
+        link, _, point = name.rpartition("@")
+        if link == WORLD:
+            frame = Frame(name, "", Placement(translation=_point("spheres", name, point)))
+        else:
+            (frame,) = _frames(robot, "spheres", [name])
+        chosen.append(Sphere(frame, radius))
+    robot = replace(robot, spheres=tuple(chosen))
+    if not robot.pairs:
+        raise InputError("spheres", "all are on one body", "some on links that move against each other")
+    return robot
 
 
 def _frames(robot: Robot, option: str, names: Sequence[str]) -> tuple[Frame, ...]:
@@ -79,6 +99,12 @@ def chosen_frames(robot: Robot) -> list[BodyFrame]:
 def contact_frames(robot: Robot) -> list[BodyFrame]:
     """Return the frames of the robot's contacts as they are fixed to its bodies."""
     return _on_bodies(robot, [contact.frame for contact in robot.contacts.places])
+
+
+def sphere_frames(robot: Robot) -> list[BodyFrame | None]:
+    """Return the frames of the robot's spheres as they are fixed to its bodies; None for the world."""
+    frames = [sphere.frame for sphere in robot.spheres]
+    return [_on_bodies(robot, [frame])[0] if frame.body else None for frame in frames]
 
 
 def _on_bodies(robot: Robot, frames: Sequence[Frame]) -> list[BodyFrame]:

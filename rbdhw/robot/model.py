@@ -256,6 +256,18 @@ class Contacts:
     """The share of its velocity with which a contact leaves an impact."""
 
 
+WORLD = "world"
+"""The name of what carries spheres that do not move."""
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A sphere about the origin of a frame; the frame's ``body`` is empty if it does not move."""
+
+    frame: Frame
+    radius: float
+
+
 @dataclass(frozen=True)
 class LoadedInertias:
     """The moving links whose inertial parameters are given at run time (:mod:`rbdhw.robot.parameters`).
@@ -307,6 +319,8 @@ class Robot:
     """The axes of their twists, one of :data:`FRAME_AXES`."""
     contacts: Contacts = Contacts()
     """The contacts that tasks may have."""
+    spheres: tuple[Sphere, ...] = ()
+    """The spheres between which distances are wanted."""
     time_step: float | None = None
     """The step in time (s) of all tasks, or None if each task has its own."""
     loaded: LoadedInertias | None = None
@@ -343,8 +357,15 @@ class Robot:
         """The lengths of the axes of arrays, by the names of :data:`rbdhw.arrays.ARRAYS`."""
         states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
-        lengths["contacts"] = len(self.contacts.places)
+        lengths |= {"contacts": len(self.contacts.places), "contact_rows": 6 * len(self.contacts.places)}
+        lengths["pairs"] = len(self.pairs)
         return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of spheres on different bodies, one of which may be the world."""
+        bodies = [sphere.frame.body for sphere in self.spheres]
+        return tuple((i, j) for j in range(len(bodies)) for i in range(j) if bodies[i] != bodies[j])
 
     @cached_property
     def q_of(self) -> tuple[slice, ...]:

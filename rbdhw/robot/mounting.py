@@ -70,5 +70,7 @@ class Mounting:
     contacts: tuple[tuple[str, str], ...] = ()
     """The links whose frames may touch the world, and the kind of each contact, one of
     :data:`rbdhw.robot.model.CONTACT_KINDS`."""
+    spheres: tuple[tuple[str, float], ...] = ()
+    """The spheres between which distances are wanted: points of links or of the world, and radii (m)."""
     contact_axes: str = Contacts.axes
     """One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of the contacts' forces."""

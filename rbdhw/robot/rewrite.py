@@ -85,8 +85,8 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     """Return the bodies within :data:`REACH` joints of body ``i``, toward the base and toward the leaves.
 
     If bodies toward the base are cut off, the nearest remaining body hangs from a base of given motion. A
-    mimic whose leader is cut off becomes independent. Frames and contacts of bodies that are cut off are left
-    out.
+    mimic whose leader is cut off becomes independent. Frames, contacts and spheres of bodies that are cut off
+    are left out.
     """
     path = robot.path(i)
     kept = set(path[: REACH + 1])
@@ -114,6 +114,7 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
         base_chosen=robot.base_chosen and not cut,
         frames=frames,
         contacts=replace(robot.contacts, places=places),
+        spheres=tuple(sphere for sphere in robot.spheres if sphere.frame.body in {"", *names}),
     )
 
 

@@ -20,13 +20,14 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
 
     The fields are those of the dataclasses in ``model.py``. Floats are exact if the writer gives their
     shortest exact decimal, as Python's does. Infinite limits are the strings ``"inf"`` and ``"-inf"``. The
-    poses of fixed links are left out, and so are the frames and contacts of a robot without any, a
-    time step that each task has, parameters that are not given at run time, and the armature and damping of
-    joints without them. A body's inertia before a regrouping and its ``parent_link`` are left out,
+    poses of fixed links are left out, and so are the frames, contacts and spheres of a robot without
+    any, a time step that each task has, parameters that are not given at run time, and the armature and
+    damping of joints without them. A body's inertia before a regrouping and its ``parent_link`` are left out,
     too, and so is ``unfelt``.
     """
     left_out = {"fixed_placements", "unfelt"} | (set() if robot.frames else {"frames", "frame_axes"})
     left_out |= set() if robot.contacts.places else {"contacts"}
+    left_out |= set() if robot.spheres else {"spheres"}
     left_out |= {"time_step"} if robot.time_step is None else set()
     left_out |= {"loaded"} if robot.loaded is None else set()
     data = asdict(robot)

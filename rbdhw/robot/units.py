@@ -117,6 +117,11 @@ WITH_UNITS = frozenset(
         "J_com",
         "A_g",
         "Y",
+        "contact_inertia",
+        "dtau_dfext",
+        "da_dfext",
+        "clearance",
+        "dclearance_dq",
         *_WHOLE_BODY,
         *_WRENCH_SLOPES,
         *BASE_UNITS,
@@ -156,6 +161,13 @@ class Units:
             return "1"
         if array in _WHOLE_BODY:
             return _WHOLE_BODY[array][bool(index) and index[0] > 2]
+        if array in ("clearance", "dclearance_dq"):
+            angle = len(index) > 1 and not self._shifts[index[1]]
+            return "m^2/rad" if angle else "m" if len(index) > 1 else "m^2"
+        if array == "contact_inertia":
+            return write_unit(_inertia(1, [k % 6 < 3 for k in index]))
+        if array in ("dtau_dfext", "da_dfext"):
+            return self._of_push(array, index)
         if array == "Y":
             return self._of_parameter(index)
         if array == "position":
@@ -180,6 +192,12 @@ class Units:
             product.update(_QUANTITIES[numerator][shifts.pop(0)])
         for quantity, shift in zip(denominators, shifts, strict=True):
             product.subtract(_QUANTITIES[quantity][shift])
+        return write_unit(product)
+
+    def _of_push(self, array: str, index: tuple[int, ...]) -> str:
+        """Return the unit of a joint force or acceleration by a force on a frame."""
+        product = Counter(_QUANTITIES["tau" if array == "dtau_dfext" else "a"][self._shifts[index[0]]])
+        product.subtract(_FORCES[index[2] < 3])
         return write_unit(product)
 
     def _of_parameter(self, index: tuple[int, ...]) -> str:

@@ -40,7 +40,9 @@ def hyq():
     return load_mounted(path("hyq"), Mounting("floating", contacts=FEET))
 
 
-@pytest.mark.parametrize(("function", "axes"), [*product(("cfd", "impulse"), FRAME_AXES), ("dcfd", "local")])
+@pytest.mark.parametrize(
+    ("function", "axes"), [*product(("cfd", "impulse", "cinertia"), FRAME_AXES), ("dcfd", "local")]
+)
 @settings(max_examples=10)
 @given(robots(max_bodies=6, kinds=KINDS), st.integers(1, 3))
 def test_golden_is_pinocchio(function, axes, robot, count):
@@ -50,6 +52,25 @@ def test_golden_is_pinocchio(function, axes, robot, count):
     for name, expected in constrained(robot, function, arrays).items():
         tolerance = 1e-9 * max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(found[name], expected, rtol=0, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("axes", FRAME_AXES)
+def test_the_inertia_of_contacts_gives_their_forces(axes):
+    """Forces are the inertia times what the contacts lack: a change of the joint forces shows it."""
+    robot = with_contacts(hyq(), 2, axes, seed=3)
+    arrays = random_states(robot, 2, seed=4) | {"contact": np.array([[1.0, 1.0], [0.0, 1.0]])}
+    found = golden.evaluate(robot, "cfd", arrays)
+    inertia = golden.evaluate(robot, "cinertia", arrays)["contact_inertia"]
+    assert inertia == pytest.approx(inertia.swapaxes(1, 2), abs=1e-9)
+    assert not inertia[1, :6].any()
+    pushed = arrays | {"tau": arrays["tau"] + 1.0}
+    change = golden.evaluate(robot, "cfd", pushed)["contact_force"] - found["contact_force"]
+    free = golden.evaluate(robot, "minv", arrays)["Minv"].sum(axis=2)
+    rows = np.concatenate([*golden.contact_jacobians(robot, arrays["q"]).values()], axis=1)
+    kept = np.concatenate([np.arange(6 * k, 6 * k + own.rows) for k, own in enumerate(robot.contacts.places)])
+    lacking = -np.einsum("tij,tj->ti", rows, free)
+    expected = np.einsum("tij,tj->ti", inertia[:, kept][:, :, kept], lacking)
+    np.testing.assert_allclose(change.reshape(2, -1)[:, kept], expected, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("axes", FRAME_AXES)

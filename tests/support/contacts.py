@@ -1,6 +1,7 @@
 """Robots with random contacts, and Pinocchio's constrained dynamics."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -58,6 +59,10 @@ def _constrained(robot: Robot, function: str, task: Arrays) -> Arrays:
         after = pin.impulseDynamics(model, data, q, v, constraints, datas, numbers.restitution, settings)
         return {"v_after": after.copy(), "contact_impulse": _forces(robot, present, datas)}
     a = pin.constraintDynamics(model, data, q, v, tau, constraints, datas, settings).copy()
+    if function == "cinertia":
+        factors = pin.ContactCholeskyDecomposition(model, data, constraints, datas)
+        factors.compute(model, data, constraints, datas, numbers.damping)
+        return {"contact_inertia": _inertia(robot, present, factors)}
     if function == "dcfd":
         slopes = pin.computeConstraintDynamicsDerivatives(model, data, constraints, datas, settings)
         by = dict(zip(FUNCTIONS[function].outputs, map(np.copy, slopes), strict=False))
@@ -65,6 +70,15 @@ def _constrained(robot: Robot, function: str, task: Arrays) -> Arrays:
         by["da_dv"] -= by["da_dtau"] * model.damping
         return by
     return {"a": a, "contact_force": _forces(robot, present, datas)}
+
+
+def _inertia(robot: Robot, present: np.ndarray, factors: Any) -> np.ndarray:
+    """Return the inertia over six rows of each contact, with zeros for those that are not there."""
+    rows = [6 * k + np.arange(robot.contacts.places[k].rows) for k in present]
+    chosen = np.concatenate([np.zeros(0, int), *rows])
+    found = np.zeros(2 * (6 * len(robot.contacts.places),))
+    found[np.ix_(chosen, chosen)] = factors.getOperationalSpaceInertiaMatrix()
+    return found
 
 
 def _forces(robot: Robot, present: np.ndarray, datas: list[pin.RigidConstraintData]) -> np.ndarray:

@@ -4,6 +4,7 @@ The robot has one joint of one degree of freedom after the other, so that positi
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -79,6 +80,31 @@ def _frames(robot: Robot, function: str, arrays: Arrays) -> Arrays:
     return {name: found[name] for name in FUNCTIONS[function].outputs}
 
 
+def _pushes(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+    """Return the derivatives by forces on frames from their Jacobians and the inverse of the mass matrix."""
+    columns = _frames(robot, "kin", arrays)["J"].transpose(0, 3, 1, 2)
+    Minv = references(robot, "minv", arrays)["Minv"]
+    return {"dtau_dfext": -columns, "da_dfext": np.einsum("tij,tjfk->tifk", Minv, columns)}
+
+
+def _clearances(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
+    on_links = [sphere.frame for sphere in robot.spheres if sphere.frame.body]
+
+    def values(tasks: Arrays) -> np.ndarray:
+        found = _frames(replace(robot, frames=tuple(on_links)), "position", tasks)["position"]
+        at = iter(found.swapaxes(0, 1))
+        fixed = np.ones((len(found), 1))
+        centres = [
+            next(at) if sphere.frame.body else fixed * sphere.frame.placement.translation
+            for sphere in robot.spheres
+        ]
+        radii = [sphere.radius for sphere in robot.spheres]
+        squares = [((centres[i] - centres[j]) ** 2).sum(axis=1) for i, j in robot.pairs]
+        return np.stack(squares, axis=1) - [(radii[i] + radii[j]) ** 2 for i, j in robot.pairs]
+
+    return {"clearance": values(arrays), "dclearance_dq": _by("q", values, arrays)}
+
+
 def _regressor(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
     """Return the columns from the joint forces of ten random bodies, each alone at the frame."""
     joints, rng = pinocchio_joints(robot), np.random.default_rng(0)
@@ -132,6 +158,8 @@ DERIVATIONS: Mapping[str, Derivation] = {
     **dict.fromkeys(("hid", "hfd"), _contracted),
     **dict.fromkeys(("kin", "pose", "position"), _frames),
     "regressor": _regressor,
-    **dict.fromkeys(("cfd", "impulse", "dcfd"), constrained),
+    "dfext": _pushes,
+    "clearance": _clearances,
+    **dict.fromkeys(("cfd", "impulse", "dcfd", "cinertia"), constrained),
     **dict.fromkeys(("step", "dstep", "rk4", "drk4", "cstep", "dcstep"), _step),
 }

@@ -24,14 +24,19 @@ WIDE = 128
 ADDERS = (Kind.ADD, Kind.SELECT)
 
 
-def operators(name, functions, width, kinds=(*ADDERS, Kind.SCALE)):
-    """Return the different operations of a program: formats, signs, shifts, constants and rounding."""
+def chosen_program(name, functions, width):
+    """Return the program of a bundled robot's functions, in formats that few samples chose."""
     options = BuildOptions(functions, width=width, samples=64)
     prepared = prepare_build(load_mounted(path(name), Mounting()), options)
     draws = Draws(ranging=256, held_out=64, probed=64)
     observed = observe(prepared.model, prepared.graph, prepared.domain, options, draws)
     choice = FormatChoice(observed, options, no_twins(prepared.graph), False, lambda _: None)
-    program = choice.search().program
+    return choice.search().program
+
+
+def operators(name, functions, width, kinds=(*ADDERS, Kind.SCALE)):
+    """Return the different operations of a program: formats, signs, shifts, constants and rounding."""
+    program = chosen_program(name, functions, width)
     different = {}
     for operation in program.operations:
         if operation.kind in kinds:

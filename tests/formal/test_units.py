@@ -1,0 +1,82 @@
+"""Units of sines, cosines and reciprocals equal their models for all inputs of the formats in use."""
+
+import numpy as np
+import pytest
+
+from rbdhw.fixed.program import Kind
+from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal
+from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
+from rbdhw.rtl import polynomial
+from rbdhw.rtl.reciprocal import ReciprocalUnit
+from rbdhw.rtl.trigonometry import TrigonometryUnit
+from tests.formal.test_operators import chosen_program
+from tests.support.exhaustion import Exhaustion
+
+pytestmark = pytest.mark.verify
+
+CHUNK = 1 << 22
+"""The inputs that are compared at a time."""
+
+
+def phases_that_differ(spec, phases, folder, registers=0):
+    """Return how many of the lowest phases have another sine or cosine than in the model."""
+    unit = Exhaustion(TrigonometryUnit(spec, registers), "angle", ("sin", "cos"), folder)
+    different = 0
+    for first in range(0, phases, CHUNK):
+        last = min(first + CHUNK, phases)
+        pairs = zip(unit.results(first, last), sin_cos(spec, np.arange(first, last)), strict=True)
+        different += int(np.any([found != expected for found, expected in pairs], axis=0).sum())
+    return different
+
+
+@pytest.mark.parametrize(("width", "registers"), [(12, 0), (18, 0), (18, 2), (20, 0), (22, 0), (24, 3)])
+def test_every_angle(tmp_path, width, registers):
+    spec = trigonometry_spec(width)
+    assert phases_that_differ(spec, 1 << spec.phase_bits, tmp_path, registers) == 0
+
+
+def test_every_angle_of_a_quadrant_at_27_bits(tmp_path):
+    spec = trigonometry_spec(27)
+    assert phases_that_differ(spec, 1 << spec.phase_bits - 2, tmp_path) == 0
+
+
+def operands_that_differ(spec, width, shift, folder, extra=0):
+    """Return how many operands of a width have another reciprocal than in the model."""
+    unit = ReciprocalUnit(spec, 1 + spec.order + extra)
+    exhaustion = Exhaustion(unit, "x", ("y",), folder, shift=shift)
+    different = 0
+    for first in range(-(1 << width - 1), 1 << width - 1, CHUNK):
+        last = min(first + CHUNK, 1 << width - 1)
+        (found,) = exhaustion.results(first, last)
+        different += int((found != reciprocal(spec, np.arange(first, last), shift)).sum())
+    return different
+
+
+@pytest.mark.parametrize(
+    ("name", "functions", "width"),
+    [("toy", ("fd",), 12), ("toy", ("fd",), 18), ("iiwa14", ("fd",), 18), ("hyq", ("fd",), 18)],
+)
+def test_every_reciprocal_of_a_design(tmp_path, name, functions, width):
+    program = chosen_program(name, functions, width)
+    cases = set()
+    for operation in program.operations:
+        if operation.kind is Kind.RECIPROCAL:
+            (operand,) = operation.operands
+            cases.add((program.operations[operand.value].format.width, operation.constant))
+    assert cases
+    for k, (bits, shift) in enumerate(sorted(cases)):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        assert operands_that_differ(program.reciprocal, bits, shift, folder) == 0
+
+
+@pytest.mark.parametrize("unit", ["sine", "reciprocal"])
+def test_a_wrong_unit_is_refuted(tmp_path, monkeypatch, unit):
+    """One bit of the cut of Horner's rule."""
+    step = polynomial.horner_step
+    module = f"rbdhw.rtl.{'trigonometry' if unit == 'sine' else 'reciprocal'}.horner_step"
+    monkeypatch.setattr(module, lambda *given: step(*given) ^ 1)
+    if unit == "sine":
+        assert phases_that_differ(TrigonometrySpec(9, 12, 3, 2), 1 << 12, tmp_path) > 0
+    else:
+        assert operands_that_differ(ReciprocalSpec(10, 12, 3, 2), 10, -12, tmp_path) > 0

@@ -50,7 +50,7 @@ verify: $(READY) $(ICARUS) ## Run every test, the long ones included, but those 
 		--hypothesis-profile=ci -p tests.support.verify_parts --part $(PART) --passed build/verify/passed
 
 .PHONY: prove
-prove: $(READY) ## Prove blocks of control and the operators formally, by SymbiYosys and z3
+prove: $(READY) ## Prove control, resets, operators and units, by ABC and z3 in Yosys, or for all inputs
 	$(PYTEST) tests/formal
 
 .PHONY: lint

@@ -6,7 +6,6 @@ import pytest
 from amaranth.hdl import Array, Assert, Cat, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
 
-from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, Status
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion
@@ -14,16 +13,12 @@ from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.lane import Lane
 from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.stream import Assembler
-from tests.support.edge import OPTIONS, words
+from tests.support.edge import OPTIONS
 from tests.support.formal import PROVEN, REFUTED, mutant, reach
 from tests.support.ledger import Ledger, assert_kept, assert_moves
 from tests.support.marks import long
+from tests.support.two_functions import FUNCTIONS, INTERFACE
 
-WIDTH = 64
-FUNCTIONS = (FunctionWords("id", words(4, 36), words(4, 36)), FunctionWords("m", words(4), words(4)))
-"""Requests and answers of two beats, and of one."""
-
-INTERFACE = Interface(FUNCTIONS, WIDTH)
 UNKNOWN = 31
 INSIDE = 15
 """More packets than are ever inside a part."""

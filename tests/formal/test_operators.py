@@ -6,15 +6,9 @@ Wider products by constants take a solver too long; tests compare those with the
 import pytest
 from amaranth.hdl import Assert, Elaboratable, Module, Mux, Signal, signed
 
-from rbdhw.explore.search import prepare_build
 from rbdhw.fixed.program import Kind
-from rbdhw.frontend.read import load_mounted
-from rbdhw.graph.twins import no_twins
-from rbdhw.options.build import BuildOptions, Mounting
-from rbdhw.quantize.formats import FormatChoice
-from rbdhw.quantize.observation import Draws, observe
-from rbdhw.robots import path
 from rbdhw.rtl import arithmetic
+from tests.support.chosen_programs import chosen_program
 from tests.support.formal import PROVEN, REFUTED, prove
 
 WIDE = 128
@@ -22,16 +16,6 @@ WIDE = 128
 
 
 ADDERS = (Kind.ADD, Kind.SELECT)
-
-
-def chosen_program(name, functions, width):
-    """Return the program of a bundled robot's functions, in formats that few samples chose."""
-    options = BuildOptions(functions, width=width, samples=64)
-    prepared = prepare_build(load_mounted(path(name), Mounting()), options)
-    draws = Draws(ranging=256, held_out=64, probed=64)
-    observed = observe(prepared.model, prepared.graph, prepared.domain, options, draws)
-    choice = FormatChoice(observed, options, no_twins(prepared.graph), False, lambda _: None)
-    return choice.search().program
 
 
 def operators(name, functions, width, kinds=(*ADDERS, Kind.SCALE)):

@@ -27,10 +27,10 @@ from rbdhw.rtl import crossing
 from rbdhw.rtl.crossing import CORE, STREAM, AsyncQueue
 from rbdhw.rtl.gates import AnswerGate, RequestGate
 from rbdhw.rtl.layouts import beat_layout
-from tests.formal.test_edge import INTERFACE
 from tests.support.formal import PROVEN, REFUTED, mutant, reach
 from tests.support.ledger import Ledger, assert_kept, assert_moves
 from tests.support.marks import long
+from tests.support.two_functions import INTERFACE
 
 LONGEST = 2
 """The beats of the longest answer."""

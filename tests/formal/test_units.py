@@ -9,7 +9,7 @@ from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spe
 from rbdhw.rtl import polynomial
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.trigonometry import TrigonometryUnit
-from tests.formal.test_operators import chosen_program
+from tests.support.chosen_programs import chosen_program
 from tests.support.exhaustion import Exhaustion
 
 pytestmark = pytest.mark.verify

@@ -26,7 +26,9 @@ def test_the_reference_is_golden_with_more_digits(links: int) -> None:
     expected = golden.evaluate(snake(links), "fd", tasks)["a"]
     assert found.dtype == np.longdouble
     off = np.linalg.norm(np.float64(found - expected), axis=1) / np.linalg.norm(expected, axis=1)
-    assert 0.0 < off.max() < 1e-9
+    # Golden solves with the mass matrix in double precision, whose rounding grows with its condition.
+    condition = np.linalg.cond(golden.evaluate(snake(links), "m", tasks)["M"])
+    assert 0.0 < (off / condition).max() < 16.0 * np.finfo(np.float64).eps
 
 
 @pytest.mark.verify

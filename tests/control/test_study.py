@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rbdhw as package
+from rbdhw.control import loop
 from rbdhw.control import study as module
 from rbdhw.control.candidates import EXACT, Candidate, parse_format
 from rbdhw.control.loop import Task
@@ -18,7 +19,14 @@ from rbdhw.options.arguments import asked_build
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
-SHORT = {"seconds": 0.6, "workers": 1}
+
+@pytest.fixture(autouse=True, scope="module")
+def shorter_horizons():
+    """Plan over half the horizon, for fewer problems, with a coarser robot."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in {"KNOTS": 10, "PROBLEMS": 2, "FINER": 1}.items():
+            patch.setattr(loop, name, number)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +49,7 @@ def exact(job):
 def test_double_precision_follows_the_figure(exact):
     assert 0 < exact["median"] < 0.02
     assert exact["flagged"] == 0.0
-    assert len(exact["iterations"]) == len(exact["costs"]) == 4
+    assert len(exact["iterations"]) == len(exact["costs"]) == 2
 
 
 def test_formats_are_judged(job, exact):
@@ -122,7 +130,7 @@ def test_no_candidate_can_be_built(tmp_path, monkeypatch):
 def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw):
     design = package.generate(path("toy"), tmp_path / "toy", target="c", functions="step").folder
     folder = tmp_path / "study"
-    arguments = "--formats", "Q10.20", "--seconds", "0.4", "--workers", "1", "--task", "track"
+    arguments = "--formats", "Q10.20", "--seconds", "0.2", "--workers", "1", "--task", "track"
     status, out, errors = rbdhw("study", path("toy"), "-o", folder, *arguments, "--plot")
     assert status == 0, errors
     assert "Q10.20 is the narrowest that is as good as double precision" in out

@@ -145,6 +145,7 @@ def test_the_norm_has_every_element_of_a_symmetric_matrix():
     assert prove_results(observed, program, "m")["M"].absolute == pytest.approx(math.sqrt(sum(squares)))
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_a_budget_is_met_by_proof(tmp_path):
     options = {"functions": "id,m", "ii": 4, "max_error": 1e-3}
     measured = rbdhw.generate(path("toy"), tmp_path / "measured", **options)

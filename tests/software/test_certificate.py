@@ -182,6 +182,7 @@ def test_the_sources_compile_without_warnings_beside_the_model():
     assert "rbdhw_double_##name" in files["dynamics.h"]
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_accelerators_certify_their_answers(tmp_path):
     made = rbdhw.generate(path("toy"), tmp_path / "toy", functions="fd,minv,id", ii=4, width=18)
     acc, tasks = made.load(), draw(robot_of("toy"), 200)

@@ -132,7 +132,7 @@ def minimised(folder, robot, base, frame):
     return np.load(target)
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=3)
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     ("robot", "base", "frame"),
@@ -150,7 +150,7 @@ def test_the_minimiser_is_crocoddyls(robot, base, frame, tmp_path):
         assert found["flagged"] == 0
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=3)
 @pytest.mark.timeout(1500)
 def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
     rbdhw.generate(path("toy"), tmp_path / "toy", functions="step,dstep", ii=4)

@@ -20,7 +20,7 @@ QUICK = Build("quick", ("-O0", *pinocchio_cpp.WHEEL.options[1:]))
 """The build that compiles fastest: the algorithms are in the wheel, and the rest is not optimised."""
 
 
-@pytest.mark.verify  # compiles Pinocchio's templates
+@pytest.mark.verify(minutes=2)  # compiles Pinocchio's templates
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("name", "base", "functions"),
@@ -50,7 +50,7 @@ def test_the_fastest_way_is_reported(monkeypatch):
     assert measure(path("toy")) == {"fd": figures["cholesky"], "m": figures["crba"]}
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=2)
 @pytest.mark.timeout(1200)
 def test_a_wrong_result_is_refused(monkeypatch):
     monkeypatch.setattr(pinocchio_cpp, "TOLERANCE", -1.0)

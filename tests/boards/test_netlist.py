@@ -30,7 +30,7 @@ def synthesized(design: Path) -> str:
     return cell_models() + (design / "netlist.v").read_text()
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=2)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("clock", "registered"), [(50.0, False), (90.0, True)])
 def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) -> None:
@@ -51,7 +51,7 @@ def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) ->
     assert report.ok
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=2)
 @pytest.mark.timeout(1800)
 def test_an_array_without_block_rams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All operand memories are in look-up tables, whose models can be written."""

@@ -15,7 +15,7 @@ from tests.support.example_robots import EXAMPLES
 UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=6)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("name", "functions", "clock_mhz", "data_width"),
@@ -35,7 +35,7 @@ def test_designs_on_ecp5_keep_their_clock(
     assert report["dsp_blocks"] == design.manifest["dsp_blocks"]
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=12)
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("urdf", "data_width"), [(path("toy"), 32), (UR10, 64)], ids=["toy", "ur10"])
 def test_default_designs_on_ecp5_keep_the_default_clock(tmp_path: Path, urdf: Path, data_width: int) -> None:

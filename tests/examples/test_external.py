@@ -72,7 +72,7 @@ def test_external_functions(library):
     assert np.array_equal(together, np.hstack([B, A]).T)
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=3)
 @pytest.mark.timeout(1500)
 def test_casadi_takes_them(library, tmp_path):
     program = tmp_path / "program.py"

@@ -81,7 +81,7 @@ def test_all_engines_agree(folder, function):
     assert np.median(relative_errors(found, expected)) < 0.01
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=6)
 @pytest.mark.timeout(3600)
 def test_second_derivatives_choose_their_base(robot, tmp_path):
     options = replace(OPTIONS, functions=("id", "sfd", "hfd"), ii=64, width=24)

@@ -21,7 +21,7 @@ def cases():
         case = (core, ii, number, width)
         if case in short:
             yield *case, ("id", "m")
-        yield long(*case, DEFAULT_FUNCTIONS)
+        yield long(*case, DEFAULT_FUNCTIONS, minutes=0.6)
     yield long("array", 32, "fixed", 32, DEFAULT_FUNCTIONS)
 
 

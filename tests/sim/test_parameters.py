@@ -161,7 +161,7 @@ def test_rollouts_take_loads(tmp_path):
     np.testing.assert_array_equal(chosen.states, expected.states[1])
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=3)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("way", ["task", "load"])
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
     assert report.flagged <= 100
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=0.5)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     "changes",

@@ -243,14 +243,14 @@ def test_beside_another_core(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options), tmp_path, 60, "m")
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=4)
 @pytest.mark.timeout(6000)
 def test_an_arm(tmp_path: Path) -> None:
     options = BuildOptions(functions=("id", "step"), width=24, samples=512, horizon=HORIZON)
     assert_exact(generate(path("iiwa14"), options), tmp_path, 200, "id")
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=2)
 @pytest.mark.timeout(6000)
 @pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
 def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
@@ -260,7 +260,7 @@ def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 100, "id")
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=8)
 @pytest.mark.timeout(6000)
 @pytest.mark.parametrize("parts", [(), ("samples", "cost", "gains")])
 def test_a_floating_quadruped(tmp_path: Path, parts: tuple[str, ...]) -> None:

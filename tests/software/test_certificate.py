@@ -221,7 +221,7 @@ def test_software_without_a_domain_is_refused(tmp_path):
         made.load().fd(np.zeros(2), np.zeros(2), np.zeros(2), certify=True)
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=6)
 @pytest.mark.parametrize("function", CERTIFIED)
 def test_a_million_answers_of_the_model_keep_to_their_bounds(tmp_path, function):
     made = rbdhw.generate(path("iiwa14"), tmp_path / "arm", functions=function)

@@ -59,7 +59,7 @@ def test_random_trees(robot, options, seed):
     compare_with_the_evaluator(robot, options, seed)
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=2)
 @pytest.mark.timeout(1800)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TREES, OPTIONS, st.integers(0, 2**32 - 1))
@@ -219,7 +219,7 @@ def test_nothing_is_undefined(builds):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("core", ["pipeline", "array"])
 @pytest.mark.parametrize("robot", bundled())
@@ -236,7 +236,7 @@ def test_bundled_robots(robot, core):
         )
 
 
-@pytest.mark.verify
+@pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**6), ("hyq", "floating", 10**5)])
 def test_many_tasks(robot, base, tasks):

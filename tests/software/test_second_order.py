@@ -48,7 +48,9 @@ def test_floating_point_is_the_interpreter(target):
     ("name", "functions"),
     [
         ("toy", SECOND),
-        pytest.param("iiwa14", ("hid", "hfd"), marks=[pytest.mark.verify, pytest.mark.timeout(1800)]),
+        pytest.param(
+            "iiwa14", ("hid", "hfd"), marks=[pytest.mark.verify(minutes=2), pytest.mark.timeout(1800)]
+        ),
     ],
 )
 def test_kernels_compile(name, functions):

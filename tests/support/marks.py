@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 
-def long(*values: Any) -> Any:
-    """Return the values of a case that `make verify` runs and `make test` leaves out."""
-    return pytest.param(*values, marks=pytest.mark.verify)
+def long(*values: Any, minutes: float | None = None) -> Any:
+    """Return the values of a case that `make verify` runs and `make test` leaves out.
+
+    Parts of `make verify` are balanced by ``minutes``, of one core, where they are stated.
+    """
+    return pytest.param(*values, marks=pytest.mark.verify(minutes=minutes) if minutes else pytest.mark.verify)
 
 
 def some(cases: Iterable[Any], step: int) -> list[Any]:

@@ -10,7 +10,9 @@ from tests.support.verify_parts import ROOT, digest_of, parse_part
 TESTS = """
 import pytest
 
-@pytest.mark.parametrize("number", range(7))
+NUMBERS = [pytest.param(k, marks=pytest.mark.verify(minutes=7 - k)) for k in range(7)]
+
+@pytest.mark.parametrize("number", NUMBERS)
 def test_numbers(number):
     assert number != 4
 """
@@ -31,6 +33,8 @@ def run(tmp_path):
             "tests.support.verify_parts",
             "-p",
             "no:cacheprovider",
+            "-W",
+            "ignore",  # the mark is unknown there
         ]
         process = subprocess.run(
             [*command, *arguments, "test_some.py"],
@@ -45,8 +49,9 @@ def run(tmp_path):
 
 
 def test_parts_are_the_whole(run):
-    assert run("--part", "1/2").startswith("1 failed, 3 passed, 3 deselected in")
-    assert run("--part", "2/2").startswith("3 passed, 4 deselected in")
+    """Of 7 to 1 minutes the first part gets 7, 4 and 3, which fails, and the second 6, 5, 2 and 1."""
+    assert run("--part", "1/2").startswith("1 failed, 2 passed, 4 deselected in")
+    assert run("--part", "2/2").startswith("4 passed, 3 deselected in")
 
 
 def test_no_part():

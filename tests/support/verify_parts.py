@@ -1,6 +1,7 @@
 """Options of pytest for runs of many hours: a part of the tests, and to continue a run that was cut short."""
 
 import hashlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,13 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("rbdhw", "tests", "benchmarks", "requirements.lock")
 """What the results of tests depend on."""
 
+MINUTES_OF_LONG, MINUTES_OF_OTHERS = 0.1, 0.002
+"""What a test is taken to cost that states no minutes: one with the mark ``verify``, and another one."""
+
 
 def pytest_addoption(parser):
     group = parser.getgroup("parts")
-    group.addoption("--part", metavar="K/N", default="1/1", help="every N-th test, from the K-th on")
+    group.addoption("--part", metavar="K/N", default="1/1", help="the K-th of N parts of equal cost")
     group.addoption(
         "--passed", metavar="FILE", help="leave out the tests that passed by this file, and add to it"
     )
@@ -41,10 +45,38 @@ def pytest_configure_node(node):
 def pytest_collection_modifyitems(config, items):
     """Keep what is selected otherwise, in the part, and has not passed yet."""
     part, parts = parse_part(config.getoption("part"))
-    chosen = [item for item in items[part - 1 :: parts] if item.nodeid not in config.passed_before]
+    chosen = [item for item in share(items, part, parts) if item.nodeid not in config.passed_before]
     remaining = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in remaining])
     items[:] = chosen
+
+
+def share(items, part, parts):
+    """Return the tests of a part, in their order.
+
+    Tests that state their minutes, ``@pytest.mark.verify(minutes=5)``, are dealt one by one; the others of a
+    file stay together, because they share builds. The dearest are dealt first, each to the cheapest part.
+    """
+    groups = defaultdict(list)
+    for item in items:
+        groups[item.nodeid if _stated(item) else item.nodeid.partition("::")[0]].append(item)
+    totals, chosen = [0.0] * parts, set()
+    for group in sorted(groups.values(), key=lambda group: -sum(map(_minutes, group))):
+        cheapest = totals.index(min(totals))
+        totals[cheapest] += sum(map(_minutes, group))
+        if cheapest == part - 1:
+            chosen |= {*group}
+    return [item for item in items if item in chosen]
+
+
+def _stated(item):
+    """Return the minutes that a test states, or None."""
+    mark = item.get_closest_marker("verify")
+    return mark and mark.kwargs.get("minutes")
+
+
+def _minutes(item):
+    return _stated(item) or (MINUTES_OF_LONG if item.get_closest_marker("verify") else MINUTES_OF_OTHERS)
 
 
 class Record:

@@ -236,17 +236,16 @@ def test_bundled_robots(robot, core):
         )
 
 
-@pytest.mark.verify(minutes=1)
+@pytest.mark.verify(minutes=3)
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**6), ("hyq", "floating", 10**5)])
+@pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**5), ("hyq", "floating", 10**4)])
 def test_many_tasks(robot, base, tasks):
     source = load_urdf(path(robot))
     source = source.with_floating_base() if base == "floating" else source
     design = build_design(source, BuildOptions(functions=ALL, width=27, ii=8))
     library = ExactLibrary(design)
     for function, extended in modes(design):
-        for start in range(0, tasks, 100_000):
-            words = draw_words(design, function, extended, min(tasks, 100_000), seed=start)
-            assert_same_bits(
-                library.respond(function, words, extended), respond(design, function, words, extended)
-            )
+        words = draw_words(design, function, extended, tasks)
+        assert_same_bits(
+            library.respond(function, words, extended), respond(design, function, words, extended)
+        )

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ class Family:
     dsp_blocks: frozenset[str]
     block_rams: Mapping[str, float]
     """Block RAMs of one cell, by cell type."""
+    delays: str = ""
+    """The file beside this one with delays of a block of which Yosys knows none, for the mapping of logic."""
 
 
 # Sources: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory). A distributed RAM of ECP5 takes
@@ -51,12 +54,14 @@ ULTRASCALE_PLUS = Family(
     flip_flops=frozenset({"FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE"}),
     dsp_blocks=frozenset({"DSP48E2"}),
     block_rams={"RAMB36E2": 1.0, "RAMB18E2": 0.5},
+    delays="dsp48e2.v",
 )
 SERIES_7 = replace(
     ULTRASCALE_PLUS,
     script="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
     dsp_blocks=frozenset({"DSP48E1"}),
     block_rams={"RAMB36E1": 1.0, "RAMB18E1": 0.5},
+    delays="",
 )
 ECP5 = Family(
     script="synth_ecp5",
@@ -115,6 +120,8 @@ def synthesize_target(
         *([f"write_json {NETLIST}"] if netlist else []),
     ]
     script.write_text("".join(f"{command}\n" for command in commands))
+    if family.delays:
+        shutil.copy(Path(__file__).with_name(family.delays), work)
     log = work / "synthesis.log"
     run_tool(
         "yosys",
@@ -161,16 +168,25 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     The modules of an array's memories stay separate until they are mapped: in a flattened design Yosys takes
     seconds for each of them.
     """
+    until, timed = "", list[str]()
+    if family.delays:
+        until = "map_luts"
+        timed = [
+            f"read_verilog -lib -specify -overwrite {family.delays}",
+            f"{family.script} -run {until}:",
+        ]
     if not _is_array(texts):
         hurry = ["scratchpad -copy abc9.script.default.fast abc9.script"] if speed_up(texts) else []
-        return [*hurry, f"{family.script} -top {top}"]
+        stop = f" -run :{until}" if until else ""
+        return [*hurry, f"{family.script} -top {top}{stop}", *timed]
     apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
     return [
         f"setattr -mod -set keep_hierarchy 1 {apart}",
         f"{family.script} -top {top} -run :{family.behind_memories}",
         f"setattr -mod -unset keep_hierarchy {apart}",
         "flatten",
-        f"{family.script} -run {family.behind_memories}:",
+        f"{family.script} -run {family.behind_memories}:{until}",
+        *timed,
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from benchmarks.rows import Rows
 from benchmarks.synthesis import ALL, DIGEST, Subject, digest_of
-from rbdhw.boards.nextpnr import SEED, place_and_route
+from rbdhw.boards.nextpnr import DEVICES, NEXTPNR, SEED, place_and_route
 from rbdhw.boards.place import TOP, FoldedAccelerator
+from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
 from rbdhw.design.replacement import VERILOG
 from rbdhw.explore.algorithm_search import make_plan
@@ -30,22 +32,22 @@ from rbdhw.timing.analysis import Graph
 from rbdhw.timing.devices import FABRICS
 from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.edges import PORT
-from rbdhw.timing.netlist import read_netlist
-from rbdhw.timing.wires import Wires, doublings
+from rbdhw.timing.netlist import Netlist, read_netlist
+from rbdhw.timing.wires import Wires
 from rbdhw.verilog_names import DEFAULT_NAME
 
 PLACED = Path("build/timing")
 """The folder of netlists and placements, which are kept from run to run."""
 
-ROUNDS = 12
+ROUNDS = 6
 """The rounds of a fit."""
 
 SEEDS = (SEED, SEED + 1, SEED + 2)
 
 
-def subjects() -> Iterable[Subject]:
-    """Yield the designs, from small to large ones."""
-    toy, iiwa = (partial(Subject, robot, target="ecp5-85", tdata=64) for robot in ("toy", "iiwa14"))
+def routed() -> Iterable[Subject]:
+    """Yield the designs that nextpnr routes in minutes."""
+    toy, hyq = (partial(Subject, robot, target="ecp5-85", tdata=64) for robot in ("toy", "hyq"))
     yield toy(("id",), 8, 18, clock_mhz=100.0)
     yield toy(("id",), 1, 18)
     yield toy(("id",), 4, 27)
@@ -57,13 +59,27 @@ def subjects() -> Iterable[Subject]:
     yield toy(("minv",), 4, 24, clock_mhz=70.0)
     yield toy(("minv",), 1, 18)
     yield toy(("m",), 4, 18, clock_mhz=90.0)
-    yield iiwa(("m",), 16, 18, clock_mhz=90.0)
     yield toy(ALL, 16, 18)
     yield toy(ALL, 8, 18, clock_mhz=95.0)
-    yield iiwa(("id",), 32, 18, core="array")
+    yield hyq(("id",), 16, 18)
+
+
+def unrouted() -> Iterable[Subject]:
+    """Yield the designs whose clock is that which nextpnr estimates before it routes."""
+    iiwa = partial(Subject, "iiwa14", target="ecp5-85", tdata=64)
+    yield iiwa(("m",), 16, 18, clock_mhz=90.0)
+    yield iiwa(("id",), 16, 18)
     yield iiwa(("id",), 8, 18, clock_mhz=100.0)
+    yield iiwa(("m", "minv"), 16, 18)
     yield Subject("tiago", ("m",), 8, 18, "ecp5-85", 64)
-    yield iiwa(("id",), 4, 18, number="float32")
+    yield iiwa(("fd",), 32, 18)
+    yield Subject("iiwa14", ALL, 32, 18, "ecp5-85", 128, core="array", clock_mhz=40.0)
+
+
+def subjects() -> Iterable[Subject]:
+    """Yield the designs of the table, of each kind from small to large ones."""
+    yield from routed()
+    yield from unrouted()
 
 
 def netlist_of(subject: Subject) -> Path:
@@ -97,6 +113,19 @@ def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str
     return float(rate["achieved"]), slowest[-1]["to"]["cell"]
 
 
+def estimate_of(netlist: Path, seed: int, clock_mhz: float) -> float:
+    """Return the clock that nextpnr estimates when it has placed a design; the log is kept."""
+    kept = netlist.with_name(f"estimate-{seed}.log")
+    if not kept.exists():
+        log = netlist.with_name("placement.log")
+        files = ("--json", netlist.name, "--log", log.name, "--lpf-allow-unconstrained", "--no-route")
+        settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
+        command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files]
+        run_tool(NEXTPNR, command, folder=netlist.parent, log=log)
+        log.rename(kept)
+    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", kept.read_text())[0])
+
+
 @dataclass(frozen=True)
 class PlacedDesign:
     """A design as the check sees it, and what nextpnr makes of it."""
@@ -104,9 +133,9 @@ class PlacedDesign:
     name: str
     graph: Graph
     mhz: tuple[float, ...]
-    """The clocks that nextpnr reaches with each seed."""
+    """The clocks that nextpnr reaches with each seed, or estimates after placement."""
     ends: tuple[str, ...]
-    """The cells at the ends of its slowest paths."""
+    """The cells at the ends of its slowest paths; none if it did not route."""
 
     @property
     def period(self) -> float:
@@ -130,8 +159,11 @@ class PlacedDesign:
 def placed_design(subject: Subject, seeds: Sequence[int] = SEEDS) -> PlacedDesign:
     """Return a design of the table, placed with some seeds."""
     netlist, clock = netlist_of(subject), subject.clock_mhz or find_target(subject.target).clock_mhz
+    graph = Graph(read_netlist(netlist, TOP), ECP5)
+    if subject in unrouted():
+        return PlacedDesign(str(subject), graph, (estimate_of(netlist, seeds[0], clock),), ())
     mhz, ends = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
-    return PlacedDesign(str(subject), Graph(read_netlist(netlist, TOP), ECP5), mhz, ends)
+    return PlacedDesign(str(subject), graph, mhz, ends)
 
 
 def fit(designs: Sequence[PlacedDesign]) -> Wires:
@@ -147,7 +179,7 @@ def fit(designs: Sequence[PlacedDesign]) -> Wires:
             times = design.graph.times(wires)
             path = times.path_to(next(times.slowest_ends())[0])
             number, fan_out, blocks = path.counts
-            counts = (number, number * doublings(design.graph.luts), fan_out, blocks)
+            counts = (number, number * design.graph.side, fan_out, blocks)
             rows.append(np.array(counts) / design.period)
             rests.append(1.0 - path.cells / design.period)
         values += (_nonnegative(np.array(rows), np.array(rests)) - values) / (1 + step / 4)
@@ -167,6 +199,11 @@ def _nonnegative(matrix: NDArray[np.float64], values: NDArray[np.float64]) -> ND
     return best
 
 
+def count_luts(netlist: Netlist) -> int:
+    """Return the look-up tables that a netlist takes, those of carry chains and memories among them."""
+    return sum(FAMILIES["ecp5"].luts.get(cell.kind, 0) for cell in netlist.cells)
+
+
 def clock_rows() -> Rows:
     """Return the clocks of the check and of nextpnr, and its errors, also by the wires of other designs."""
     return rows_of([placed_design(subject) for subject in subjects()])
@@ -178,8 +215,10 @@ def rows_of(designs: Sequence[PlacedDesign]) -> Rows:
     return [
         {
             "design": design.name.replace(" ecp5-85", ""),
-            "luts": design.graph.luts,
+            "luts": count_luts(design.graph.netlist),
+            "side": design.graph.side,
             "nextpnr": design.mhz,
+            "routed": bool(design.ends),
             "check": 1e6 / design.graph.times(wires).period,
             "error": design.error(wires),
             "left_out": design.error(fit([other for other in designs if other is not design])),
@@ -197,8 +236,10 @@ def clock_layout(rows: Rows) -> Rows:
         lines.append(
             {
                 "design": row["design"],
-                "LUT4": row["luts"],
+                "LUTs": row["luts"],
+                "side": f"{row['side']:.0f}",
                 "nextpnr, MHz": f"{least:.1f} to {most:.1f}" if most > least else f"{most:.1f}",
+                "routed": "yes" if row["routed"] else "no",
                 "check, MHz": f"{row['check']:.1f}",
                 "error": f"{row['error']:+.1%}",
                 "error by the others": f"{row['left_out']:+.1%}",
@@ -208,4 +249,4 @@ def clock_layout(rows: Rows) -> Rows:
     errors = [[abs(row[key]) for row in rows] for key in ("error", "left_out")]
     both = [f"{statistics.median(values):.1%} / {max(values):.1%}" for values in errors]
     keys = list(lines[0])
-    return [*lines, dict(zip(keys, ["median / largest", "", "", "", *both, ""], strict=True))]
+    return [*lines, dict(zip(keys, ["median / largest", "", "", "", "", "", *both, ""], strict=True))]

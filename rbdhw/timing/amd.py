@@ -42,6 +42,8 @@ class _Amd:
     """From cells to a flip-flop beside them."""
     into_carry: float
     """From a look-up table to the carry chain beside it."""
+    dsp_in_tile: float
+    """DSP blocks for each eight look-up tables of the device."""
 
 
 def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
@@ -73,6 +75,11 @@ def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
         registers=dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), "D"),
         beside_register={**dict.fromkeys(luts, figures.beside["LUT"]), **figures.beside},
         blocks=frozenset({dsp, f"RAMB18{ram}", f"RAMB36{ram}"}),
+        sites=(
+            {**dict.fromkeys((*luts, "SRL16E", "SRLC32E"), 8.0), **dict.fromkeys(_MEMORIES, 2.0)},
+            dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), 16.0),
+            {dsp: figures.dsp_in_tile},
+        ),
     )
 
 
@@ -180,6 +187,7 @@ SERIES_7 = _amd(
         block_ram=(2454, 882, 1.0),
         beside={"LUT": 0, "MUXF7": 0, "MUXF8": 0, "CARRY4": 0},
         into_carry=0,
+        dsp_in_tile=240 / (63_400 / 8),  # XC7A100T
     ),
     "DSP48E1",
     "E1",
@@ -210,6 +218,7 @@ ULTRASCALE_PLUS = _amd(
         block_ram=(1003, 229, 1003 / 2454),
         beside={"LUT": 50 - 100, "MUXF7": -100, "MUXF8": -100, "CARRY4": -100},
         into_carry=15,
+        dsp_in_tile=6840 / (1_182_240 / 8),  # XCVU9P
     ),
     "DSP48E2",
     "E2",

@@ -5,9 +5,11 @@ The ports of a design count as registers: what they drive starts at a clock, and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +51,8 @@ class Graph:
     def __init__(self, netlist: Netlist, family: Family) -> None:
         edges = Edges(netlist, family)
         self.netlist = netlist
-        self.luts = sum(cell.kind.startswith("LUT") for cell in netlist.cells)
+        self.side = sqrt(family.tiles(Counter(cell.kind for cell in netlist.cells)))
+        """The side of the square that the design occupies, in tiles."""
         self.source: Numbers = np.array(edges.sources, np.int64)
         self.target: Numbers = np.array(edges.targets, np.int64)
         self.delay: Delays = np.array(edges.delays, np.float32)
@@ -101,7 +104,7 @@ class Times:
 
     def __init__(self, graph: Graph, wires: Wires, slower: float) -> None:
         self._graph, self._slower = graph, slower
-        self._wires = wires.delays(graph.counts, graph.luts)
+        self._wires = wires.delays(graph.counts, graph.side)
         self._delays = (graph.delay + self._wires) * np.float32(slower)
         self._arrivals = graph.propagate(self._delays)
 

@@ -40,8 +40,15 @@ class Family:
     """The kinds that a flip-flop is placed beside, and the delay (ps) to it."""
     blocks: frozenset[str]
     """Cells in columns of their own, to which wires are longer."""
+    sites: tuple[Mapping[str, float], ...]
+    """The cells of which a tile of the device has a number, by the kind of their sites."""
     chain: tuple[str, float, float] = ("", 0.0, 0.0)
     """A carry cell, and what it takes (ps) to enter its chain from the fabric and to leave it."""
+
+    def tiles(self, cells: Mapping[str, int]) -> float:
+        """Return the tiles that cells occupy: those of the sites of which they take most."""
+        shares = (sum(cells.get(kind, 0) / number for kind, number in sites.items()) for sites in self.sites)
+        return max(1.0, *shares)
 
 
 def constant(timing: CellTiming) -> Callable[[Cell], CellTiming]:

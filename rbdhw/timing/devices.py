@@ -37,20 +37,21 @@ class Device:
 
 
 # Wires. Of ECP5: fitted to designs that nextpnr placed. In these a wire takes 754 ps, and 64 ps for each
-# tile of its length. Of UltraScale+: 140 ps (two internal nodes and a double in RapidWright's
-# ``intersite_delay_terms.txt``), and 20 ps a tile (the mean of its quads) for 0.84 of the length, as a look-
-# up table of six inputs replaces 1.4 of four. Of 7 series: those of UltraScale+, in proportion to the delays
-# of the pins of look-up tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of
-# UltraScale+: the highest clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7
-# series: those in DS181.
+# tile of its length, so a wire that one cell reads is 0.37 of the side long, each doubling of the readers
+# adds 1.8 tiles and each end at a block 15.6. Of UltraScale+ the same lengths, by RapidWright's
+# ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long wires of 12
+# tiles, mean of both directions), and 64 ps more for what is left of the length on quads (16.7 ps a tile,
+# as for readers). Of 7 series: those of UltraScale+, in proportion to the delays of the pins of look-up
+# tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of UltraScale+: the highest
+# clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7 series: those in DS181.
 FABRICS = {
-    "ecp5": Fabric(ECP5, Wires(694.7, 3.3, 107.9, 792.4), {"6": 1.0, "7": 0.88, "8": 0.76}),
+    "ecp5": Fabric(ECP5, Wires(0.0, 23.6, 119.1, 1001.8), {"6": 1.0, "7": 0.88, "8": 0.76}),
     "xcup": Fabric(
         ULTRASCALE_PLUS,
-        Wires(140.0, 1.0, 29.0, 210.0),
+        Wires(204.0, 2.24, 30.0, 158.0),
         {"-3": 775 / 891, "-2": 1.0, "-1": 775 / 645, "-2LV": 775 / 644},
     ),
-    "xc7": Fabric(SERIES_7, Wires(412.0, 3.0, 85.0, 617.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
+    "xc7": Fabric(SERIES_7, Wires(600.0, 6.6, 88.0, 465.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
 }
 
 _GRADES = {

@@ -96,5 +96,11 @@ ECP5 = Family(
     registers={"TRELLIS_FF": "DI"},
     beside_register=dict.fromkeys(ECP5_LOGIC, 130.0),
     blocks=frozenset({"MULT18X18D", "DP16KD", "PDPW16KD"}),
+    # Of the ECP5-85F: 10,455 tiles of look-up tables, 156 multipliers.
+    sites=(
+        {"LUT4": 8, "CCU2C": 4, "TRELLIS_DPR16X4": 8 / 6},
+        {"TRELLIS_FF": 8},
+        {"MULT18X18D": 156 / 10_455},
+    ),
     chain=("CCU2C", 447, 443),
 )

@@ -12,7 +12,7 @@ from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.netlist import Cell, Netlist
 from rbdhw.timing.wires import Wires
 
-WIRES = Wires(base=1000.0, by_size=0.0, by_fan_out=100.0, to_block=500.0)
+WIRES = Wires(base=1000.0, by_side=0.0, by_fan_out=100.0, to_block=500.0)
 
 CLOCK_NET = 2
 
@@ -57,14 +57,22 @@ def test_a_slower_grade_is_slower_by_its_factor() -> None:
     assert slow == pytest.approx(1.25 * fast)
 
 
-def test_wires_grow_with_their_readers_and_with_the_design() -> None:
-    """Four look-up tables read the first register, beside a thousand that no path passes."""
+@pytest.mark.parametrize("idle", [("LUT4", 8 * 400 - 4), ("TRELLIS_FF", 8 * 400 - 5), ("MULT18X18D", 6)])
+def test_wires_grow_with_their_readers_and_with_the_design(idle: tuple[str, int]) -> None:
+    """Four look-up tables read the first register, beside many cells, of one kind, that no path passes."""
     readers = [cell("LUT4", A=3, Z=net) for net in range(4, 8)]
     ends = [cell("TRELLIS_FF", DI=net, Q=net + 20) for net in range(4, 8)]
-    idle = [cell("LUT4", Z=net) for net in range(100, 100 + 3996)]
-    wires = replace(WIRES, by_size=10.0)
-    path = longest(ECP5, cell("TRELLIS_FF", DI=90, Q=3), *readers, *ends, *idle, wires=wires)
-    assert path.wires == pytest.approx(1000 + 2 * 10 + 2 * 100)
+    kind, count = idle
+    rest = [cell(kind, X=net) for net in range(100, 100 + count)]
+    path = longest(
+        ECP5,
+        cell("TRELLIS_FF", DI=90, Q=3),
+        *readers,
+        *ends,
+        *rest,
+        wires=replace(WIRES, by_side=10.0),
+    )
+    assert path.wires == pytest.approx(1000 + 20 * 10 + 2 * 100, rel=1e-3)
 
 
 def test_a_register_that_shares_its_driver_with_another_has_a_wire() -> None:

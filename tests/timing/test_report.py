@@ -8,8 +8,7 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.timing.devices import FABRICS, Device, Fabric, device_of
 from rbdhw.timing.ecp5 import ECP5
-from rbdhw.timing.netlist import Cell, Netlist
-from rbdhw.timing.report import COMPARED, GROWTH, LARGEST_ERROR, MARGIN, check_timing, margin_of
+from rbdhw.timing.report import LARGEST_ERROR, MARGIN, check_timing
 from rbdhw.timing.wires import Wires
 
 DEVICE = Device("ecp5-85", Fabric(ECP5, Wires(1000.0, 0.0, 0.0, 0.0), {"6": 1.0}), "6")
@@ -54,15 +53,6 @@ def test_the_margin_is_on_the_safe_side(tmp_path: Path) -> None:
     assert not report.confirms(report.clock_mhz)
     assert report.json()["error"]["max"] == LARGEST_ERROR < MARGIN
     assert json.loads(json.dumps(report.json()))["regions"][0]["joint"] == 1
-
-
-def test_the_margin_grows_with_designs_that_were_never_compared() -> None:
-    def margin(tables: int) -> float:
-        cells = [Cell(f"a_{k}", "LUT4", {}, {}) for k in range(tables)]
-        return margin_of(Netlist((*cells, Cell("q", "TRELLIS_FF", {}, {})), (), (), {}))
-
-    assert [margin(tables) for tables in (1, COMPARED)] == [MARGIN, MARGIN]
-    assert margin(4 * COMPARED) == pytest.approx(MARGIN + 2 * GROWTH)
 
 
 def test_a_netlist_of_another_family_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A quadruped stands under pushes, or trots: contacts by a KKT system of the host on `m`, `id` and `kin`."""
+"""A quadruped stands under pushes, or trots: by a KKT system of the host, or by plans with contacts."""
 
 import argparse
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from examples.closed_loop import ENGINES, Link, Robot, panels, run
+from examples.legs.plan import KNOTS, Gait, Planner
 
 H = 0.002  # the period of the loop, in s
 LEGS = ("lf", "lh", "rf", "rh")
@@ -154,18 +155,29 @@ def main(arguments=None):
     parser.add_argument("--robot", type=Path, default=Path("robots/hyq.urdf"))
     parser.add_argument("--engine", choices=ENGINES, default="model")
     parser.add_argument("--task", choices=("stand", "trot"), default="trot")
+    parser.add_argument("--control", choices=("balance", "plan"), default="balance")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--ii", type=int, default=16)
     parser.add_argument("--output", type=Path, default=Path("build/examples/legs"))
     options = parser.parse_args(arguments)
     model, q = model_of(options.robot)
-    build = {"base": "floating", "frames": ",".join(map(FOOT.format, LEGS)), "frame_axes": "world"}
+    build = {"base": "floating", "frames": ",".join(map(FOOT.format, LEGS))}
     build |= {} if options.engine == "c" else {"ii": options.ii}
-    link = Link(options.robot, options.output, options.engine, np.random.default_rng(0), "id,m,kin", **build)
+    functions, plans = "id,m,kin", options.control == "plan"
+    build |= {} if plans else {"frame_axes": "world"}
+    if plans:
+        if options.engine != "c":
+            parser.error("--control plan takes --engine c, which solves")
+        functions = "solve"
+        build |= {"contacts": ",".join(f"{FOOT.format(leg)}:point" for leg in LEGS), "knots": KNOTS}
+    link = Link(options.robot, options.output, options.engine, np.random.default_rng(0), functions, **build)
     trots = options.task == "trot"
+    speed = SPEED if trots else 0.0
     robot = Quadruped(model, q, np.random.default_rng(1), pushed=not trots)
-    balance = Balance(link, q, SPEED if trots else 0.0)
-    states, _, tau = run(robot, balance, np.zeros(model.nv), round(options.seconds / H))
+    balance = Balance(link, q, speed)
+    gait = Gait(model, LEGS, q, speed, STEP, LIFT, PAIRS)
+    control = Planner(link, model, q, gait, H) if plans else balance
+    states, _, tau = run(robot, control, np.zeros(model.nv), round(options.seconds / H))
     print(f"{link.calls} calls, of which {link.lost} had no answer; {link.flagged} flagged answers")
     goal = balance.goal(len(states))[0]
     away = ", ".join(f"{1e3 * error:.0f}" for error in states[-1, :3] - goal)

@@ -167,13 +167,13 @@ _FRAMES = Effect(
     lambda options: (
         any(FUNCTIONS[function].framed for function in options.functions) or options.knots is not None
     ),
-    "only kin and regressor have results of frames",
+    "no function of the build has results of frames",
     remedy="use --functions kin",
 )
 
 _FRAME_AXES = Effect(
-    lambda options: "kin" in options.functions,
-    "only kin has velocities of frames",
+    lambda options: not {"kin", "dfext"}.isdisjoint(options.functions),
+    "only kin and dfext have vectors of frames",
     remedy="use --functions kin",
 )
 

@@ -53,3 +53,13 @@ def test_a_quadruped_stays_up(example, task, engine):
     assert np.linalg.norm(positions[-1] - goal) < 0.06
     moved = np.linalg.norm(positions[-1, :2] - positions[0, :2])
     assert moved > (0.15 if task == "trot" else 0.004)
+
+
+@pytest.mark.verify
+@pytest.mark.timeout(3000)
+def test_a_quadruped_trots_by_plans_with_contacts(example):
+    options = "--task", "trot", "--control", "plan", "--seconds", "1.1", "--engine", "c"
+    positions, goal, _ = example(legs, "--robot", str(path("hyq")), *options)
+    assert np.abs(positions[:, 2] - positions[0, 2]).max() < 0.06
+    assert np.linalg.norm(positions[-1] - goal) < 0.1
+    assert positions[-1, 0] - positions[0, 0] > 0.15

@@ -18,9 +18,9 @@ IDLE = [
     ({"functions": ("m", "minv"), "mounting": Mounting(gravity="task")}, "gravity: no function"),
     (
         {"mounting": Mounting(frames=("tip",))},
-        "frames: only kin and regressor have results of frames; use --functions kin",
+        "frames: no function of the build has results of frames; use --functions kin",
     ),
-    ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin has velocities of frames; use --func"),
+    ({"mounting": Mounting(frame_axes="world")}, "frame-axes: only kin and dfext have vectors of frames"),
     ({"mounting": Mounting(time_step=0.01)}, "time-step: no function of the build takes a step in time"),
     ({"horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
     ({"functions": ("step",), "rollout": ("cost",)}, "rollout: the build has no rollouts; use --functions"),

@@ -140,7 +140,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--board", "arty"): "board: 'arty' is unknown",
     ("--target", "c", "--board", "vcu118"): "board: has no effect with --target c",
     ("--functions", "kin"): "frames: none given for kin",
-    ("--frames", "tip"): "frames: only kin and regressor have results of frames",
+    ("--frames", "tip"): "frames: no function of the build has results of frames",
     ("--functions", "kin", "--frames", "tip,tip"): "frames: link 'tip' appears twice",
     ("--functions", "kin", "--frames", "tip,"): "frames: '' is not a link",
     ("--functions", "kin", "--frames", "hand"): "frames: link 'hand' is unknown",

@@ -1,6 +1,8 @@
 """Toggles of the Verilog at work, and the power that is estimated from them."""
 
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +65,28 @@ def test_toggles_of_a_region_are_those_of_its_bits_in_a_cycle(report, saif: Path
     bits, toggles = activity.within((*top, "completion_m"))
     assert report.regions["completion_m"].bits == bits
     assert report.regions["completion_m"].toggles * bits * report.cycles == pytest.approx(toggles)
+
+
+def test_a_reader_of_expressions_finds_the_same_toggles(report, saif: Path) -> None:
+    """SAIF is nested lists. The times of each bit add up to the duration, the toggles to the region's."""
+    lists = re.sub(r"[^\s()]+", lambda word: json.dumps(word[0]), re.sub(r"^//.*", "", saif.read_text()))
+    lists = re.sub(r'(?<=[)"])\s*(?=[("])', ",", lists).replace("(", "[").replace(")", "]")
+    _, *entries = json.loads(lists)
+    duration = next(int(entry[1]) for entry in entries if entry[0] == "DURATION")
+    toggles: Counter[str] = Counter()
+
+    def walk(instance: list, place: str) -> None:
+        for kind, *content in instance:
+            if kind == "INSTANCE":
+                walk(content[1:], place if place == "completion_m" else content[0])
+            for _, *counts in content if kind == "NET" else ():
+                count = {name: int(value) for name, value in counts}
+                assert sum(count[name] for name in ("T0", "T1", "TZ", "TX", "TB")) == duration
+                toggles[place] += count["TC"]
+
+    walk([entry for entry in entries if entry[0] == "INSTANCE"], "")
+    region = report.regions["completion_m"]
+    assert toggles["completion_m"] == pytest.approx(region.toggles * region.bits * report.cycles)
 
 
 def test_a_seed_gives_the_same_energy_again(folder: Path, report) -> None:

@@ -16,6 +16,7 @@ from rbdhw.software.compiler import compile_library
 from tests.support import far_ends
 from tests.support.driver_folder import FOLDER, OPTIONS
 from tests.support.faulty_line import random_work
+from tests.support.shared import shared_folder
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -31,9 +32,11 @@ def loaded_folder(tmp_path_factory):
     """Return the folder of the design, or the one that another process of these tests made."""
     if FOLDER in os.environ:
         return Path(os.environ[FOLDER])
-    directory = tmp_path_factory.mktemp("driver") / "loaded"
-    folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
-    return directory
+
+    def make(directory):
+        folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
+
+    return shared_folder(tmp_path_factory, "driver", make)
 
 
 @pytest.fixture(scope="session")

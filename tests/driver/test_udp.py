@@ -42,7 +42,7 @@ def test_tasks(loaded_folder, far_end):
 def test_datagrams_that_are_lost_doubled_and_reordered(loaded_folder, far_end, work):
     library = Library(read(loaded_folder))
     device = transports.parse(far_end.transport, library)
-    options = device.options(timeout=40_000_000, attempts=20, window=16)
+    options = device.options(timeout=100_000_000, attempts=20, window=16)
     driver = library.open(device.transport(), options, "UDP")
     far_end.one_in = 40
     counts = sum((work.run(driver, seed) for seed in range(ROUNDS[far_end.longest])), Counter())

@@ -42,8 +42,9 @@ def test_a_load_is_felt_until_it_is_told(example, engine):
     assert np.abs(told[-50:]).max() < 0.2 * np.abs(never[-50:]).max()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("task", ["stand", "trot"])
-@pytest.mark.parametrize("engine", ["c", long("golden")])
+@pytest.mark.parametrize("engine", ["c", "golden"])
 def test_a_quadruped_stays_up(example, task, engine):
     """It is pushed from 0.9 to 1 s; a trot has taken two steps by then."""
     positions, goal, _ = example(

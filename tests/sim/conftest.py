@@ -1,7 +1,6 @@
 """Accelerators that several files of tests simulate."""
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,21 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import ROLLOUT_PARTS
 from rbdhw.robots import path
 from tests.support.rollouts import HORIZON
+from tests.support.shared import shared_folder
 
 
 @pytest.fixture(scope="session")
 def rollout_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return the folder of the toy's inverse dynamics and rollouts with some parts, made once."""
+    """Return the folder of the toy with inverse dynamics and rollouts with some parts, made by one worker."""
 
-    @cache
     def made(*parts: str) -> Path:
-        folder = tmp_path_factory.mktemp("rollouts") / "toy"
         options = BuildOptions(
             ("id", "rollout"), width=24, samples=512, data_width=128, horizon=HORIZON, rollout=parts
         )
-        write(generate(path("toy"), options), folder)
-        return folder
+        name = "-".join(("rollouts", *parts))
+        return shared_folder(
+            tmp_path_factory, name, lambda folder: write(generate(path("toy"), options), folder)
+        )
 
     return made
 

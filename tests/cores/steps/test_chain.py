@@ -17,7 +17,7 @@ from tests.support.mechanisms import with_random_drives
 from tests.support.rtl_cores import Request, expected
 from tests.support.simulation import Simulation
 
-TASKS = 8
+TASKS = 5
 
 
 def core(robot: Robot, window: int) -> ChainCore:

@@ -6,9 +6,12 @@ from amaranth.lib import data
 
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Credits
+from rbdhw.rtl.layouts import beat_layout
+from rbdhw.rtl.packet_turns import Collector, Distributor
 from rbdhw.rtl.skid_buffer import SkidBuffer
 from rbdhw.rtl.turns import Turns
 from tests.support.formal import PROVEN, REFUTED, mutant, path_with_tools, reach
+from tests.support.ledger import Ledger, assert_kept
 from tests.support.marks import long
 
 NUMBER = 4
@@ -161,7 +164,75 @@ class TurnsHarness(Elaboratable):
         return place
 
 
+class DistributorHarness(Elaboratable):
+    """Packets of any length go to the outputs in turn."""
+
+    copies = 3
+
+    def __init__(self, block=Distributor):
+        self.block = block
+        self.valid, self.last, self.ready = Signal(name="valid"), Signal(name="last"), Signal(self.copies)
+        self.ports = [self.valid, self.last, self.ready]
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.dut = dut = self.block(layout=beat_layout(1), copies=self.copies)
+        place = Signal(range(self.copies))
+        ready = Array(self.ready)[place]
+        m.d.comb += [dut.i.valid.eq(self.valid), dut.i.p.last.eq(self.last), Assert(dut.i.ready == ready)]
+        with m.If(self.valid & ready & self.last):
+            m.d.sync += place.eq(Mux(place == self.copies - 1, 0, place + 1))
+        for k in range(self.copies):
+            m.d.comb += [
+                dut.o[k].ready.eq(self.ready[k]),
+                Assert(dut.o[k].valid == (self.valid & (place == k))),
+                Assert(dut.o[k].p.as_value() == dut.i.p.as_value()),
+            ]
+        return m
+
+
+class CollectorHarness(Elaboratable):
+    """Packets of any length come from the inputs in turn; beats leave once and in order."""
+
+    copies = 3
+
+    def __init__(self, block=Collector):
+        self.block = block
+        self.valid, self.last = Signal(self.copies, name="valid"), Signal(name="last")
+        self.ready, self.pick = Signal(name="ready"), Signal(name="pick")
+        self.ports = [self.valid, self.last, self.ready, self.pick]
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.dut = dut = self.block(bits=1, copies=self.copies)
+        place, taken, moves = Signal(range(self.copies)), Signal(), dut.o.valid & self.ready
+        mark = Signal(name="mark")
+        ledger = Ledger(m, "beats", 1, mark, taken, moves)
+        free = ~dut.o.valid | self.ready
+        m.d.comb += [dut.o.ready.eq(self.ready), taken.eq(Array(self.valid)[place] & free)]
+        m.d.comb += mark.eq(self.pick & ~ledger.used)
+        with m.If(taken & self.last):
+            m.d.sync += place.eq(Mux(place == self.copies - 1, 0, place + 1))
+        for k, stream in enumerate(dut.i):
+            m.d.comb += [
+                stream.valid.eq(self.valid[k]),
+                stream.p.last.eq(self.last),
+                stream.p.data.eq(mark & (place == k)),
+                Assert(stream.ready == (free & (place == k))),
+            ]
+        m.d.comb += [
+            Assert(dut.o.valid == (ledger.inside != 0)),
+            Assert(~moves | (dut.o.p.data == ledger.expected)),
+        ]
+        assert_kept(m, dut.o)
+        return m
+
+
 MUTANTS = [
+    (DistributorHarness, Distributor, "self.i.valid & turn[k]", "self.i.valid"),
+    (CollectorHarness, Collector, "taken.ready & turn[k]", "taken.ready"),
+    (CollectorHarness, Collector, "~self.o.valid | self.o.ready", "self.o.ready"),
+    (CollectorHarness, Collector, "with m.If(taken.ready):", "with m.If(taken.valid):"),
     (SkidBufferHarness, SkidBuffer, "full.eq(waits)", "full.eq(0)"),
     (SkidBufferHarness, SkidBuffer, "Mux(full, kept, self.i.p)", "self.i.p"),
     (SkidBufferHarness, SkidBuffer, "with m.If(self.i.ready):", "with m.If(1):"),
@@ -175,7 +246,8 @@ MUTANTS = [
     (TurnsHarness, Turns, "turn.eq(turn.rotate_left(1))", "turn.eq(turn.rotate_left(2))"),
 ]
 
-HARNESSES = [SkidBufferHarness, *map(long, (CreditsHarness, ArbiterHarness, TurnsHarness))]
+LONG = CreditsHarness, ArbiterHarness, TurnsHarness, DistributorHarness, CollectorHarness
+HARNESSES = [SkidBufferHarness, *map(long, LONG)]
 
 
 @pytest.mark.parametrize("harness", HARNESSES)

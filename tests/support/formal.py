@@ -116,7 +116,7 @@ FORGET = "setattr -unset init w:* w:*proof_* w:*rst %u %d"
 REACH = "read_aiger model.aig; fold; strash; scleanup; lcorr; scorr; dc2; write_aiger claims.aig; pdr"
 """Registers that are alike, or constant, become one; inputs stay, so a trace has theirs."""
 
-UNROLL = "read_aiger model.aig; strash; frames -F {cycles} -i; fraig -C 100000; write_aiger claims.aig"
+UNROLL = "read_aiger model.aig; strash; frames -F {cycles} -i; fraig -C 2000; write_aiger claims.aig"
 REFUTE = "read_aiger model.aig; strash; bmc3 -F {cycles}"
 STATUS = {"snl_UNSAT": PROVEN, "snl_SAT": REFUTED}
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -255,10 +255,15 @@ def by_crocoddyl(urdf: Path, floating: bool, frame: str, problem: Arrays) -> dic
 
 def run_beside_crocoddyl(program: Path, *arguments: Path | str) -> None:
     """Run a program in Python in Crocoddyl's environment, which is made once; ToolError if it fails."""
-    python = ENVIRONMENT / "bin" / "python"
+    run_in(ENVIRONMENT, ("-e", f"{ROOT}[crocoddyl]"), program, *arguments)
+
+
+def run_in(environment: Path, packages: Sequence[str], program: Path, *arguments: Path | str) -> None:
+    """Run a program in Python in an environment with packages, which is made once; ToolError if it fails."""
+    python = environment / "bin" / "python"
     if not python.exists():
-        _run(sys.executable, "-m", "venv", str(ENVIRONMENT))
-        _run(str(python), "-m", "pip", "install", "-q", "-e", f"{ROOT}[crocoddyl]")
+        _run(sys.executable, "-m", "venv", str(environment))
+        _run(str(python), "-m", "pip", "install", "-q", *packages)
     _run(str(python), str(program), *map(str, arguments))
 
 

@@ -14,6 +14,7 @@ from benchmarks import markdown_tables
 from benchmarks.accuracy import accuracy, accuracy_layout
 from benchmarks.batches import batch_layout, batch_rows
 from benchmarks.calls import call_layout, call_rows
+from benchmarks.casadi_steps import casadi_layout, casadi_rows
 from benchmarks.chain_builds import builds_layout, chain_builds
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
@@ -214,6 +215,12 @@ TABLES: dict[str, Table] = {
         "An iteration of optimal control, 64 steps, beside Crocoddyl's FDDP on one core",
         solver_rows,
         solver_layout,
+        varies=True,
+    ),
+    "casadi": Table(
+        "iiwa14: a step and its derivatives in C, by CasADi from Pinocchio, and as generated here",
+        casadi_rows,
+        casadi_layout,
         varies=True,
     ),
     "account": Table(

@@ -24,7 +24,7 @@ def main(urdf: str, folder: str) -> None:
     os.chdir(folder)
     for name, results in (("step", [following]), ("dstep", [following, by_state, by_force])):
         results = [casadi.densify(result) for result in results]
-        casadi.Function(name, [q, v, tau, h], results).generate(f"{name}.c")
+        casadi.Function(f"{name}_of_casadi", [q, v, tau, h], results).generate(f"{name}.c")
 
 
 if __name__ == "__main__":

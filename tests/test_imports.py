@@ -124,7 +124,7 @@ MAY_IMPORT = {
     "control.table": "",
     "control": (
         "errors remarks progress runtime options.build arrays protocol robot golden domain fixed.format "
-        "frontend model design software emit.software engines cores.checks pipeline"
+        "frontend model design software emit.software engines cores.checks explore.search pipeline"
     ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,

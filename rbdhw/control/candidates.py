@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from rbdhw.engines.engine import Answer, Engine, Source
 from rbdhw.engines.model import ModelEngine
 from rbdhw.engines.software import CEngine
 from rbdhw.errors import InputError
+from rbdhw.explore.search import software_domain
 from rbdhw.fixed.format import Format
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import prepare
@@ -73,9 +74,9 @@ class UniformEngine(Engine):
     def check_optional(self, function: str, arrays: Mapping[str, NDArray[np.float64]]) -> None:
         """Accept all arrays."""
 
-    def compute(self, function: str, tasks: Mapping[str, NDArray[np.float64]], _extended: bool) -> Answer:
+    def compute(self, function: str, tasks: Mapping[str, NDArray[np.float64]], extended: bool) -> Answer:
         results, overflow = evaluate_uniform(
-            self.robot, self._graph_robot, function, tasks, Algorithms(), self._word
+            self.robot, self._graph_robot, function, tasks, Algorithms(), self._word, extended=extended
         )
         return overflow * (1 << Status.OVERFLOW), results
 
@@ -100,7 +101,8 @@ def engine_of(
     """
     if candidate.options is None:
         exact = _software(robot, options, options.functions)
-        source = Source(NOWHERE, "", exact)
+        domain = software_domain(robot, options, overrides)  # as the builds have it: trial steps end there
+        source = Source(NOWHERE, "", replace(exact, domain=domain))
         if candidate.word is None:
             return CEngine(EXACT, source), {}
         return UniformEngine(source, candidate.word), {"bits": candidate.word.width}

@@ -214,6 +214,8 @@ def evaluate_uniform(
     algorithms: Algorithms,
     word: Format,
     fext: Sequence[int] = (),
+    *,
+    extended: bool = False,
 ) -> tuple[dict[str, Array], NDArray[np.bool_]]:
     """Return one function's results, in golden's arrays, and which tasks (N,) overflowed.
 
@@ -227,9 +229,11 @@ def evaluate_uniform(
         The format of all words, of at most 32 bits.
     fext
         The bodies of ``robot`` with an external force.
+    extended
+        Whether optional results are computed, too.
     """
     parts = [
-        _evaluate_tasks(source, robot, function, part, algorithms, word, fext)
+        _evaluate_tasks(source, robot, function, part, algorithms, word, fext, extended)
         for part in chunks(arrays, CHUNK)
     ]
     names = parts[0][0]
@@ -245,16 +249,18 @@ def _evaluate_tasks(
     algorithms: Algorithms,
     word: Format,
     fext: Sequence[int],
+    extended: bool,
 ) -> tuple[dict[str, Array], NDArray[np.bool_]]:
     """See :func:`evaluate_uniform`."""
     tasks = len(arrays["q"])
     angles = {f"q[{k}]": arrays["q"][:, k] for k in _angles(source)}
     turns = [f"{function}.{NEXT_STATE}[{k}]" for k in _angles(source)]
-    flags = flag_values(function, extended=False)
+    flags = flag_values(function, extended)
     grid = Grid(word, np.zeros(tasks, np.bool_))
     recorder = _Recorder(graph_inputs(source, arrays), angles, turns, flags, grid)
     record(recorder, robot, (function,), fext, algorithms)
-    shapes = {name: kind_of(name, function).shape(source.sizes) for name in FUNCTIONS[function].outputs}
+    names = FUNCTIONS[function].outputs + (FUNCTIONS[function].optional_outputs if extended else ())
+    shapes = {name: kind_of(name, function).shape(source.sizes) for name in names}
     results = {name: np.zeros((tasks, *shape)) for name, shape in shapes.items()}
     unflatten(results, recorder.results.items(), source.nv)
     return results, grid.overflow

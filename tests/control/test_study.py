@@ -6,16 +6,23 @@ import numpy as np
 import pytest
 
 import rbdhw as package
+from rbdhw import golden
 from rbdhw.control import loop
 from rbdhw.control import study as module
 from rbdhw.control.candidates import EXACT, Candidate, parse_format
 from rbdhw.control.loop import Task
 from rbdhw.control.study import Job, judge
 from rbdhw.control.table import narrowest
+from rbdhw.control.uniform import evaluate_uniform
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.front.accelerator import Accelerator
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.read import load_mounted
 from rbdhw.options.arguments import asked_build
+from rbdhw.options.build import Mounting
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
@@ -163,3 +170,16 @@ def test_a_cluster_gives_the_same_study(tmp_path):
             path("toy"), tmp_path / "shared", **candidates, cluster=cluster.scheduler_address
         )
     assert dict(shared) == dict(alone)
+
+
+def test_uniform_formats_give_optional_results():
+    robot = load_mounted(path("toy"), Mounting(frames=("tip",)))
+    tasks = {"q": np.array([[0.3, -0.7], [1.1, 0.2]])}
+    turned = align_axes(elementary(robot))
+    word = Format(32, 20)
+    found, overflow = evaluate_uniform(robot, turned, "position", tasks, Algorithms(), word, extended=True)
+    expected = golden.evaluate(robot, "position", tasks, extended=True)
+    assert not overflow.any()
+    assert found.keys() == expected.keys() == {"position", "J_position"}
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, atol=1e-4)

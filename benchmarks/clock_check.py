@@ -61,13 +61,13 @@ def routed() -> Iterable[Subject]:
     yield toy(("m",), 4, 18, clock_mhz=90.0)
     yield toy(ALL, 16, 18)
     yield toy(ALL, 8, 18, clock_mhz=95.0)
+    yield Subject("iiwa14", ("m",), 16, 18, "ecp5-85", 64, clock_mhz=90.0)
     yield hyq(("id",), 16, 18)
 
 
 def unrouted() -> Iterable[Subject]:
     """Yield the designs whose clock is that which nextpnr estimates before it routes."""
     iiwa = partial(Subject, "iiwa14", target="ecp5-85", tdata=64)
-    yield iiwa(("m",), 16, 18, clock_mhz=90.0)
     yield iiwa(("id",), 16, 18)
     yield iiwa(("id",), 8, 18, clock_mhz=100.0)
     yield iiwa(("m", "minv"), 16, 18)

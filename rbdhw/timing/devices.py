@@ -37,15 +37,15 @@ class Device:
 
 
 # Wires. Of ECP5: fitted to designs that nextpnr placed. In these a wire takes 754 ps, and 64 ps for each
-# tile of its length, so a wire that one cell reads is 0.37 of the side long, each doubling of the readers
-# adds 1.8 tiles and each end at a block 15.6. Of UltraScale+ the same lengths, by RapidWright's
+# tile of its length, so a wire that one cell reads is 0.36 of the side long, each doubling of the readers
+# adds 1.8 tiles and each end at a block 15.3. Of UltraScale+ the same lengths, by RapidWright's
 # ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long wires of 12
 # tiles, mean of both directions), and 64 ps more for what is left of the length on quads (16.7 ps a tile,
 # as for readers). Of 7 series: those of UltraScale+, in proportion to the delays of the pins of look-up
 # tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of UltraScale+: the highest
 # clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7 series: those in DS181.
 FABRICS = {
-    "ecp5": Fabric(ECP5, Wires(0.0, 23.6, 119.1, 1001.8), {"6": 1.0, "7": 0.88, "8": 0.76}),
+    "ecp5": Fabric(ECP5, Wires(0.0, 23.2, 116.1, 982.3), {"6": 1.0, "7": 0.88, "8": 0.76}),
     "xcup": Fabric(
         ULTRASCALE_PLUS,
         Wires(204.0, 2.24, 30.0, 158.0),

@@ -19,14 +19,17 @@ MOST_PATHS = 10
 EXAMINED = 2_000
 """The slowest ends among which they are looked for."""
 
-MEDIAN_ERROR, LARGEST_ERROR = 0.022, 0.183
+MEDIAN_ERROR, LARGEST_ERROR = 0.017, 0.135
 """Errors of the clock, relative to placed ECP5 designs, each by wires fitted to the others.
 
 The table of :mod:`benchmarks.clock_check` has them.
 """
 
 MARGIN = 0.2
-"""How much slower the safe clock is, for placement: more than the largest of these errors."""
+"""How much slower the safe clock is, for placement: more than the largest of these errors.
+
+It covers what nextpnr's ``router2`` leaves of the clock of HyQ's ``id``, where the check is 19 % off.
+"""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def build(robot: str) -> BuildSearch:
 def intervals():
     """Return robots and intervals."""
     yield from (long("toy", ii, minutes=0.3) for ii in (*range(1, 17), 24))
-    yield from (long("iiwa14", ii, minutes=8) for ii in (1, 5, 16, 64))
+    yield from (long("iiwa14", ii, minutes=2) for ii in (1, 5, 16, 64))
 
 
 @pytest.mark.timeout(900)

@@ -112,7 +112,12 @@ def frame_jacobians(robot: Robot, model: System, tasks: Tasks) -> Array:
 
 
 def clearances(robot: Robot, tasks: Tasks) -> dict[str, Array]:
-    """Return the results of ``clearance``: squared distances of spheres, and derivatives by complex steps."""
+    """Return the results of ``clearance``: squared distances of spheres, and derivatives by complex steps.
+
+    Raises InputError if the robot has no pairs of spheres.
+    """
+    if not robot.pairs:
+        raise InputError(f"robot '{robot.name}'", "no spheres are chosen", "some for clearance")
     model = system(robot)
 
     def centre(sphere: Sphere, q: Array) -> Array:

@@ -13,7 +13,7 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import choose_contacts, choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
 from rbdhw.robot.model import JointKind
 from rbdhw.robots import path
 from tests.support.mechanisms import mechanism
@@ -47,8 +47,9 @@ def test_arrays_together_have_one_norm(name, other):
 
 
 def robot_with_frames():
-    """Return an arm whose configuration is longer than its velocity, with two frames and a contact."""
+    """Return an arm whose configuration is longer than its velocity, with frames, a contact and spheres."""
     robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.PRISMATIC], [-1, 0, 1], 5)
+    robot = choose_spheres(robot, [("b0@0:0:0", 0.1), ("b2@0:0:0", 0.1), ("world@0:0:0", 0.1)])
     return choose_contacts(choose_frames(robot, ["b1", "b2"], "local"), [("b1", "point")])
 
 

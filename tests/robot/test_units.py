@@ -9,7 +9,7 @@ import pytest
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.golden.dynamics import evaluate
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import choose_contacts, choose_frames
+from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
 from rbdhw.robot.model import JointKind, Placement, Robot
 from rbdhw.robot.units import Units
 from tests.support.marks import long
@@ -88,7 +88,10 @@ def test_results_change_with_the_units(kinds, function):
     robot = choose_frames(robot, [robot.bodies[-1].name], "local")
     robot = choose_contacts(robot, [(robot.bodies[-1].name, "point")])
     robot = replace(robot, contacts=replace(robot.contacts, damping=1e-2))
-    other = rescale(robot)
+    ends = [(f"{robot.bodies[k].name}@0:0:0", 0.1) for k in (0, -1)]
+    robot = choose_spheres(robot, [*ends, ("world@0:0:0", 0.2)])
+    spheres = tuple(replace(sphere, radius=METRE * sphere.radius) for sphere in robot.spheres)
+    other = replace(rescale(robot), spheres=spheres)
     rng = np.random.default_rng(6)
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}
     arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}

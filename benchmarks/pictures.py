@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.rows import Rows
+from benchmarks.rows import Rows, robot_label
 from rbdhw.runtime.files import replace_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SERIES = {"Pinocchio": "#9a9a9a", "C float": "#4c78a8", "accelerator": "#e4572e"}
 """The ways to compute a function, as the columns of the table name them, and their colours."""
@@ -28,11 +34,7 @@ def draw_beside(rows: Rows, path: Path) -> None:
     rows
         The rows of :func:`benchmarks.processors.accelerator_rows`. Equal rows give identical files.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path", "font.size": 9.0}):
-        figure = Figure(figsize=(8.5, 3.2), layout="constrained")
+    with _drawn(path) as figure:
         for axes, (end, title) in zip(figure.subplots(1, 2), PANELS.items(), strict=True):
             for k, (series, colour) in enumerate(SERIES.items()):
                 (column,) = (name for name in rows[0] if name.startswith(series) and name.endswith(end))
@@ -45,5 +47,48 @@ def draw_beside(rows: Rows, path: Path) -> None:
             axes.spines[["top", "right"]].set_visible(False)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(SERIES), frameon=False)
+
+
+def draw_steps(rows: Rows, path: Path) -> None:
+    """Draw the errors of differences over their step, and those of analytical derivatives.
+
+    Parameters
+    ----------
+    rows
+        The rows of :func:`benchmarks.gradients.step_rows`. Equal rows give identical files.
+    """
+    robots = list(dict.fromkeys(row["robot"] for row in rows))
+    with _drawn(path) as figure:
+        for axes, robot in zip(
+            figure.subplots(1, len(robots), sharey=True, squeeze=False)[0], robots, strict=True
+        ):
+            exact, *stepped = (row for row in rows if row["robot"] == robot)
+            steps = [row["step"] for row in stepped]
+            for end, style in (("", "o-"), (", central", "s-")):
+                for name, colour in (("dtau_dq", "#4c78a8"), ("dtau_dv", "#e4572e")):
+                    kind = "central" if end else "forward"
+                    errors = [row[name + end] for row in stepped]
+                    label = f"{kind}, by {'position' if name == 'dtau_dq' else 'velocity'}"
+                    axes.loglog(
+                        steps, errors, style, color=colour, alpha=0.5 if end else 1, ms=3, label=label
+                    )
+            axes.axhline(exact["dtau_dq"], color="#9a9a9a", label="analytical, by position")
+            axes.set_title(robot_label({"robot": robot}), fontsize=9.5)
+            axes.set_xlabel("step (rad, rad/s)")
+            axes.grid(alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+
+
+@contextmanager
+def _drawn(path: Path) -> Iterator[Figure]:
+    """Give a figure that is written when the block ends, always with the same bytes."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "rbdhw", "svg.fonttype": "path", "font.size": 9.0}):
+        figure = Figure(figsize=(8.5, 3.2), layout="constrained")
+        yield figure
         with replace_file(path) as made:
             figure.savefig(made, format="svg", metadata={"Date": None})

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.builds import graph_of, robot_of
+from benchmarks.double_precision import Array, Arrays, by_graph, evaluated, random_states, shifted
 from benchmarks.hardware_counts import products
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw import golden
-from rbdhw.arrays import ARRAYS
-from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.fixed.result_words import result_words
 from rbdhw.frontend.build_graph import multiplications
-from rbdhw.frontend.functions import trace
-from rbdhw.graph.interpret import interpret
-from rbdhw.model.interface import unflatten
-from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.elementary import elementary
-from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Placement, Robot
-from rbdhw.robot.regroup import regroup_inertias
-
-Array = NDArray[np.float64]
-Arrays = dict[str, Array]
 
 SECOND = ("sid", "sfd", "hid", "hfd")
 
@@ -42,9 +31,6 @@ COUNTED = (
 
 SIZES = (4, 8, 16)
 """The bodies of the chains and binary trees."""
-
-STATES = 8
-"""The random states at which derivatives are compared."""
 
 STEPS = {"twice from tau": 1e-4, "once from first derivatives": 1e-6}
 """The steps of the differences (rad, rad/s), about the best of the powers of ten."""
@@ -105,7 +91,7 @@ def differences(sizes: Iterable[int] = SIZES) -> Rows:
     robots += [(robot_label({"robot": name}), robot_of(name)) for name in ("iiwa14", "hyq")]
     rows = []
     for label, robot in robots:
-        arrays = _states(robot)
+        arrays = random_states(robot)
         truth = golden.evaluate(robot, "sid", arrays)
         for method, compute in _METHODS.items():
             rows.append({"robot": label, "method": method} | _errors(compute(robot, arrays), truth))
@@ -135,25 +121,13 @@ def _errors(results: Arrays, truth: Arrays) -> Row:
     }
 
 
-def _by_graph(robot: Robot, arrays: Arrays) -> Arrays:
-    """Return ``sid`` by the graph, interpreted in double precision."""
-    plain = regroup_inertias(align_axes(elementary(robot)))
-    graph = trace(plain, ("sid",))
-    shapes = {name: ARRAYS[name].shape(robot.sizes) for name in FUNCTIONS["sid"].outputs}
-    results = {name: np.zeros((STATES, *shape)) for name, shape in shapes.items()}
-    inputs = graph_inputs(robot, arrays)
-    values = interpret(graph, {name: inputs[name] for name in graph.inputs})
-    unflatten(results, values.items(), robot.nv)
-    return results
-
-
 def _from_first(robot: Robot, arrays: Arrays) -> Arrays:
     """Return ``sid`` by central differences of first derivatives and of the mass matrix."""
     step = STEPS["once from first derivatives"]
 
     def slope(function: str, name: str, moved: str) -> Array:
-        ends = [_shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
-        ahead, behind = (_evaluated(robot, function, name, states) for states in ends)
+        ends = [shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
+        ahead, behind = (evaluated(robot, function, name, states) for states in ends)
         return np.moveaxis((ahead - behind) / (2 * step), 0, -1)
 
     return {
@@ -170,11 +144,11 @@ def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
 
     def slopes(one: str, other: str) -> Array:
         corners = [
-            (a * b, _shifted(robot, arrays, [(one, a * step), (other, b * step)]))
+            (a * b, shifted(robot, arrays, [(one, a * step), (other, b * step)]))
             for a in (1, -1)
             for b in (1, -1)
         ]
-        total = sum(sign * _evaluated(robot, "id", "tau", corner) for sign, corner in corners)
+        total = sum(sign * evaluated(robot, "id", "tau", corner) for sign, corner in corners)
         return np.moveaxis(np.asarray(total) / (4 * step**2), (0, 1), (-2, -1))
 
     by_acceleration = slopes("a", "q")
@@ -186,39 +160,11 @@ def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
     }
 
 
-def _shifted(robot: Robot, arrays: Arrays, shifts: list[tuple[str, float]]) -> Arrays:
-    """Return tasks (nv, ..., N, ...) shifted along each coordinate of each array in turn."""
-    n = robot.nv
-    shape = (n,) * len(shifts)
-    moved = {name: np.broadcast_to(array, (*shape, *array.shape)).copy() for name, array in arrays.items()}
-    for axis, (name, step) in enumerate(shifts):
-        offsets = np.expand_dims(
-            step * np.eye(n), tuple(k + 1 if k >= axis else k for k in range(len(shape) - 1))
-        )
-        moved[name] += np.expand_dims(offsets, -2)
-    return moved
-
-
-def _evaluated(robot: Robot, function: str, name: str, arrays: Arrays) -> Array:
-    """Return a golden result for tasks that have several axes before those of one task."""
-    lead = arrays["q"].shape[:-1]
-    flat = {key: array.reshape(-1, *array.shape[len(lead) :]) for key, array in arrays.items()}
-    values = golden.evaluate(robot, function, flat)[name]
-    return values.reshape(*lead, *values.shape[1:])
-
-
 _METHODS: dict[str, Callable[[Robot, Arrays], Arrays]] = {
-    "graph in double precision": _by_graph,
+    "graph in double precision": partial(by_graph, function="sid"),
     "differences of first derivatives": _from_first,
     "second differences of inverse dynamics": _from_forces,
 }
-
-
-def _states(robot: Robot) -> Arrays:
-    """Return random states of a robot whose joints have one degree of freedom."""
-    rng = np.random.default_rng(0)
-    shape = (STATES, robot.nv)
-    return {"q": rng.uniform(-3, 3, shape), "v": rng.uniform(-2, 2, shape), "a": rng.uniform(-5, 5, shape)}
 
 
 def chain(size: int) -> Robot:

@@ -20,6 +20,7 @@ from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, time
 from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.clock_check import clock_layout, clock_rows
 from benchmarks.forward_dynamics import chains, chains_layout
+from benchmarks.gradients import gradient_layout, gradient_rows, step_layout, step_rows
 from benchmarks.hardware_counts import (
     limbs,
     operations,
@@ -32,7 +33,7 @@ from benchmarks.integrators import (
 )
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
-from benchmarks.pictures import draw_beside
+from benchmarks.pictures import draw_beside, draw_steps
 from benchmarks.power import power_layout, power_rows
 from benchmarks.processors import (
     accelerator_layout,
@@ -262,6 +263,20 @@ TABLES: dict[str, Table] = {
         power_layout,
         packages=("pinocchio",),
         varies=True,
+    ),
+    "gradients": Table(
+        "First derivatives in C beside differences, and two ways to the inverse, double, one core",
+        gradient_rows,
+        gradient_layout,
+        varies=True,
+    ),
+    "gradient-steps": Table(
+        "First derivatives of inverse dynamics beside differences",
+        step_rows,
+        step_layout,
+        packages=("matplotlib",),
+        varies=True,
+        picture=draw_steps,
     ),
     "second-operations": Table(
         "Second derivatives: multiplications and words of a task",

@@ -1,6 +1,6 @@
-"""The picture of latencies and rates."""
+"""The pictures of the documentation."""
 
-from benchmarks.pictures import LABELS, SERIES, draw_beside
+from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_steps
 
 
 def test_equal_rows_give_equal_pictures(tmp_path):
@@ -20,3 +20,19 @@ def test_equal_rows_give_equal_pictures(tmp_path):
     draw_beside(changed, tmp_path / "three.svg")
     assert (tmp_path / "three.svg").read_bytes() != drawn[0]
     assert LABELS.keys() == SERIES.keys()
+
+
+def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
+    errors = {
+        "dtau_dq": 1e-3,
+        "dtau_dv": 2e-3,
+        "dtau_dq, central": 1e-6,
+        "dtau_dv, central": 2e-6,
+        "rest": 0.0,
+    }
+    rows = [
+        {"robot": robot, "step": step} | errors for robot in ("toy", "hyq") for step in (None, 1e-1, 1e-2)
+    ]
+    draw_steps(rows, tmp_path / "both.svg")
+    draw_steps(rows[:3], tmp_path / "one.svg")
+    assert (tmp_path / "both.svg").stat().st_size > (tmp_path / "one.svg").stat().st_size > 0

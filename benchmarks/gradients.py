@@ -1,0 +1,182 @@
+"""First derivatives beside differences, in time and in accuracy, and two ways to the inverse mass matrix.
+
+These are Table I and Fig. 3 of J. Carpentier and N. Mansard, "Analytical derivatives of rigid body dynamics
+algorithms", Robotics: Science and Systems, 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+
+import numpy as np
+
+from benchmarks.builds import robot_of, software_of, tasks_of
+from benchmarks.double_precision import Array, Arrays, by_graph, evaluated, random_states, shifted
+from benchmarks.rows import Row, Rows, microseconds_text, robot_label
+from benchmarks.timing import TimedLibrary, timed_software
+from rbdhw import golden
+from rbdhw.robot.model import Robot
+from rbdhw.software import arrays as software_arrays
+
+ROBOTS = (("iiwa14", "fixed"), ("hyq", "floating"), ("atlas", "floating"))
+
+DERIVATIVES = {"id": "did", "fd": "dfd"}
+"""The function with the derivatives of each, by positions and velocities."""
+
+FUNCTIONS = ("id", "did", "fd", "dfd", "m", "minv")
+
+STEPS = tuple(10.0**-k for k in range(1, 14))
+"""The steps of differences (rad, rad/s)."""
+
+STEPPED = ("iiwa14", "hyq")
+"""The robots, on fixed bases, whose differences are compared over their step."""
+
+
+# Time
+
+
+def gradient_rows(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:
+    """Return the times (µs) of functions, of their derivatives, and of differences, in C on one core.
+
+    Forward differences take one task more than coordinates and velocities, one after the other or in a batch.
+    """
+    rows = []
+    for name, base in robots:
+        library = timed_software(software_of(name, base, functions=FUNCTIONS), "float64")
+        evaluations = 2 * robot_of(name, base).nv + 1
+        tasks = tasks_of(name, base, max(evaluations, 64))
+        alone = {function: 1e6 * library.seconds(function, tasks) for function in FUNCTIONS}
+        for function, derivatives in DERIVATIVES.items():
+            rows.append(
+                {
+                    "robot": name,
+                    "base": base,
+                    "function": function,
+                    "alone": alone[function],
+                    "analytical": alone[derivatives],
+                    "evaluations": evaluations,
+                    "batch": 1e6 * library.seconds(function, tasks, evaluations),
+                }
+            )
+        rows.append(
+            {
+                "robot": name,
+                "base": base,
+                "function": "minv",
+                "alone": alone["m"],
+                "analytical": alone["minv"],
+                "Cholesky": alone["m"] + _cholesky_microseconds(robot_of(name, base).nv),
+            }
+        )
+    return rows
+
+
+def _cholesky_microseconds(size: int) -> float:
+    """Return the time of the inverse of a matrix by its Cholesky factorisation."""
+    matrix, inverse = (software_arrays.Array(name, (size, size)) for name in ("M", "Minv"))
+    arrays = {"inverse": ((matrix,), (inverse,))}
+    library = TimedLibrary(cholesky_sources(), "cholesky.h", arrays, flags=[f"-DNV={size}"], exact=True)
+    drawn = np.random.default_rng(0).normal(size=(64, size, size))
+    return 1e6 * library.seconds("inverse", {"M": drawn @ drawn.swapaxes(1, 2) + size * np.eye(size)})
+
+
+def cholesky_sources() -> dict[str, str]:
+    """Return the C of the inverse of matrices of ``NV`` rows, by name."""
+    return {
+        name: files("benchmarks").joinpath(name).read_text(encoding="utf-8")
+        for name in ("cholesky.h", "cholesky.c")
+    }
+
+
+def gradient_layout(rows: Rows) -> Rows:
+    """Return a line for each robot and function, times as multiples of the analytical derivatives'."""
+    lines = []
+    for row in rows:
+        analytical = row["analytical"]
+
+        def multiple(time: float, analytical: float = analytical) -> str:
+            return f"{microseconds_text(time)} ({time / analytical:.1f}×)"
+
+        inverse = row["function"] == "minv"
+        lines.append(
+            {
+                "": f"{robot_label(row)}, {row['function']}",
+                "function": "-" if inverse else microseconds_text(row["alone"]),
+                "derivatives, or inverse": microseconds_text(analytical),
+                "differences, one after the other": "-"
+                if inverse
+                else multiple(row["evaluations"] * row["alone"]),
+                "differences, in a batch": "-" if inverse else multiple(row["batch"]),
+                "`m` and its Cholesky factors": multiple(row["Cholesky"]) if inverse else "-",
+            }
+        )
+    return lines
+
+
+# Accuracy
+
+
+def step_rows(robots: Iterable[str] = STEPPED) -> Rows:
+    """Return the largest relative errors of differences by their step, and what they leave at rest.
+
+    Errors are relative to the largest element of each matrix. ``rest`` is the largest derivative of inverse
+    dynamics by velocity (N m s/rad) at rest, where it is zero, by forward differences.
+    """
+    rows = []
+    for name in robots:
+        robot = robot_of(name)
+        arrays = random_states(robot)
+        still = {"q": arrays["q"], "v": np.zeros_like(arrays["v"]), "a": np.zeros_like(arrays["a"])}
+        exact = by_graph(robot, arrays, "did")
+        truth = golden.evaluate(robot, "did", arrays)
+        rows.append({"robot": name, "step": None} | _errors(exact, truth) | {"rest": 0.0})
+        for step in STEPS:
+            forward, central = (_by_differences(robot, arrays, step, both) for both in (False, True))
+            rest = _by_differences(robot, still, step, False)["dtau_dv"]
+            row: Row = {"robot": name, "step": step} | _errors(forward, truth)
+            row |= {f"{key}, central": error for key, error in _errors(central, truth).items()}
+            rows.append(row | {"rest": float(np.abs(rest).max())})
+    return rows
+
+
+def _by_differences(robot: Robot, arrays: Arrays, step: float, central: bool) -> Arrays:
+    """Return the derivatives of inverse dynamics by forward or by central differences."""
+
+    def slope(moved: str) -> Array:
+        ahead = evaluated(robot, "id", "tau", shifted(robot, arrays, [(moved, step)]))
+        behind = shifted(robot, arrays, [(moved, -step)]) if central else arrays
+        difference = ahead - evaluated(robot, "id", "tau", behind)
+        return np.moveaxis(difference / (2 * step if central else step), 0, -1)
+
+    return {"dtau_dq": slope("q"), "dtau_dv": slope("v")}
+
+
+def _errors(results: Arrays, truth: Arrays) -> dict[str, float]:
+    errors = {}
+    for name in ("dtau_dq", "dtau_dv"):
+        size = np.abs(truth[name]).max(axis=(1, 2), keepdims=True)
+        errors[name] = float(np.max(np.abs(results[name] - truth[name]) / size))
+    return errors
+
+
+def step_layout(rows: Rows) -> Rows:
+    """Return lines for the analytical derivatives of each robot and for the best differences of each kind."""
+    lines = []
+    for name in dict.fromkeys(row["robot"] for row in rows):
+        exact, *stepped = (row for row in rows if row["robot"] == name)
+        lines.append(_step_line(name, "analytical", exact, ""))
+        for kind, end in (("forward", ""), ("central", ", central")):
+            best = min(stepped, key=lambda row, end=end: row[f"dtau_dq{end}"])  # type: ignore[misc]
+            lines.append(_step_line(name, f"{kind}, step {best['step']:.0e}", best, end))
+    return lines
+
+
+def _step_line(name: str, way: str, row: dict[str, float], end: str) -> dict[str, str]:
+    return {
+        "robot": robot_label({"robot": name}),
+        "derivatives": way,
+        "error, by position": f"{row[f'dtau_dq{end}']:.1e}",
+        "error, by velocity": f"{row[f'dtau_dv{end}']:.1e}",
+        "by velocity at rest": "-" if end else f"{row['rest']:.1e}",
+    }

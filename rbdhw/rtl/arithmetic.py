@@ -168,11 +168,15 @@ def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> An
         if all(sign is None for sign in signs):
             return total(operands, wires, operation.drop)
         return add_or_subtract(operands, wires, signs, operation.drop)
+    # A shift to the right cuts bits, so it comes before the sign.
     plain = tuple(
-        operand if sign is None else replace(operand, negative=False)
+        operand if sign is None else Operand(operand.value)
         for operand, sign in zip(operands, signs, strict=True)
     )
-    wires = [wire if sign is None else negate(wire, sign) for wire, sign in zip(wires, signs, strict=True)]
+    wires = [
+        wire if sign is None else negate(align(wire, operand), sign)
+        for operand, wire, sign in zip(operands, wires, signs, strict=True)
+    ]
     return choose(plain, wires, operation.drop)
 
 

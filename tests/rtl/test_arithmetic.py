@@ -10,7 +10,18 @@ from amaranth.sim import Simulator
 from rbdhw.fixed.format import Format, round_half_up
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.fixed.recoding import shift_add
-from rbdhw.rtl.arithmetic import add_or_subtract, align, choose, cut, half, negate, saturate, scale, total
+from rbdhw.rtl.arithmetic import (
+    add_or_subtract,
+    align,
+    choose,
+    combine,
+    cut,
+    half,
+    negate,
+    saturate,
+    scale,
+    total,
+)
 from tests.support.graphs import REGION
 
 
@@ -119,6 +130,27 @@ def test_choices_take_one_value_and_round_it(seed):
         operand = operands[1 if draw[0] else 2]
         moved = draw[operand.value] << 2 + operand.shift >> 2
         assert result == (-moved if operand.negative else moved) + half(drop)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_choices_cut_low_bits_before_a_sign_that_is_a_bit(seed):
+    """Twins may differ in the sign of a choice's values: it applies to what is left after the shift."""
+    rng = random.Random(seed)
+    operands = (Operand(0), *(Operand(i, shift=rng.randint(-3, 1)) for i in (1, 2)))
+    choice = Operation(Kind.SELECT, operands, Format(10, 0), REGION, drop=rng.randint(0, 2))
+    inputs = [[flag, x, y, sign] for flag in (0, -1) for sign in (0, -1) for x, y in draws((6, 7), seed)]
+
+    def chosen(x):
+        return [
+            combine(
+                choice, [(operands[0], x[0], None), *zip(operands[1:], x[1:3], (x[3][0],) * 2, strict=True)]
+            )
+        ]
+
+    for (result,), (flag, *numbers, sign) in zip(values((1, 6, 7, 1), chosen, inputs), inputs, strict=True):
+        number, operand = (numbers[0], operands[1]) if flag else (numbers[1], operands[2])
+        moved = number << 3 + operand.shift >> 3
+        assert result == (-moved if sign else moved) + half(choice.drop)
 
 
 @pytest.mark.parametrize("width", [4, 9])

@@ -54,7 +54,9 @@ def prove(graph: Graph, program: Program, function: str) -> Proof | None:
 
     Operation i of the program computes node i of the graph.
     """
-    needed = sorted(i for i in program.operations_of(function) if i < len(graph.nodes))
+    results = {edge.node for name, edge in graph.outputs if name.startswith(f"{function}.")}
+    # A negated constant is an operation of its own, which does not reach the constant.
+    needed = sorted(results.union(i for i in program.operations_of(function) if i < len(graph.nodes)))
     kinds = {program.operations[i].kind for i in needed}
     if not kinds.isdisjoint((Kind.RECIPROCAL, Kind.DOT)):
         return None

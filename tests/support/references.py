@@ -17,7 +17,9 @@ Arrays = dict[str, np.ndarray]
 TOLERANCE = 1e-9
 """The tolerance of golden's results relative to Pinocchio's, in the Frobenius norm of a task's array."""
 
-DERIVATIVES = ("did", "dfd", "difd")
+DERIVATIVES = ("did", "dfd", "difd", "dcentroidal")
+"""The functions for which universal joints are split in two: Pinocchio's derivatives leave out that the
+second axis turns."""
 
 OF_PINOCCHIO = (*DEFAULT_FUNCTIONS, "gravity", "bias", *WHOLE_BODY)
 """The functions that are calls of Pinocchio's."""
@@ -49,7 +51,7 @@ def references(robot: Robot, function: str, arrays: Arrays, extended: bool = Fal
     bound = robot.base_given or any(body.joint.mimic for body in robot.bodies)
     if function in WHOLE_BODY:
         tasks = _tasks(robot, function, arrays)
-        results = stacked([_whole_body(robot, function, task) for task in tasks])
+        results = stacked([_whole_body(robot, function, task, split) for task in tasks])
         return {
             name: results[name]
             for name in FUNCTIONS[function].outputs + extended * FUNCTIONS[function].optional_outputs
@@ -67,9 +69,9 @@ def stacked(results: list[Arrays]) -> Arrays:
     return {name: np.stack([result[name] for result in results]) for name in results[0]}
 
 
-def _whole_body(robot: Robot, function: str, task: Arrays) -> Arrays:
+def _whole_body(robot: Robot, function: str, task: Arrays, split: bool) -> Arrays:
     """Return one task's energy, centre of mass or centroidal momentum."""
-    model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])))
+    model = pinocchio_model(replace(robot, gravity=tuple(task["gravity"])), split)
     data, G, base = model.createData(), velocity_map(robot), np.zeros((2, model.nv))
     if robot.base_given:
         base[:, :6] = task["base_v"], task["base_a"]

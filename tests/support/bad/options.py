@@ -188,7 +188,6 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ): "share-stages: the array core shares all hardware anyway",
     ("--core", "gpu"): "core: 'gpu' is unknown",
     ("--core", "array"): "ii: 1 is too few for the array core",
-    ("--core", "array", "--ii", 8): "width: the multipliers of an array have one width",
     (
         "--core",
         "array",

@@ -115,6 +115,21 @@ def test_no_input_errs_more_than_the_bound(build, width):
     assert error <= bound <= 6.0 * error
 
 
+@pytest.mark.parametrize("value", [0.123456, -0.123456])
+def test_a_result_that_is_a_constant_errs_as_its_rounding(value):
+    """A negative one is the negative of a constant of the graph."""
+    recorder = Recorder()
+    recorder.output("id.tau[0]", recorder.input("v[0]"))
+    recorder.output("id.tau[1]", value)
+    graph = recorder.builder.finish(recorder.outputs)
+    program = lower(graph, [1.0] * len(graph.nodes), {"v[0]": RANGE}, plain_widths(graph, 8))
+    (name, edge), word = graph.outputs[1], program.outputs["id"][1]
+    held = program.operations[word.value].constant * word.format.step
+    assert (name, word.name) == ("id.tau[1]",) * 2
+    bound = math.ldexp(prove(graph, program, "id").errors[edge.node], edge.shift)
+    assert 0.0 < abs(held - value) <= bound < 1.01 * abs(held - value)
+
+
 def applied(node, args):
     """Return a node's value from its arguments."""
     edges = [

@@ -110,6 +110,7 @@ def touching() -> Iterator[Row]:
 def all_functions() -> Iterator[Row]:
     yield "toy", ALL, 150, {"ii": 1, "number": "float32", "data_width": 32}
     yield "toy", ALL, 150, {"ii": 5, "width": 27}
+    yield "iiwa14", ALL, 500, {"ii": 8}
     yield "iiwa14", ALL, 500, {"ii": 4, "width": 27, "number": "float32", "data_width": 256}
     yield "hyq", ALL, 500, {"ii": 2, "data_width": 256}
     yield "atlas", ALL, 60, {"ii": 32}

@@ -26,6 +26,15 @@ DERIVATIVES = {"id": "did", "fd": "dfd"}
 
 FUNCTIONS = ("id", "did", "fd", "dfd", "m", "minv")
 
+COLUMNS = (
+    "function",
+    "derivatives, or inverse",
+    "differences, one after the other",
+    "differences, in a batch",
+    "`m` and its Cholesky factors",
+)
+"""The columns of times."""
+
 STEPS = tuple(10.0**-k for k in range(1, 14))
 """The steps of differences (rad, rad/s)."""
 
@@ -91,27 +100,23 @@ def cholesky_sources() -> dict[str, str]:
 
 def gradient_layout(rows: Rows) -> Rows:
     """Return a line for each robot and function, times as multiples of the analytical derivatives'."""
-    lines = []
-    for row in rows:
-        analytical = row["analytical"]
+    return [{"": f"{robot_label(row)}, {row['function']}"} | _times(row) for row in rows]
 
-        def multiple(time: float, analytical: float = analytical) -> str:
-            return f"{microseconds_text(time)} ({time / analytical:.1f}×)"
 
-        inverse = row["function"] == "minv"
-        lines.append(
-            {
-                "": f"{robot_label(row)}, {row['function']}",
-                "function": "-" if inverse else microseconds_text(row["alone"]),
-                "derivatives, or inverse": microseconds_text(analytical),
-                "differences, one after the other": "-"
-                if inverse
-                else multiple(row["evaluations"] * row["alone"]),
-                "differences, in a batch": "-" if inverse else multiple(row["batch"]),
-                "`m` and its Cholesky factors": multiple(row["Cholesky"]) if inverse else "-",
-            }
-        )
-    return lines
+def _times(row: Row) -> dict[str, str]:
+    analytical = row["analytical"]
+    times = dict.fromkeys(COLUMNS, "-") | {"derivatives, or inverse": microseconds_text(analytical)}
+    if "Cholesky" in row:
+        return times | {"`m` and its Cholesky factors": _multiple(row["Cholesky"], analytical)}
+    return times | {
+        "function": microseconds_text(row["alone"]),
+        "differences, one after the other": _multiple(row["evaluations"] * row["alone"], analytical),
+        "differences, in a batch": _multiple(row["batch"], analytical),
+    }
+
+
+def _multiple(time: float, analytical: float) -> str:
+    return f"{microseconds_text(time)} ({time / analytical:.1f}×)"
 
 
 # Accuracy

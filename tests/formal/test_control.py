@@ -10,7 +10,7 @@ from rbdhw.rtl.layouts import beat_layout
 from rbdhw.rtl.packet_turns import Collector, Distributor
 from rbdhw.rtl.skid_buffer import SkidBuffer
 from rbdhw.rtl.turns import Turns
-from tests.support.formal import PROVEN, REFUTED, mutant, path_with_tools, reach
+from tests.support.formal import mutant, path_with_tools, reach
 from tests.support.ledger import Ledger, assert_kept
 from tests.support.marks import long
 
@@ -252,16 +252,13 @@ HARNESSES = [SkidBufferHarness, *map(long, LONG)]
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_block_is_proven(tmp_path, harness):
-    outcome = reach(harness(), tmp_path)
-    assert outcome.status == PROVEN, outcome.log
+    reach(harness(), tmp_path).assert_proven()
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("harness", "block", "right", "wrong"), MUTANTS)
 def test_a_mutation_is_refuted_with_a_trace(tmp_path, harness, block, right, wrong):
-    outcome = reach(harness(mutant(block, right, wrong)), tmp_path)
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace.read_text()
+    reach(harness(mutant(block, right, wrong)), tmp_path).assert_refuted()
 
 
 def test_a_missing_solver_is_named(monkeypatch):

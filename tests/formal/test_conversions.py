@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Elaboratable, Module, Mux, 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.single_precision import EXPONENT_ALL_ONES, EXPONENT_BIAS, FRACTION_BITS
 from rbdhw.rtl.single_precision import SINGLE, FixedToSingle, SingleToFixed
-from tests.support.formal import PROVEN, REFUTED, mutant, prove
+from tests.support.formal import mutant, prove
 
 pytestmark = pytest.mark.verify
 
@@ -129,7 +129,7 @@ CASES = [
 @pytest.mark.parametrize(("harness", "point", "block"), CASES)
 def test_a_converter_is_proven(tmp_path, harness, point, block):
     outcome = prove(harness(point, block), tmp_path, depth=block.latency + 4, mode="bmc")
-    assert outcome.status == PROVEN, outcome.log
+    outcome.assert_proven()
 
 
 MUTANTS = [
@@ -145,5 +145,4 @@ MUTANTS = [
 def test_a_mutation_is_refuted_with_a_trace(tmp_path, harness, block, right, wrong):
     changed = mutant(block, right, wrong)
     outcome = prove(harness(26, changed), tmp_path, depth=block.latency + 4, mode="bmc")
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace is not None
+    outcome.assert_refuted()

@@ -14,7 +14,7 @@ from rbdhw.rtl.lane import Lane
 from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.stream import Assembler
 from tests.support.edge import OPTIONS
-from tests.support.formal import PROVEN, REFUTED, mutant, reach
+from tests.support.formal import mutant, reach
 from tests.support.ledger import Ledger, assert_kept, assert_moves
 from tests.support.marks import long
 from tests.support.two_functions import FUNCTIONS, INTERFACE
@@ -342,13 +342,10 @@ MUTANTS = [
 
 @pytest.mark.parametrize("name", ["lane", *map(long, sorted({*HARNESSES} - {"lane"}))])
 def test_a_part_is_proven(tmp_path, name):
-    outcome = reach(HARNESSES[name](), tmp_path)
-    assert outcome.status == PROVEN, outcome.log
+    reach(HARNESSES[name](), tmp_path).assert_proven()
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("name", "block", "right", "wrong"), MUTANTS)
 def test_a_mutation_is_refuted_with_a_trace(tmp_path, name, block, right, wrong):
-    outcome = reach(HARNESSES[name](block=mutant(block, right, wrong)), tmp_path)
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace.read_text()
+    reach(HARNESSES[name](block=mutant(block, right, wrong)), tmp_path).assert_refuted()

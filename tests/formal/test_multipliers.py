@@ -13,7 +13,7 @@ from amaranth.hdl import Assert, Elaboratable, Module, Signal, signed
 from rbdhw.rtl import multiplier
 from rbdhw.rtl.multiplier import Multiplier
 from rbdhw.target import TARGETS, limbs
-from tests.support.formal import PROVEN, REFUTED, mutant, reach
+from tests.support.formal import mutant, reach
 
 pytestmark = pytest.mark.verify
 
@@ -104,7 +104,7 @@ def outcome_of(monkeypatch, tmp_path, name, registers, *change):
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_products_of_blocks_are_proven(monkeypatch, tmp_path, name, registers):
     outcome = outcome_of(monkeypatch, tmp_path, name, registers)
-    assert outcome.status == PROVEN, outcome.log
+    outcome.assert_proven()
 
 
 MUTANTS = [
@@ -117,5 +117,4 @@ MUTANTS = [
 @pytest.mark.parametrize("change", MUTANTS)
 def test_a_mutation_is_refuted(monkeypatch, tmp_path, change):
     outcome = outcome_of(monkeypatch, tmp_path, "MULT18X18D", 2, *change)
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace is not None
+    outcome.assert_refuted()

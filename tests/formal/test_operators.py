@@ -9,7 +9,7 @@ from amaranth.hdl import Assert, Elaboratable, Module, Mux, Signal, signed
 from rbdhw.fixed.program import Kind
 from rbdhw.rtl import arithmetic
 from tests.support.chosen_programs import chosen_program
-from tests.support.formal import PROVEN, REFUTED, prove
+from tests.support.formal import prove
 
 WIDE = 128
 """Bits in which sums and products are exact."""
@@ -94,7 +94,7 @@ def test_operators_are_those_of_the_program(tmp_path, name, functions, width, ki
     cases = operators(name, functions, width, kinds)
     assert Kind.ADD in {operation.kind for operation, _ in cases}
     outcome = prove(Operators(cases), tmp_path, depth=1, mode="bmc")
-    assert outcome.status == PROVEN, outcome.log
+    outcome.assert_proven()
 
 
 @pytest.mark.verify
@@ -108,5 +108,4 @@ def test_operators_are_those_of_the_program(tmp_path, name, functions, width, ki
 def test_a_wrong_operator_is_refuted(tmp_path, monkeypatch, attribute, wrong):
     monkeypatch.setattr(arithmetic, attribute, wrong)
     outcome = prove(Operators(operators("toy", ("id", "m"), 12)), tmp_path, depth=1, mode="bmc")
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace is not None
+    outcome.assert_refuted()

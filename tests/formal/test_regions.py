@@ -35,7 +35,7 @@ from rbdhw.rtl.delay import delay_line
 from rbdhw.rtl.region import RegionModule
 from rbdhw.target import target
 from tests.support.chosen_programs import chosen_program
-from tests.support.formal import PROVEN, REFUTED, unroll
+from tests.support.formal import unroll
 
 pytestmark = pytest.mark.verify
 
@@ -221,7 +221,7 @@ CASES = [("toy", "id", 1), ("toy", "id", 4), ("toy", "m", 2), ("toy", "did", 8)]
 @pytest.mark.parametrize(("name", "function", "ii"), CASES)
 def test_a_core_is_its_program(tmp_path, name, function, ii):
     outcome = outcome_of(tmp_path, name, function, ii)
-    assert outcome.status == PROVEN, outcome.log
+    outcome.assert_proven()
 
 
 def one_stage_less(m, value, enable, stages, **more):
@@ -241,5 +241,4 @@ def one_stage_less(m, value, enable, stages, **more):
 def test_a_mutation_is_refuted_with_a_trace(monkeypatch, tmp_path, module, name, wrong):
     monkeypatch.setattr(module, name, wrong)
     outcome = outcome_of(tmp_path, "toy", "id", 1)
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace.read_text()
+    outcome.assert_refuted()

@@ -27,7 +27,7 @@ from rbdhw.rtl import crossing
 from rbdhw.rtl.crossing import CORE, STREAM, AsyncQueue
 from rbdhw.rtl.gates import AnswerGate, RequestGate
 from rbdhw.rtl.layouts import beat_layout
-from tests.support.formal import PROVEN, REFUTED, mutant, reach
+from tests.support.formal import mutant, reach
 from tests.support.ledger import Ledger, assert_kept, assert_moves
 from tests.support.marks import long
 from tests.support.two_functions import INTERFACE
@@ -305,13 +305,10 @@ MUTANTS = [
 
 @pytest.mark.parametrize("name", ["requests", *map(long, sorted({*HARNESSES} - {"requests"}))])
 def test_a_block_is_proven(tmp_path, name):
-    outcome = reach(HARNESSES[name](), tmp_path)
-    assert outcome.status == PROVEN, outcome.log
+    reach(HARNESSES[name](), tmp_path).assert_proven()
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("name", "block", "right", "wrong"), MUTANTS)
 def test_a_mutation_is_refuted_with_a_trace(tmp_path, name, block, right, wrong):
-    outcome = reach(HARNESSES[name](block=mutant(block, right, wrong)), tmp_path)
-    assert outcome.status == REFUTED, outcome.log
-    assert outcome.trace.read_text()
+    reach(HARNESSES[name](block=mutant(block, right, wrong)), tmp_path).assert_refuted()

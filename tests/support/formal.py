@@ -31,6 +31,15 @@ class Outcome:
     trace: Path | None
     log: str
 
+    def assert_proven(self) -> None:
+        assert self.status == PROVEN, self.log
+
+    def assert_refuted(self) -> None:
+        """Check that there is a counterexample, with its trace."""
+        assert self.status == REFUTED, self.log
+        assert self.trace is not None
+        assert self.trace.stat().st_size
+
 
 def path_with_tools() -> str:
     """Return a search path that begins with this environment's programs; RuntimeError without a solver."""

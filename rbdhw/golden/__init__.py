@@ -4,7 +4,7 @@ It shares no code with :mod:`rbdhw.dynamics`. The tests compare it with Pinocchi
 """
 
 from rbdhw.golden.contacts import contact_jacobians
-from rbdhw.golden.dynamics import evaluate
+from rbdhw.golden.evaluate import evaluate
 from rbdhw.golden.tasks import inputs_of, with_unit_quaternions
 
 __all__ = ["contact_jacobians", "evaluate", "inputs_of", "with_unit_quaternions"]

@@ -23,6 +23,9 @@ from rbdhw.robot.model import JointKind, Robot
 Accelerations = Callable[[Tasks], Array]
 """The accelerations (N, nv) of tasks with ``q``, ``v``, ``tau`` and the external forces."""
 
+Scheme = Callable[[Robot, Accelerations, Tasks], Array]
+"""A method of integration: the states (N, nq + nv) after a step from accelerations."""
+
 SMALL = 1e-2
 """Squares of angles below which functions of an angle are Taylor series; the first term left out is 1e-18."""
 

@@ -10,8 +10,8 @@ from rbdhw.boards.tools import ToolError
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
-from rbdhw.golden.dynamics import evaluate
 from rbdhw.golden.error_norm import relative_errors
+from rbdhw.golden.evaluate import evaluate
 from rbdhw.robots import path
 
 TASKS = 32

@@ -19,7 +19,7 @@ from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
 from rbdhw.frontend.functions import Functions
-from rbdhw.golden import dynamics
+from rbdhw.golden.functions import TWINS
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT, ROW_COMMANDS
@@ -135,12 +135,12 @@ def test_selftest_knows_every_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name, entry in more.items():
         monkeypatch.setitem(FUNCTIONS, name, entry)
         monkeypatch.setitem(CODES, name, entry.code)
+        monkeypatch.setitem(TWINS, name, TWINS["m"])
 
     def as_m(known: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *given: known(*("m" if isinstance(own, str) and own in more else own for own in given))
 
-    for owner, method in ((Functions, "_results"), (dynamics, "_compute")):
-        monkeypatch.setattr(owner, method, as_m(getattr(owner, method)))
+    monkeypatch.setattr(Functions, "_results", as_m(Functions._results))
     options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
     write(generate(path("toy"), options), tmp_path / "design")
     manifest = read(tmp_path / "design").description

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import rbdhw.robots
 from rbdhw import golden
 from rbdhw.errors import InputError
-from rbdhw.golden import dynamics
+from rbdhw.golden.evaluate import CHUNK
+from rbdhw.golden.functions import TWINS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
@@ -211,10 +212,10 @@ def test_quaternions_are_brought_to_unit_length() -> None:
 @pytest.mark.parametrize(("column", "joint"), [(3, "root_joint"), (7, "j0")])
 def test_a_quaternion_of_no_length(column: int, joint: str) -> None:
     robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (BASE, 0), seed=15).with_floating_base()
-    arrays = random_states(robot, dynamics.CHUNK + 3, seed=15)
-    arrays["q"][dynamics.CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
+    arrays = random_states(robot, CHUNK + 3, seed=15)
+    arrays["q"][CHUNK + 1, column : column + 4] = [0.0, 1e-7, 0.0, 0.0]
     assert message(robot, "m", arrays) == (
-        f"array 'q', row {dynamics.CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
+        f"array 'q', row {CHUNK + 1}: the quaternion of joint '{joint}' has length 1e-07; "
         "expected a unit quaternion [x y z w]"
     )
 
@@ -247,7 +248,7 @@ def test_difd_uses_the_inverse_it_is_given() -> None:
 
 def test_tasks_do_not_depend_on_their_neighbours() -> None:
     robot = pendulum(mass=1.0, length=1.0).with_floating_base()
-    arrays = random_states(robot, tasks=dynamics.CHUNK + 2, seed=7)
+    arrays = random_states(robot, tasks=CHUNK + 2, seed=7)
     whole = golden.evaluate(robot, "did", arrays)
     last = golden.evaluate(robot, "did", {name: array[-3:] for name, array in arrays.items()})
     for name in last:
@@ -360,3 +361,7 @@ def test_units_do_not_make_a_mass_matrix_singular() -> None:
     tiny = pendulum(mass=1e-15, length=1e-6)
     result = golden.evaluate(tiny, "minv", {"q": np.zeros((1, 1))})
     np.testing.assert_allclose(result["Minv"], [[[1e27]]], rtol=1e-12)
+
+
+def test_every_function_has_a_twin() -> None:
+    assert TWINS.keys() == FUNCTIONS.keys()

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.integration import lengthen
 from rbdhw.frontend.build_graph import Model, optimise
-from rbdhw.frontend.functions import Functions
+from rbdhw.frontend.functions import record_function
 from rbdhw.frontend.inputs import Task
 from rbdhw.frontend.integrators import At, Integrator, Slopes, Stage, Vector, halves
+from rbdhw.frontend.quantities import Quantities
 from rbdhw.frontend.random_states import random_states
 from rbdhw.frontend.result_elements import travelling
 from rbdhw.frontend.setting import Setting
@@ -233,10 +234,10 @@ def _trace(model: Model, function: str, steady: Collection[str]) -> tuple[Graph,
     """Return the graph of a stage, with equal numbers computed once, and the sources of its inputs."""
     recorder = Recorder()
     setting = Setting(recorder, model.robot, (function,), model.loaded_bodies, model.choice.algorithms)
-    results = Functions(setting)
-    stage = StageStep(recorder, results.robot, results.task, results.dynamics_at, steady)
-    results.integrator = stage
-    results.record(function)
+    quantities = Quantities(setting)
+    stage = StageStep(recorder, quantities.robot, quantities.task, quantities.dynamics_at, steady)
+    quantities.integrator = stage
+    record_function(quantities, function)
     for name, value in stage.handed.items():
         recorder.output(f"{SWEEP}.{name}", value)
     graph = prune(recorder.builder.finish(recorder.outputs))

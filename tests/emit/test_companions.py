@@ -6,11 +6,9 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ from rbdhw.design.folder import read, write
 from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
-from rbdhw.frontend.functions import Functions
+from rbdhw.frontend.recordings import RECORDINGS
 from rbdhw.golden.functions import TWINS
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
@@ -135,12 +133,8 @@ def test_selftest_knows_every_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name, entry in more.items():
         monkeypatch.setitem(FUNCTIONS, name, entry)
         monkeypatch.setitem(CODES, name, entry.code)
-        monkeypatch.setitem(TWINS, name, TWINS["m"])
-
-    def as_m(known: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *given: known(*("m" if isinstance(own, str) and own in more else own for own in given))
-
-    monkeypatch.setattr(Functions, "_results", as_m(Functions._results))
+        for table in (RECORDINGS, TWINS):
+            monkeypatch.setitem(table, name, table["m"])
     options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
     write(generate(path("toy"), options), tmp_path / "design")
     manifest = read(tmp_path / "design").description

@@ -13,6 +13,7 @@ from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.emit.manifest import function_counts
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.functions import trace
+from rbdhw.frontend.recordings import RECORDINGS
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
@@ -204,3 +205,7 @@ def test_each_function_has_a_word_that_travels_with_every_task():
     words = [WordName.parse(name) for name, _ in graph.outputs]
     for function in DEFAULT_FUNCTIONS:
         assert {word.array for word in words if word.function == function} & set(FUNCTIONS[function].outputs)
+
+
+def test_every_function_is_recorded() -> None:
+    assert RECORDINGS.keys() == FUNCTIONS.keys()

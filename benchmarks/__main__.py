@@ -1,4 +1,4 @@
-"""``python -m benchmarks tables | sweep | calibrate``: measures what the documentation states."""
+"""``python -m benchmarks tables | stale | sweep | calibrate``: measures what the documentation states."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks import robot_sweep, synthesis
+from benchmarks import robot_sweep, stamps, synthesis
 from benchmarks import tables as document_tables
 from rbdhw.cli.app import Cluster, Json
 from rbdhw.cli.process import FOUND_WRONG, run_commands
@@ -50,6 +50,17 @@ def tables(
             document_tables.write(write, progress, only) if write else document_tables.measure(progress, only)
         )
     _report(results, document_tables.markdown(document_tables.lay_out(results)), output, as_json)
+
+
+@app.command()
+def stale(only: Annotated[str, typer.Option(metavar="TABLE", help="Only this table.")] = "") -> None:
+    """Name the tables that are older than the code they measure; exit with status 1 if there are any."""
+    with show_progress() as progress:
+        older = stamps.stale(progress, only)
+    for name, commit in older.items():
+        print(f"{name}: {commit}")
+    if older:
+        raise typer.Exit(FOUND_WRONG)
 
 
 @app.command()

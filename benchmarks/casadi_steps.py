@@ -21,6 +21,7 @@ from rbdhw.pipeline import generate_software
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
 from rbdhw.software.compiler import find_compiler
+from rbdhw.software.folder import Software
 
 ENVIRONMENT = ROOT / "build" / "casadi"
 
@@ -73,12 +74,17 @@ AGREEMENT = 1e-10
 """The largest difference of an element."""
 
 
+def software_of_steps() -> Software:
+    """Return the functions in C."""
+    return generate_software(bundled()[ROBOT], BuildOptions(tuple(FUNCTIONS), target="c"))
+
+
 def casadi_rows() -> Rows:
     """Return the seconds of a task of each function, by CasADi's C and by the generated one, in doubles."""
     robot = load_mounted(bundled()[ROBOT], Mounting())
     rng = np.random.default_rng(0)
     arrays = [rng.uniform(-1.0, 1.0, (STEPS, robot.nv)) for _ in range(3)] + [np.full(STEPS, TIME_STEP)]
-    software = generate_software(bundled()[ROBOT], BuildOptions(tuple(FUNCTIONS), target="c"))
+    software = software_of_steps()
     rows = []
     with _code_of_casadi() as theirs:
         for name, count in FUNCTIONS.items():

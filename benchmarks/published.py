@@ -23,7 +23,7 @@ from benchmarks.rows import Row, Rows
 from benchmarks.synthesis import Subject, known_counts
 from rbdhw.design.folder import write
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.explore.plan import accelerator_of
+from rbdhw.explore.plan import Plan, accelerator_of
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import emit_design
@@ -77,13 +77,16 @@ PUBLISHED = (
 )
 
 
+def plan_small() -> Plan:
+    """Return the build of all functions for a small device."""
+    return make_plan(load_urdf(bundled()[SMALL_ROBOT]), SMALL)
+
+
 def measure_small() -> Rows:
     """Return tasks per second of :data:`SMALL` and of Pinocchio on one core of this machine."""
-    urdf = bundled()[SMALL_ROBOT]
-    source = load_urdf(urdf)
-    plan = make_plan(source, SMALL)
+    plan = plan_small()
     packets = traffic(plan.interface)
-    theirs = measure(urdf, "fixed", ALL)
+    theirs = measure(bundled()[SMALL_ROBOT], "fixed", ALL)
     rows = []
     for function, packet in packets.items():
         cycles = packet.cycles(plan.ii)

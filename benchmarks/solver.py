@@ -83,15 +83,31 @@ def problem_of(robot: Robot, seed: int = 0) -> dict[str, NDArray[np.float64]]:
     return problem
 
 
+def software_of_problem(name: str, base: str, frame: str) -> Software:
+    """Return the solver of one of :data:`PROBLEMS` in C."""
+    mounting = Mounting(base, frames=(frame,) if frame else ())
+    options = BuildOptions(("solve",), target="c", knots=STEPS, alphas=1, mounting=mounting)
+    return generate_software(bundled()[name], options)
+
+
+def software_of_mean() -> Software:
+    """Return the mean of samples of the arm in C."""
+    return generate_software(bundled()[PROBLEMS[0][0]], BuildOptions(("mppi",), target="c", knots=STEPS))
+
+
+def software_of_account() -> Software:
+    """Return the solver of the arm in C, with the derivatives of a step."""
+    name, base, frame = PROBLEMS[0]
+    mounting = Mounting(base, frames=(frame,))
+    options = BuildOptions(("solve", "dstep"), target="c", knots=STEPS, alphas=1, mounting=mounting)
+    return generate_software(bundled()[name], options)
+
+
 def solver_rows() -> Rows:
     """Return the time of an iteration for a problem, alone and in a batch, and how minimisers differ."""
     rows = []
     for name, base, frame in PROBLEMS:
-        frames = (frame,) if frame else ()
-        options = BuildOptions(
-            ("solve",), target="c", knots=STEPS, alphas=1, mounting=Mounting(base, frames=frames)
-        )
-        software = generate_software(bundled()[name], options)
+        software = software_of_problem(name, base, frame)
         problem = problem_of(software.robot)
         theirs = by_crocoddyl(bundled()[name], base == "floating", frame, problem)
         row = {"robot": name, "base": base, "Crocoddyl (µs)": 1e6 * float(theirs["seconds"])}
@@ -122,8 +138,7 @@ def solver_layout(rows: Rows) -> Rows:
 
 def mppi_rows() -> Rows:
     """Return the time of a mean of samples by its held steps: costs of states and forces, on one core."""
-    name = PROBLEMS[0][0]
-    software = generate_software(bundled()[name], BuildOptions(("mppi",), target="c", knots=STEPS))
+    software = software_of_mean()
     problem, _ = Problems(software.robot, STEPS).complete(problem_of(software.robot), None, 0)
     rows = []
     for number in ("float64", "float32"):
@@ -151,10 +166,7 @@ def mppi_layout(rows: Rows) -> Rows:
 
 def account_rows() -> Rows:
     """Return the times of the parts of an iteration: by Crocoddyl, in C, and with an accelerator."""
-    name, base, frame = PROBLEMS[0]
-    mounting = Mounting(base, frames=(frame,))
-    options = BuildOptions(("solve", "dstep"), target="c", knots=STEPS, alphas=1, mounting=mounting)
-    software = generate_software(bundled()[name], options)
+    (name, _, frame), software = PROBLEMS[0], software_of_account()
     problem = problem_of(software.robot)
     theirs = by_crocoddyl(bundled()[name], False, frame, problem)
     rows = [{"by": "Crocoddyl, C++"} | {part: 1e6 * float(theirs[part]) for part in PARTS}]

@@ -54,6 +54,7 @@ from benchmarks.second_order import (
 )
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
+from benchmarks.stamps import stamp
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
 from rbdhw.runtime.extras import check_installed
@@ -146,6 +147,7 @@ def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict
             markdown_tables.replace_table(path, name, grid(TABLES[name].layout(rows)))
             if draw := TABLES[name].picture:
                 draw(rows, path.with_name(f"{name}.svg"))
+        stamp(name)
 
     among = dict.fromkeys(name for names in places.values() for name in names)
     return measure(progress, only, among, keep)

@@ -1,0 +1,141 @@
+"""Stamps of tables whose figures depend on the machine: of which generated code they are.
+
+Such a table cannot be measured again elsewhere and compared. Its stamp has the commit at which it was
+measured and a digest of the code that was: the C of functions and solvers, the bit-exact C of accelerators,
+and their Verilog. A table whose code has changed since is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.batches import SIZES
+from benchmarks.builds import plan_of, software_of
+from benchmarks.calls import CALLED
+from benchmarks.casadi_steps import software_of_steps
+from benchmarks.gradients import FUNCTIONS, ROBOTS
+from benchmarks.linked import design_of
+from benchmarks.partitions import NUMBER, PARTITIONS
+from benchmarks.processors import ROBOTS as COMPARED
+from benchmarks.published import plan_small
+from benchmarks.solver import PROBLEMS, software_of_account, software_of_mean, software_of_problem
+from rbdhw.design.folder import Design
+from rbdhw.errors import InputError
+from rbdhw.explore.plan import Plan
+from rbdhw.progress import Progress
+from rbdhw.runtime.files import write_text
+from rbdhw.software.exact import model_files
+from rbdhw.software.folder import Software
+
+ROOT = Path(__file__).resolve().parent.parent
+STAMPS = Path(__file__).with_name("stamps.json")
+
+VERSION = version("rbdhw")
+
+ARM, FIXED = "iiwa14", "fixed"
+
+Code = Software | Plan | Design
+
+MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
+    "pinocchio": lambda: [plan_small()],
+    "processors": lambda: [software_of(name, base) for name, base in COMPARED],
+    "beside": lambda: [plan_of(ARM, width=None, ii=1), software_of(ARM, FIXED)],
+    "calls": lambda: [plan_of(ARM, CALLED, None, 1), software_of(ARM, FIXED, functions=CALLED)],
+    "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],
+    "casadi": lambda: [software_of_steps()],
+    "account": lambda: [software_of_account()],
+    "mppi": lambda: [software_of_mean()],
+    "host": lambda: [plan_of(ARM, CALLED, None, 1)],
+    "batches": lambda: [
+        software_of(ARM, FIXED),
+        *(design_of(ARM, name, number) for name in SIZES for number in ("fixed", "float32")),
+    ],
+    "partitions": lambda: [
+        software_of(ARM, FIXED),
+        *(design_of(ARM, part.function, NUMBER) for part in PARTITIONS if part.function),
+    ],
+    "power": lambda: [plan_of(ARM, ii=4), software_of(ARM, FIXED)],
+    "gradients": lambda: [software_of(name, base, functions=FUNCTIONS) for name, base in ROBOTS],
+}
+"""The code that a table measures, by the table's name.
+
+Of others that depend on the machine there is none: they time the generator, nextpnr or long chains for hours.
+"""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When a table was measured: the commit, and the digest of the code."""
+
+    commit: str
+    code: str
+
+
+def stamps() -> dict[str, Stamp]:
+    """Return the stamps by table; none if there is no file."""
+    entries = json.loads(STAMPS.read_text(encoding="utf-8")) if STAMPS.exists() else {}
+    return {name: Stamp(**entry) for name, entry in entries.items()}
+
+
+def stamp(name: str) -> None:
+    """Keep a stamp of a table that has just been measured, if it measures code."""
+    if name in MEASURED:
+        known = stamps() | {name: Stamp(_commit(), digest(MEASURED[name]()))}
+        entries = {table: asdict(entry) for table, entry in sorted(known.items())}
+        write_text(STAMPS, json.dumps(entries, indent=1) + "\n")
+
+
+def stale(progress: Progress, only: str = "") -> dict[str, str]:
+    """Return the tables that are older than the code they measure, with the commits of their stamps.
+
+    Parameters
+    ----------
+    only
+        A table's name; all if it is empty.
+
+    Raises
+    ------
+    InputError
+        If there is no table of that name.
+    """
+    if only and only not in MEASURED:
+        raise InputError(f"table '{only}'", "has no stamp", f"one of {', '.join(MEASURED)}")
+    found, known = {}, stamps()
+    for name in [only] if only else MEASURED:
+        progress(name)
+        if name not in known:
+            found[name] = "never stamped"
+        elif known[name].code != digest(MEASURED[name]()):
+            found[name] = known[name].commit
+    return found
+
+
+def digest(measured: Iterable[Code]) -> str:
+    """Return a digest of code, without the version that headings name."""
+    joined = hashlib.sha256()
+    for code in measured:
+        for name, text in sorted(_texts(code).items()):
+            joined.update(f"{name}\0{text.replace(VERSION, '')}\0".encode())
+    return joined.hexdigest()[:16]
+
+
+def _texts(code: Code) -> Mapping[str, str]:
+    match code:
+        case Software():
+            return code.sources
+        case Plan():
+            return {**model_files(code.accelerator), "latency": repr(code.latency)}
+        case Design():
+            return {"verilog": code.verilog}
+
+
+def _commit() -> str:
+    command = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    return run.stdout.strip() or "unknown"

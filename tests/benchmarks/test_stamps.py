@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks import markdown_tables, stamps
 from benchmarks.builds import software_of
 from benchmarks.tables import TABLES
-from tests.benchmarks.test_tables import RESULTS
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 
 
 @pytest.fixture

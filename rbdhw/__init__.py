@@ -228,6 +228,7 @@ def study(
     widths: str | Iterable[int] | None = None,
     formats: str | Iterable[str] | None = None,
     budgets: str | Iterable[float] | None = None,
+    exact: str | Iterable[str] | None = None,
     task: str = "track",
     seconds: float = 4.0,
     workers: int | None = None,
@@ -244,7 +245,10 @@ def study(
     folder
         Where results are kept; what is there is not computed again.
     widths, formats, budgets
-        The candidates: operand widths of multipliers, uniform formats such as ``"Q8.10"``, error budgets.
+        The candidates: operand widths of multipliers, uniform formats such as ``"Q8.10"`` or grids of them,
+        error budgets.
+    exact
+        Functions that are in double precision whatever the candidate, such as ``"step"``.
     task, seconds
         What the loop does, ``track`` or ``reach``, and for how long.
     workers, cluster
@@ -269,6 +273,6 @@ def study(
     from rbdhw.options.arguments import asked_build
 
     others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
-    settings = study_settings(widths, formats, budgets, **others)
+    settings = study_settings(widths, formats, budgets, exact, **others)
     asked = asked_build(**options, functions=study_functions(options.get("frames")))
     return study_folder(Path(urdf), Path(folder), *asked, settings, draws=plot)

@@ -207,9 +207,13 @@ def study(
         str | None, typer.Option(metavar="W,...", help="Operand widths of multipliers, or ranges: 10-14,18.")
     ] = None,
     formats: Annotated[
-        str | None, typer.Option(metavar="QI.F,...", help="Uniform formats of all numbers, without hardware.")
+        str | None,
+        typer.Option(metavar="QI.F,...", help="Uniform formats without hardware, or grids: Q8-12.10-18."),
     ] = None,
     budgets: Annotated[str | None, typer.Option(metavar="E,...", help="Error budgets.")] = None,
+    exact: Annotated[
+        str | None, typer.Option(metavar="FUNCTION,...", help="Functions that are in double precision.")
+    ] = None,
     task: Annotated[str, typer.Option(metavar="track|reach", help="What the loop does.")] = "track",
     seconds: Annotated[float, typer.Option(help="How long the loop runs.")] = 4.0,
     workers: Annotated[
@@ -228,7 +232,7 @@ def study(
     from rbdhw.front.calls import study_folder, study_functions, study_settings
 
     others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
-    settings = study_settings(widths, formats, budgets, **others)
+    settings = study_settings(widths, formats, budgets, exact, **others)
     asked = build.parse(functions=study_functions(build.values["frames"]))
     _print_result(study_folder(urdf, output, *asked, settings, draws=plot), as_json)
 

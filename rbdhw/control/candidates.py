@@ -40,7 +40,7 @@ EXACT = "float64"
 MOST_BITS = 32
 """Of a word of a uniform format."""
 
-_FORMAT = re.compile(r"Q(\d+)\.(\d+)")
+_FORMAT = re.compile(r"Q(\d+)(?:-(\d+))?\.(\d+)(?:-(\d+))?")
 
 NOWHERE = Path()
 """The folder of an engine whose design is in no folder."""
@@ -55,12 +55,23 @@ class Candidate:
     word: Format | None = None
 
 
-def parse_format(text: str) -> Format:
-    """Return a uniform format ``Q(I.F)``: I bits with the sign before the binary point, and F behind it."""
+def parse_formats(text: str) -> list[str]:
+    """Return the uniform formats ``QI.F`` of a grid such as ``Q8-12.10-18``; InputError if it is none.
+
+    A format has I bits with the sign before the binary point, and F behind it.
+    """
     match = _FORMAT.fullmatch(text)
-    before, behind = map(int, match.groups()) if match else (0, 0)
-    if not (before >= 1 and before + behind <= MOST_BITS):
-        raise InputError("formats", f"'{text}'", f"QI.F with I from 1 on, of at most {MOST_BITS} bits")
+    low, high, least, most = (int(bits or 0) for bits in match.groups()) if match else (0, 0, 0, 0)
+    high, most = max(low, high), max(least, most)
+    if not (low >= 1 and high + most <= MOST_BITS):
+        expected = f"QI.F with I from 1 on, of at most {MOST_BITS} bits, or ranges of both"
+        raise InputError("formats", f"'{text}'", expected)
+    return [f"Q{before}.{behind}" for before in range(low, high + 1) for behind in range(least, most + 1)]
+
+
+def format_of(name: str) -> Format:
+    """Return the format of the words of a name of :func:`parse_formats`."""
+    before, behind = map(int, name.removeprefix("Q").split("."))
     return Format(before + behind, behind)
 
 
@@ -112,6 +123,8 @@ def engine_of(
     packets = traffic(plan.interface)
     hardware = plan.estimate.json() | {
         "bits": candidate.options.width,
-        "bytes": {name: packets[name].bytes_in + packets[name].bytes_out for name in options.functions},
+        "bytes": {
+            name: packets[name].bytes_in + packets[name].bytes_out for name in candidate.options.functions
+        },
     }
     return ModelEngine("model", Source(NOWHERE, "", design)), hardware

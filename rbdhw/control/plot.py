@@ -1,34 +1,40 @@
-"""The plot of a study: errors in the loop, costs alone, and hardware, over the candidates."""
+"""The plot of a study: errors and plans in the loop, problems alone, and hardware, over the candidates."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rbdhw.control.table import WORSE, excess
+import numpy as np
+
+from rbdhw.control.table import WORSE, Row, excess
 
 LEAST = 1e-9
 """What stands for smaller numbers on a logarithmic axis."""
 
 
-def draw_study(figure: Any, results: dict[str, Any]) -> None:
-    """Draw three panels with the candidates that could be built on a common axis."""
+def draw_study(figure: Any, results: Mapping[str, Any]) -> None:
+    """Draw four panels with the candidates that could be built on a common axis."""
     exact, *others = [row for row in results["rows"] if "refused" not in row]
-    names = [row["candidate"] for row in others]
-    panels = figure.subplots(3, 1, sharex=True)
-    loop, alone, hardware = panels
-    for key, mark in (("median", "o-"), ("max", "s--")):
-        loop.plot(names, [max(row[key], LEAST) for row in others], mark, label=f"{key} error in the loop")
+    loop, plans, alone, hardware = figure.subplots(2, 2, sharex=True).ravel()
+    for key in ("median", "max"):
+        _draw(loop, others, f"{key} error in the loop, {results['unit']}", [row[key] for row in others])
         loop.axhline(exact[key], color="k", linestyle=":")
-    loop.set_ylabel(results["unit"])
-    alone.plot(names, [max(excess(row, exact), LEAST) for row in others], "o-", label="excess of the cost")
-    alone.plot(names, [max(row["flagged"], LEAST) for row in others], "s--", label="share of flagged answers")
-    for key in ("luts", "dsp_blocks"):
-        built = [row for row in others if key in row]
-        hardware.plot([row["candidate"] for row in built], [row[key] for row in built], "o-", label=key)
-    for axes in panels:
-        if axes.lines and any(len(line.get_ydata()) for line in axes.lines):
-            axes.set_yscale("log")
+    _draw(plans, others, "plans whose line search failed, %", [100.0 * row["failed"] for row in others])
+    _draw(plans, others, "flagged answers, %", [100.0 * row["flagged"] for row in others])
+    _draw(alone, others, "excess of the cost, alone", [max(excess(row, exact), LEAST) for row in others])
+    _draw(alone, others, "iterations, alone", [np.mean(row["iterations"]) for row in others])
+    for axes in (loop, alone):
+        axes.set_yscale("log")
+    built = [row for row in others if "luts" in row]
+    if built:
+        hardware.set_yscale("log")
+        for key in ("luts", "dsp_blocks"):
+            _draw(hardware, built, key, [row[key] for row in built])
+        _draw(hardware, built, "bytes of a task of each", [sum(row["bytes"].values()) for row in built])
+    for axes in (loop, plans, alone, hardware)[: 4 if built else 3]:
         axes.grid(visible=True, alpha=0.3)
+        axes.tick_params("x", labelrotation=90)
         axes.legend(fontsize="small")
     narrowest = results["narrowest"] or "none"
     figure.suptitle(
@@ -36,3 +42,7 @@ def draw_study(figure: Any, results: dict[str, Any]) -> None:
         f"{WORSE:g} of it: {narrowest}",
         fontsize="medium",
     )
+
+
+def _draw(axes: Any, rows: Sequence[Row], label: str, values: Sequence[float]) -> None:
+    axes.plot([row["candidate"] for row in rows], values, "o-", label=label)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rbdhw.control.candidates import EXACT, Candidate, engine_of, parse_format, plant_of
+from rbdhw.control.candidates import EXACT, Candidate, engine_of, format_of, plant_of
 from rbdhw.control.loop import TASKS, H, Task, closed_loop, convergence
 from rbdhw.control.table import Row, narrowest
 from rbdhw.domain.overrides import Overrides
@@ -21,6 +21,7 @@ from rbdhw.errors import InputError, unknown
 from rbdhw.frontend.read import read
 from rbdhw.options.build import WIDTHS, BuildOptions
 from rbdhw.progress import Progress
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.runtime.executor import Store, execute
@@ -31,11 +32,15 @@ CallableOf = Callable[[Engine], Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """The candidates of a study, what the loop does and for how long, and where it is computed."""
+    """The candidates of a study, what the loop does and for how long, and where it is computed.
+
+    Functions that are ``exact`` are in double precision whatever the candidate.
+    """
 
     widths: Sequence[int] = ()
     formats: Sequence[str] = ()
     budgets: Sequence[float] = ()
+    exact: Sequence[str] = ()
     task: str = TASKS[0]
     seconds: float = 4.0
     workers: int | None = None
@@ -58,14 +63,27 @@ class Settings:
             if not 0.0 < budget < 1.0:
                 raise InputError("budgets", f"{budget:g}", "shares above 0 and below 1")
 
+    def judged(self, functions: Sequence[str]) -> tuple[str, ...]:
+        """Return the functions that candidates compute; InputError if there are none."""
+        for name in self.exact:
+            if name not in functions:
+                raise unknown("exact", name, tuple(functions))
+        rest = tuple(name for name in functions if name not in self.exact)
+        if not rest:
+            raise InputError("exact", "all functions", f"not all of {', '.join(functions)}")
+        return rest
+
     def candidates(self, options: BuildOptions) -> list[Candidate]:
-        """Return all candidates, double precision first; InputError if a format is none."""
-        build = partial(replace, options)
+        """Return all candidates, double precision first."""
+        functions = self.judged(options.functions)
+        framed = any(FUNCTIONS[name].framed for name in functions)
+        mounting = options.mounting if framed else replace(options.mounting, frames=())
+        build = partial(replace, options, functions=functions, mounting=mounting)
         return [
             Candidate(EXACT),
             *(Candidate(f"{width} bits", build(width=width, max_error=None)) for width in self.widths),
             *(Candidate(f"budget {most:g}", build(width=None, max_error=most)) for most in self.budgets),
-            *(Candidate(text, word=parse_format(text)) for text in self.formats),
+            *(Candidate(text, word=format_of(text)) for text in self.formats),
         ]
 
 
@@ -79,6 +97,17 @@ class Job:
     overrides: Overrides
     task: Task
     callable_of: CallableOf
+    exact: Sequence[str] = ()
+
+
+class Mixed:
+    """Functions of a candidate, and those that are in double precision all the same."""
+
+    def __init__(self, functions: Any, exact: Any, names: Sequence[str]) -> None:
+        self._functions, self._exact, self._names = functions, exact, names
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._exact if name in self._names else self._functions, name)
 
 
 def judge(job: Job) -> Row:
@@ -90,9 +119,10 @@ def judge(job: Job) -> Row:
     except InputError as error:
         return {"candidate": job.candidate.name, "refused": str(error)}
     with np.errstate(over="ignore", invalid="ignore"):
-        functions = job.callable_of(engine)
+        in_double = job.callable_of(exact)
+        functions = Mixed(job.callable_of(engine), in_double, job.exact)
         measured = closed_loop(robot, job.callable_of(plant_of(robot, options)), functions, job.task)
-        alone = convergence(robot, functions, job.callable_of(exact), job.task.seed)
+        alone = convergence(robot, functions, in_double, job.task.seed)
     return {"candidate": job.candidate.name, **hardware, **measured, **alone}
 
 
@@ -123,10 +153,11 @@ def study(
         raise InputError("study", f"robot '{robot.name}' has orientations", expected)
     task = Task(settings.task, settings.seconds)
     jobs = {
-        candidate.name: Job(candidate, robot, options, overrides, task, callable_of)
+        candidate.name: Job(candidate, robot, options, overrides, task, callable_of, settings.exact)
         for candidate in settings.candidates(options)
     }
-    told = f"{robot!r} {replace(options, width=None, max_error=None)!r} {overrides!r} {task!r}"
+    same = replace(options, width=None, max_error=None)
+    told = f"{robot!r} {same!r} {overrides!r} {task!r} {settings.exact!r}"
     digest = hashlib.sha256(told.encode()).hexdigest()[:12]
     rows = execute(
         judge,

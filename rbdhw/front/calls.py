@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rbdhw import pipeline
+from rbdhw.control.candidates import parse_formats
 from rbdhw.control.study import Settings
 from rbdhw.control.table import STUDY
 from rbdhw.design import folder as design_folder
@@ -133,16 +134,19 @@ def study_settings(
     widths: str | Iterable[int] | None,
     formats: str | Iterable[str] | None,
     budgets: str | Iterable[float] | None,
+    exact: str | Iterable[str] | None,
     **others: Any,
 ) -> Settings:
     """Return the settings of a study.
 
-    Texts have commas between candidates, and widths may be ranges. Raises InputError if one is not a number.
+    Texts have commas between candidates; widths may be ranges, and formats grids. Raises InputError if one is
+    not a number, or no format.
     """
     return Settings(
         tuple(width for part in _parts(widths) for width in _range(part)),
-        tuple(_parts(formats)),
+        tuple(text for part in _parts(formats) for text in parse_formats(part)),
         tuple(_number("budgets", part, float) for part in _parts(budgets)),
+        tuple(_parts(exact)),
         **others,
     )
 

@@ -1,6 +1,7 @@
 """Studies of number formats: candidates, their loops, what is stored, and the command."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ import rbdhw as package
 from rbdhw import golden
 from rbdhw.control import loop
 from rbdhw.control import study as module
-from rbdhw.control.candidates import EXACT, Candidate, parse_format
+from rbdhw.control.candidates import EXACT, Candidate, format_of, parse_formats
 from rbdhw.control.loop import Task
-from rbdhw.control.study import Job, judge
+from rbdhw.control.study import Job, Settings, judge
 from rbdhw.control.table import narrowest
 from rbdhw.control.uniform import evaluate_uniform
 from rbdhw.errors import InputError
@@ -45,7 +46,7 @@ def job():
 
 
 def judged(job, candidate):
-    return judge(Job(candidate, job.robot, job.options, job.overrides, job.task, Accelerator.on))
+    return judge(replace(job, candidate=candidate))
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_double_precision_follows_the_figure(exact):
 def test_formats_are_judged(job, exact):
     """Twenty fractional bits do the task; eight do not, and three whole bits are too few for torques."""
     formats = "Q10.20", "Q3.8"
-    rows = [exact, *(judged(job, Candidate(text, word=parse_format(text))) for text in formats)]
+    rows = [exact, *(judged(job, Candidate(text, word=format_of(text))) for text in formats)]
     fine, coarse = rows[1:]
     assert narrowest(rows) == "Q10.20"
     assert fine["median"] == pytest.approx(exact["median"], rel=0.02)
@@ -76,6 +77,15 @@ def test_a_width_is_judged_on_the_bit_exact_model(job, exact):
     assert row["dsp_blocks"] > 0
     assert row["bytes"]["dstep"] > row["bytes"]["step"]
     assert row["median"] != exact["median"]
+
+
+def test_functions_in_double_precision_stay_so(job, exact):
+    """Derivatives of ten bits with exact steps: the hardware is that of derivatives alone."""
+    settings = Settings(widths=[10], exact=["step"])
+    _, candidate = settings.candidates(job.options)
+    row = judge(replace(job, candidate=candidate, exact=settings.exact))
+    assert set(row["bytes"]) == {"dstep"}
+    assert exact["median"] != row["median"] < 2.0 * exact["median"]
 
 
 def test_a_build_that_is_not_possible_is_a_row(job):
@@ -96,7 +106,12 @@ def test_the_narrowest_is_as_good_as_double_precision():
 
 @pytest.mark.parametrize(("text", "word"), [("Q1.0", Format(1, 0)), ("Q16.16", Format(32, 16))])
 def test_formats(text, word):
-    assert parse_format(text) == word
+    assert parse_formats(text) == [text]
+    assert format_of(text) == word
+
+
+def test_grids_of_formats():
+    assert parse_formats("Q8-9.10-11") == ["Q8.10", "Q8.11", "Q9.10", "Q9.11"]
 
 
 @pytest.mark.parametrize(
@@ -107,12 +122,15 @@ def test_formats(text, word):
         ({"widths": "18,x"}, "widths"),
         ({"formats": "Q0.8"}, "formats"),
         ({"formats": "Q20.20"}, "formats"),
+        ({"formats": "Q8-12.8-21"}, "formats"),
         ({"formats": "8.8"}, "formats"),
         ({"budgets": "0"}, "budgets"),
         ({"budgets": [2.0]}, "budgets"),
         ({"widths": 18 * [18], "task": "fly"}, "task"),
         ({"widths": "18", "seconds": 0.0}, "seconds"),
         ({"widths": "18", "workers": 0}, "workers"),
+        ({"widths": "18", "exact": "fd"}, "exact"),
+        ({"widths": "18", "exact": "step,dstep"}, "exact"),
     ],
 )
 def test_settings_that_are_refused(tmp_path, settings, where):

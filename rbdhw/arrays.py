@@ -163,7 +163,7 @@ SOLVE_OUTPUTS: dict[str, tuple[str | int, ...]] = {
     "states": ("knots", "nx"),
     "tau": ("steps", "nv"),
     "K": ("steps", "nv", "ndx"),
-    **dict.fromkeys(("cost", "decrease", "iterations", "status"), ()),
+    **dict.fromkeys(("cost", "decrease", "regularisation", "iterations", "status"), ()),
 }
 """The arrays of its solution."""
 

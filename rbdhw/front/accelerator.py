@@ -453,11 +453,11 @@ class Accelerator:
             raise InputError("temperature", f"{temperature:g}", "a positive number, in units of the cost")
         later = as_whole("shift", shift)
         arrays = {"q": q, "v": v, "h": h, **problem}
-        complete, sampling, count, one = mean_call(
+        complete, sampling, count, lead = mean_call(
             problems, arrays, warm, later, std, seed, samples, hold, correlation
         )
         results = engine.mean_of_samples(complete, sampling, count, float(temperature))
-        return Mean(*(results[name][0] if one else results[name] for name in Mean._fields))
+        return Mean(*(with_axes(results[name], lead) for name in Mean._fields))
 
     @arguments_checked
     def solve(
@@ -516,11 +516,11 @@ class Accelerator:
         most, steps = as_whole("iterations", iterations), as_whole("shift", shift)
         if most < 0 or steps < 0 or not tolerance >= 0.0:
             raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
-        problems, one = horizon.complete(arrays, warm, steps)
+        problems, lead = horizon.complete(arrays, warm, steps)
         if self._outside == REFUSE:
             check_goals(problems)
         results = engine.solve(problems, most, float(tolerance))
-        return Solution(*(results[name][0] if one else results[name] for name in Solution._fields))
+        return Solution(*(with_axes(results[name], lead) for name in Solution._fields))
 
     @arguments_checked
     def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:

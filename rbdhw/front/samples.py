@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.errors import InputError, unknown
 from rbdhw.fixed.normal import normal_samples
-from rbdhw.front.solve import Problems, expanded
+from rbdhw.front.solve import Problems, one_of
 from rbdhw.model.arrays import as_numbers, as_whole
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.protocol import CONTACT
@@ -45,7 +45,7 @@ row, and a factor."""
 
 
 class Mean(NamedTuple):
-    """The mean of the forces of samples of a problem, or of problems, with an axis of problems before.
+    """The mean of the forces of samples of a problem, or of problems, with their axes before.
 
     ``tau`` (N, nv), the ``states`` (N + 1, nq + nv) to which it leads, and their ``cost``; the ``least`` cost
     of a sample, and the ``effective`` number of samples.
@@ -92,7 +92,7 @@ def rollout_of(
     whole = {}
     for name, array in given.items():
         axes = ("steps", _ROWS[name], *(("ndx",) if name == "K" else ()))
-        whole[name] = expanded(name, array, axes, sizes)[0]
+        whole[name] = one_of(name, array, axes, sizes)
     arrays = {
         name: factor * _padded(whole[row], before, knots + knot)
         for row, (name, before, knot, factor) in _PROBLEM.items()
@@ -134,8 +134,8 @@ def mean_call(
     samples: Any,
     hold: Any,
     correlation: Any,
-) -> tuple[dict[str, Array], Sampling, int, bool]:
-    """Return the problems of a call of ``mppi``, its samples, their number, and whether it has one problem.
+) -> tuple[dict[str, Array], Sampling, int, tuple[int, ...]]:
+    """Return the problems of a call of ``mppi``, its samples, their number, and the axes of problems it had.
 
     Raises
     ------
@@ -152,11 +152,11 @@ def mean_call(
         raise InputError("hold", f"{length} steps", f"1 to {problems.steps}")
     if not 0.0 <= correlation < 1.0:
         raise InputError("correlation", f"{correlation:g}", "0 to below 1")
-    complete, one = problems.complete(arguments, warm, shift)
+    complete, lead = problems.complete(arguments, warm, shift)
     sizes = sizes_of(problems.robot, problems.steps, 0)
-    deviations = expanded("std", std, ("steps", "nv"), sizes)[0]
+    deviations = one_of("std", std, ("steps", "nv"), sizes)
     begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
-    return complete, Sampling(deviations, begins, length, float(correlation)), count, one
+    return complete, Sampling(deviations, begins, length, float(correlation)), count, lead
 
 
 def _seeds(numbers: Array) -> NDArray[np.int64]:

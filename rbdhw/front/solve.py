@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -43,11 +44,12 @@ MOST_LINES = 8
 
 
 class Solution(NamedTuple):
-    """The solution of a problem, or of problems, with an axis of problems before all others.
+    """The solution of a problem, or of problems, with the axes of problems before all others.
 
     ``states`` (N + 1, nq + nv), ``tau`` (N, nv), the gains ``K`` (N, nv, 2 nv) of the policy
-    ``tau + K d(states, x)``, the ``cost``, the ``decrease`` of it that the last sweep expected, the number of
-    ``iterations``, and ``status``, one of :class:`rbdhw.protocol.Solved`.
+    ``tau + K d(states, x)``, the ``cost``, the ``decrease`` of it that the last sweep expected, the
+    ``regularisation`` that this sweep added to the diagonal of the Hessian, the number of ``iterations``, and
+    ``status``, one of :class:`rbdhw.protocol.Solved`.
     """
 
     states: NDArray[Any]
@@ -55,15 +57,17 @@ class Solution(NamedTuple):
     K: NDArray[Any]
     cost: NDArray[Any]
     decrease: NDArray[Any]
+    regularisation: NDArray[Any]
     iterations: NDArray[Any]
     status: NDArray[Any]
 
     def __repr__(self) -> str:
         steps, nv = self.tau.shape[-2:]
-        rows = zip(*map(np.ravel, (self.status, self.iterations, self.cost)), strict=True)
+        numbers = self.status, self.iterations, self.cost, self.regularisation
         lines = [
             f"{Solved(status).name.lower().replace('_', ' ')} after {taken} iterations, cost {cost:.6g}"
-            for status, taken, cost in rows
+            + (f", regularised by {added:.0e}" if added else "")
+            for status, taken, cost, added in zip(*map(np.ravel, numbers), strict=True)
         ]
         shown = lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], f"... {len(lines)} problems"]
         return f"{steps} steps of {nv} forces: " + "\n  ".join(shown)
@@ -79,11 +83,13 @@ class Problems:
         contacts = {CONTACT: np.ones_like(zeros[CONTACT])} if CONTACT in zeros else {}
         self._defaults = zeros | contacts | _limits(robot)
 
-    def complete(self, arguments: Mapping[str, Any], warm: Any, shift: int) -> tuple[dict[str, Array], bool]:
-        """Return all arrays of the problems of a call, with an axis of problems, and whether it had none.
+    def complete(
+        self, arguments: Mapping[str, Any], warm: Any, shift: int
+    ) -> tuple[dict[str, Array], tuple[int, ...]]:
+        """Return all arrays of the problems of a call, with one axis of problems, and the axes that it had.
 
         An array has the shape of :data:`rbdhw.arrays.SOLVE_INPUTS`, without its axis of knots or steps for
-        the same in all of them, or with an axis of problems before it. ``warm`` is an earlier solution from
+        the same in all of them, or with axes of problems before it. ``warm`` is an earlier solution from
         which the first trajectory is taken, ``shift`` steps later.
 
         Raises
@@ -94,40 +100,40 @@ class Problems:
         arrays = {name: array for name, array in arguments.items() if array is not None}
         if warm is not None:
             arrays = {name: getattr(warm, name) for name in FIRST if hasattr(warm, name)} | arrays
-        first, one = self._first_states({name: arrays.pop(name, None) for name in ("q", "v", "h")})
+        first, lead = self._first_states({name: arrays.pop(name, None) for name in ("q", "v", "h")})
         self._check_together(arrays)
         rows = np.shape(arrays["C"])[-2] if "C" in arrays and np.ndim(arrays["C"]) > 1 else 0
         sizes = sizes_of(self.robot, self.steps, rows)
-        others = {name: expanded(name, array, SOLVE_INPUTS[name], sizes) for name, array in arrays.items()}
-        counts = {len(array) for array in others.values() if len(array) > 1}
-        counts |= set() if one else {len(first["q"])}
-        if len(counts) > 1:
-            raise InputError(
-                "arrays", f"{' and '.join(map(str, sorted(counts)))} problems", "as many in each"
-            )
+        others, leads = {}, {lead} - {()}
+        for name, array in arrays.items():
+            others[name], axes = expanded(name, array, SOLVE_INPUTS[name], sizes)
+            leads |= {axes} if math.prod(axes) > 1 else set()
+        if len(leads) > 1:
+            counts = " and ".join("x".join(map(str, axes)) for axes in sorted(leads))
+            raise InputError("arrays", f"{counts} problems", "as many in each")
         others |= {name: _shifted(others[name], shift) for name in FIRST if name in others}
         problems = self._with_defaults(first | others)
-        count = max(counts, default=1)
+        check_bounds(problems)
+        lead = next(iter(leads), ())
+        count = math.prod(lead)
         whole = {
             name: array if len(array) == count else np.repeat(array, count, axis=0)
             for name, array in problems.items()
         }
         sided = {name: _on_one_side(self.robot, whole[name], whole["q"]) for name in ("x_ref", "states")}
-        return whole | sided, not counts
+        return whole | sided, lead
 
-    def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], bool]:
-        """Return first states and steps in time of problems, and whether they had no axis of problems.
+    def _first_states(self, arrays: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[int, ...]]:
+        """Return first states and steps in time of problems, and the axes of problems that they had.
 
         Where a number is not finite, the velocity is NaN, and so the first trajectory.
         """
         tasks, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
-        if len(lead) > 1:
-            raise InputError("arrays", f"{len(lead)} axes of problems", "one, or none")
         limited = limit_tasks(self.robot, (), None, tasks)
         damaged = limited.status == NOT_FINITE
         checked = {name: limited.arrays[name] for name in tasks}
         checked["v"] = np.where(damaged[:, np.newaxis], np.nan, checked["v"])
-        return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, not lead
+        return checked | {"q": golden.with_unit_quaternions(self.robot, checked["q"])}, lead
 
     def _check_together(self, names: Collection[str]) -> None:
         """Refuse arrays of what the build has not, and those that mean nothing without another."""
@@ -149,6 +155,13 @@ class Problems:
         return self._defaults | rows | {"x_ref": held, "states": held, "tau": forces} | dict(problems)
 
 
+def check_bounds(problems: Mapping[str, Array]) -> None:
+    """Refuse limits of which the lower one is above the upper one."""
+    for low, high in (BOUNDS[:2], BOUNDS[2:]):
+        if np.any(problems[low] > problems[high]):
+            raise InputError(f"array '{low}'", f"above {high}", f"at most {high}")
+
+
 def check_goals(problems: Mapping[str, Array]) -> None:
     """Refuse reference states (P, N + 1, nq + nv) beyond the soft limits of states (P, nq + nv)."""
     low, high = (problems[name][:, np.newaxis] for name in ("x_min", "x_max"))
@@ -161,21 +174,19 @@ def check_goals(problems: Mapping[str, Array]) -> None:
         raise InputError(where, f"{value:g} is a goal outside the limits", expected, "set x_min and x_max")
 
 
-def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
-    """Return an array of the user with an axis of problems and all others."""
+def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> tuple[Array, tuple[int, ...]]:
+    """Return an array of the user with one axis of problems before all others, and the axes that it had."""
     where = f"array '{name}'"
     numbers = as_numbers(where, array)
     shape = tuple(sizes[axis] for axis in axes)
-    timed = axes[0] in ("knots", "steps")
-    if numbers.shape == shape:
-        expanded = numbers[np.newaxis]
-    elif timed and numbers.shape == shape[1:]:
+    timed, lead = axes[0] in ("knots", "steps"), numbers.shape[: -len(shape)]
+    if timed and numbers.shape == shape[1:]:
         expanded = np.broadcast_to(numbers, (1, *shape))
-    elif numbers.shape[1:] == shape and len(numbers):
-        expanded = numbers
+    elif numbers.shape == (*lead, *shape) and numbers.size:
+        expanded = numbers.reshape(-1, *shape)
     else:
         same = f", {shape[1:]} for all {axes[0]}" if timed else ""
-        expected = f"{shape}{same}, or with an axis of problems before"
+        expected = f"{shape}{same}, or with axes of problems before"
         raise InputError(where, f"shape {numbers.shape}", expected)
     if name not in BOUNDS:
         check_finite(name, expanded)
@@ -185,7 +196,15 @@ def expanded(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> 
         raise InputError(where, "neither 0 nor 1", "1 for each contact of a step, 0 for the others")
     if name in WEIGHTS and expanded.min(initial=0.0) < 0.0:
         raise InputError(where, f"{expanded.min():g} is a negative weight", "weights from 0 on")
-    return expanded
+    return expanded, lead
+
+
+def one_of(name: str, array: Any, axes: Sequence[str | int], sizes: Sizes) -> Array:
+    """Return an array that is the same for all problems, with all its axes."""
+    numbers, lead = expanded(name, array, axes, sizes)
+    if lead:
+        raise InputError(f"array '{name}'", "has axes of problems", "the same for all")
+    return np.asarray(numbers[0])
 
 
 def _shifted(array: Array, steps: int) -> Array:

@@ -87,16 +87,18 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
     Returns
     -------
     dict
-        ``states``, ``tau``, ``K``, ``cost``, the ``decrease`` that the last sweep expects, ``iterations`` and
-        ``status``, one of :class:`rbdhw.protocol.Solved`.
+        ``states``, ``tau``, ``K``, ``cost``, the ``decrease`` that the last sweep expects and the
+        ``regularisation`` that it took, ``iterations`` and ``status``, one of :class:`rbdhw.protocol.Solved`.
     """
     guess = Trajectory(problem["states"], problem["tau"], np.inf)
     best = _forward(robot, problem, guess, Policy(problem["K"], np.zeros_like(problem["tau"]), 0.0), 0.0)
-    policy, regularisation, taken = Policy(problem["K"], np.zeros_like(best.tau), np.inf), 0.0, 0
+    policy, taken = Policy(problem["K"], np.zeros_like(best.tau), np.inf), 0
+    regularisation = added = 0.0
     status = Solved.ITERATIONS if np.isfinite(best.cost) else Solved.NOT_FINITE
     while status is Solved.ITERATIONS and taken < iterations:
         taken += 1
         swept, regularisation = _backward(robot, problem, best, regularisation)
+        added = regularisation
         if swept is None:
             status = Solved.INDEFINITE
             break
@@ -110,7 +112,8 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
             status = Solved.STALLED if regularisation > MOST_REGULARISATION else status
         else:
             best, regularisation = better, _lowered(regularisation)
-    numbers = {"cost": best.cost, "decrease": policy.decrease, "iterations": taken, "status": status}
+    numbers = {"cost": best.cost, "decrease": policy.decrease, "regularisation": added}
+    numbers |= {"iterations": taken, "status": status}
     arrays = {"states": best.states, "tau": best.tau, "K": policy.gains}
     return arrays | {name: np.array(number) for name, number in numbers.items()}
 

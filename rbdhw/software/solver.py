@@ -72,6 +72,7 @@ SOLUTION_MEANINGS = {
     "K": "gains: tau + K d(states, x)",
     "cost": "cost",
     "decrease": "decrease of the cost that the last sweep expected",
+    "regularisation": "what the last sweep added to the diagonal of the Hessian by the forces",
     "iterations": "iterations",
     "status": "status: " + ", ".join(f"{status.value} {status.name.lower()}" for status in Solved),
 }

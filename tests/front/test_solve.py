@@ -68,6 +68,16 @@ def test_a_batch_is_the_problems_alone(acc):
         assert together.tau[k] == pytest.approx(alone.tau, abs=1e-8)
 
 
+def test_batches_have_any_axes(acc):
+    q = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 2, 2))
+    flat = acc.solve(q.reshape(6, 2), *START[1:], **COST)
+    found = acc.solve(q, *START[1:], **COST)
+    assert found.K.shape == (3, 2, KNOTS, 2, 4)
+    assert np.array_equal(found.tau.reshape(flat.tau.shape), flat.tau)
+    warm = acc.mppi(q, *START[1:], std=[1.0, 1.0], samples=4, **COST, warm=found, shift=1)
+    assert warm.tau.shape == (3, 2, KNOTS, 2)
+
+
 def test_a_problem_without_numbers_leaves_the_others_alone(acc):
     q = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 2))
     expected = acc.solve(q, *START[1:], **COST)
@@ -83,6 +93,18 @@ def test_arrays_of_one_knot_serve_all(acc):
     full = {"x_ref": np.tile(COST["x_ref"], (KNOTS + 1, 1)), "Q": np.tile(COST["Q"], (KNOTS + 1, 1))}
     repeated = acc.solve(*START, **COST | full)
     assert np.array_equal(constant.tau, repeated.tau)
+
+
+def test_a_hessian_that_is_not_positive_is_regularised_and_told(folder, acc):
+    """Forces cost nothing, and nothing behind them does."""
+    weights = np.zeros((KNOTS + 1, 4))
+    weights[0] = 1.0
+    for solver in (acc, package.load(folder, "golden")):
+        solved = solver.solve(*START, x_ref=COST["x_ref"], Q=weights)
+        assert solved.status == Solved.CONVERGED
+        assert solved.regularisation == 1e-8
+        assert repr(solved).endswith(", regularised by 1e-08")
+    assert acc.solve(*START, **COST).regularisation == 0.0
 
 
 def test_a_terminal_weight(acc):
@@ -134,12 +156,19 @@ def test_a_pickled_folder_solves(acc):
         ({"R": np.ones((KNOTS + 1, 2))}, "array 'R'", f"shape ({KNOTS + 1}, 2)"),
         ({"x_ref": [np.nan] * 4}, "array 'x_ref', row 0, column 0, 0", None),
         ({"tau_max": [np.nan] * 2}, "array 'tau_max'", "is not a number"),
+        ({"tau_max": [1.0, -20.0]}, "array 'tau_min'", "above tau_max"),
+        ({"x_min": np.full(4, 9.0)}, "array 'x_min'", "above x_max"),
         ({"C": np.ones((1, 4))}, "array 'W'", "missing"),
         ({"W": np.ones(1)}, "array 'C'", "missing"),
         ({"C": np.ones(4), "W": np.ones(1)}, "array 'C'", "shape (4,)"),
         ({"position_weight": np.ones((1, 3))}, "array 'placement_ref'", "missing"),
         ({"K": np.ones((2, 4))}, "array 'states'", "missing"),
         ({"x_ref": np.ones((3, KNOTS + 1, 4)), "R": np.ones((2, KNOTS, 2))}, "arrays", "2 and 3 problems"),
+        (
+            {"x_ref": np.ones((2, 2, KNOTS + 1, 4)), "R": np.ones((4, KNOTS, 2))},
+            "arrays",
+            "2x2 and 4 problems",
+        ),
         ({"iterations": -1}, "iterations, shift, tolerance", "negative"),
         ({"tolerance": float("nan")}, "iterations, shift, tolerance", "negative"),
         ({"iterations": 1.5}, "iterations", "1.5"),
@@ -243,6 +272,7 @@ def test_means_of_several_problems_approach_the_optimum(acc):
     [
         (lambda acc: acc.mppi(*START, std=[1.0, -1.0]), "array 'std'"),
         (lambda acc: acc.mppi(*START, std=[1.0]), "array 'std'"),
+        (lambda acc: acc.mppi(*START, std=np.ones((3, KNOTS, 2))), "array 'std'"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], seed=-1), "seed"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], hold=KNOTS + 1), "hold"),
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], samples=0), "samples"),

@@ -60,7 +60,7 @@ class Published:
     """Published figures of an accelerator for iiwa's gradient, on the VU9P."""
 
     name: str
-    answers: str
+    functions: str
     bits: str
     clock_mhz: float
     interval: str
@@ -116,7 +116,7 @@ def measure_published() -> Rows:
     rows = [
         {
             "accelerator": design.name,
-            "functions": design.answers,
+            "functions": design.functions,
             "bits": design.bits,
             "MHz": f"{design.clock_mhz:g}",
             "cycles a task": design.interval,

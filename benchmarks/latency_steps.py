@@ -15,9 +15,9 @@ ROBOT, FUNCTION, WIDTH = "iiwa14", "difd", 18
 STEPS = {
     "sines and cosines": ("trigonometry",),
     "velocities, accelerations, forces": ("rnea_forward", "rnea_backward"),
-    "their derivatives": ("derivatives",),
+    "their derivatives": ("derivatives", "columns_forward", "columns_backward"),
     "M⁻¹": ("composite", "factorization", "inverse"),
-    "its product": ("inverse_product",),
+    "its product": ("inverse_product", "solve"),
 }
 """The steps of the paper, and the names of their submodules."""
 

@@ -24,6 +24,8 @@ from benchmarks.linked import design_of
 from benchmarks.partitions import NUMBER, PARTITIONS
 from benchmarks.processors import ROBOTS as COMPARED
 from benchmarks.published import plan_small
+from benchmarks.second_times import SHAPES, software_of_links
+from benchmarks.second_times import SIZES as LINKS
 from benchmarks.solver import PROBLEMS, software_of_account, software_of_mean, software_of_problem
 from rbdhw.design.folder import Design
 from rbdhw.errors import InputError
@@ -61,6 +63,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
         *(design_of(ARM, part.function, NUMBER) for part in PARTITIONS if part.function),
     ],
     "power": lambda: [plan_of(ARM, ii=4), software_of(ARM, FIXED)],
+    "second-times": lambda: [software_of_links(make(links)) for make in SHAPES.values() for links in LINKS],
     "gradients": lambda: [software_of(name, base, functions=FUNCTIONS) for name, base in ROBOTS],
 }
 """The code that a table measures, by the table's name.

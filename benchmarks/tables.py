@@ -54,6 +54,7 @@ from benchmarks.second_order import (
     second_operations,
     second_operations_layout,
 )
+from benchmarks.second_times import second_times, second_times_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
@@ -308,6 +309,12 @@ TABLES: dict[str, Table] = {
         "Second derivatives: multiplications and words of a task",
         second_operations,
         second_operations_layout,
+    ),
+    "second-times": Table(
+        "Second derivatives of inverse dynamics in C over the links, double, one core",
+        second_times,
+        second_times_layout,
+        varies=True,
     ),
     "differences": Table(
         "Second derivatives of inverse dynamics beside differences", differences, differences_layout

@@ -48,7 +48,7 @@ def _row(shape: str, size: int) -> Row:
 
 
 def second_times_layout(rows: Rows) -> Rows:
-    """Return a line for each robot, and for each shape the slopes: powers of the links, fitted to the times."""
+    """Return a line for each robot, and for each shape the slopes, which are fitted powers of the links."""
     columns = (*FUNCTIONS, DIFFERENCES)
     lines = []
     for shape in dict.fromkeys(row["shape"] for row in rows):

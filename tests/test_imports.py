@@ -34,7 +34,10 @@ MAY_IMPORT = {
     "runtime": "errors",
     "registers": "",
     "options.build": "errors protocol verilog_names robot.mounting",
-    "options": "errors runtime protocol verilog_names target board robot.mounting robot.model robot.drives",
+    "options": (
+        "errors runtime protocol verilog_names target board "
+        "robot.mounting robot.model robot.drives robot.loops"
+    ),
     "options.arguments": "errors protocol board domain.overrides options",
     "target": "errors",
     "board": "errors",

@@ -28,13 +28,15 @@ class ParametersEntry(Closed):
 
 
 class ContactsEntry(Closed):
-    """Links that may touch the world."""
+    """Links that may touch the world, and loops of links."""
 
     links: dict[str, str] = Field(description="The links of `--contacts`, in order, each with its kind.")
     axes: str = Field(description="The axes of forces: `world` or `local`.")
     damping: float
     velocity_gain: float
     restitution: float
+    loops: list[str] | None = Field(default=None, description="The loops of `--loops`, after the links.")
+    position_gain: float | None = Field(default=None, description="That of loops (1/s^2).")
 
 
 class RobotEntry(Closed):

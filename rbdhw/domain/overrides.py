@@ -38,6 +38,7 @@ For a joint of several degrees of freedom a bound applies to each of them::
     damping = 1e-6               # added to the inverse inertia that their forces feel, 1/kg
     velocity_gain = 0.0          # 1/s, Baumgarte's
     restitution = 0.0            # of impacts
+    position_gain = 0.0          # 1/s^2, Baumgarte's of loops
 """
 
 from __future__ import annotations
@@ -131,6 +132,7 @@ Share = Annotated[float, BeforeValidator(partial(_positive, bound=_SHARE))]
 Distance = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(LENGTH.largest, "m", 1e-6)))]
 Damping = Annotated[float, BeforeValidator(partial(_positive, bound=Bound(1e3, "1/kg", 1e-12)))]
 Gain = Annotated[float, BeforeValidator(partial(_from_zero, bound=Bound(1e4, "1/s")))]
+PositionGain = Annotated[float, BeforeValidator(partial(_from_zero, bound=Bound(1e6, "1/s^2")))]
 Restitution = Annotated[float, BeforeValidator(partial(_from_zero, bound=Bound(1.0, "of the velocity")))]
 Load = Annotated[float, BeforeValidator(partial(_positive, bound=MASS))]
 
@@ -198,6 +200,7 @@ class ContactNumbers(BaseModel):
     damping: Damping | None = None
     velocity_gain: Gain | None = None
     restitution: Restitution | None = None
+    position_gain: PositionGain | None = None
 
 
 class Overrides(BaseModel):

@@ -23,4 +23,8 @@ def _hold_contacts(robot: Robot, asked: ContactNumbers) -> Robot:
     numbers = asked.model_dump(exclude_none=True)
     if numbers and not robot.contacts.places:
         raise InputError("domain, contacts", f"{robot.name} has none", "none", "use --contacts LINK:point")
+    if asked.position_gain is not None and not robot.contacts.loops:
+        raise InputError(
+            "domain, contacts.position_gain", f"{robot.name} has no loops", "none", "use --loops FILE"
+        )
     return replace(robot, contacts=replace(robot.contacts, **numbers))

@@ -103,6 +103,7 @@ def frame_motion(
     base: tuple[Twist, Twist] = (ZERO_TWIST, ZERO_TWIST),
     in_world: bool = False,
     along_frame: bool | None = None,
+    root: int = BASE,
 ) -> FrameMotion:
     """Return the kinematics of a frame.
 
@@ -110,30 +111,38 @@ def frame_motion(
     pose; ``v`` and ``a`` have a number for each degree of freedom (rad/s, rad/s^2, m/s, m/s^2). ``base`` is
     velocity and spatial acceleration of the robot's base in its own axes, without gravity. Twists are in the
     frame's axes, or with ``in_world`` in the world's. Derivatives are those of a twist's numbers in these
-    axes or, with ``along_frame``, of its numbers in the frame's axes, whichever they are given in.
+    axes or, with ``along_frame``, of its numbers in the frame's axes, whichever they are given in. All is
+    seen from the base, or from the body ``root`` on the way to it, whose axes are then the world's.
     """
-    way = _Way(robot, frame, q, in_world, not in_world if along_frame is None else along_frame)
+    way = _Way(robot, frame, q, in_world, not in_world if along_frame is None else along_frame, root)
     links = way.links((v, a), base)
     with region("frame", frame.body):
-        twists = [_moved(twist, way.reaches[frame.body]) for twist in links[frame.body].motion]
+        motion = links[frame.body].motion if frame.body != root else base
+        twists = [_moved(twist, way.reaches[frame.body]) for twist in motion]
         placement = way.pose()
     columns = way.columns(links)
     return FrameMotion(placement, columns[0], _row(twists[0]), _row(twists[1]), *columns[1:])
 
 
 class _Way:
-    """The bodies from the base to a frame, the axes of all results, and the vectors between origins.
+    """The bodies from a root to a frame, the axes of all results, and the vectors between origins.
 
     ``offsets`` lead from the origin of a body's parent to its own, and ``reaches`` from the origin of each
     body, and from the base's, to the frame's.
     """
 
     def __init__(
-        self, robot: Robot, frame: BodyFrame, q: Sequence[Coordinate], in_world: bool, along_frame: bool
+        self,
+        robot: Robot,
+        frame: BodyFrame,
+        q: Sequence[Coordinate],
+        in_world: bool,
+        along_frame: bool,
+        root: int,
     ) -> None:
-        self.robot, self.frame, self.q = robot, frame, q
+        self.robot, self.frame, self.q, self.root = robot, frame, q, root
         self.in_world, self.along_frame = in_world, along_frame
-        self.bodies = robot.path(frame.body)[::-1]
+        self.bodies = robot.path(frame.body)[::-1][len(robot.path(root)) :]
         self.axes = self._world_axes() if in_world else self._frame_axes()
         self.offsets = {i: self._offset(i) for i in self.bodies}
         self.reaches = self._reaches()
@@ -147,12 +156,12 @@ class _Way:
                 joint = _each(rows, self.q[i].out_of)
                 axes[i] = _Axes(rows, joint)
                 rows = _turned(joint, self.robot.bodies[i].joint.placement.rotation)
-        return axes | {BASE: _Axes(rows, rows)}
+        return axes | {self.root: _Axes(rows, rows)}
 
     def _world_axes(self) -> dict[int, _Axes]:
         """Return the world's axes in the coordinates of each body, and of the base."""
         rows: Tensor = UNIT
-        axes = {BASE: _Axes(rows, rows)}
+        axes = {self.root: _Axes(rows, rows)}
         for i in self.bodies:
             with region("frame", i):
                 joint = _turned(rows, transpose(self.robot.bodies[i].joint.placement.rotation))
@@ -182,7 +191,7 @@ class _Way:
         spans = dofs(self.robot)
         links: dict[int, _Link] = {}
         with region("base"):
-            root = self.axes[BASE].body
+            root = self.axes[self.root].body
             velocity, acceleration = ((apply(root, angular), apply(root, linear)) for angular, linear in base)
         for i in self.bodies:
             with region("frame", i):
@@ -228,7 +237,7 @@ class _Way:
         """Return the rows of the homogeneous matrix of the frame's pose in the world."""
         if self.in_world:
             turned = transpose(self.frame.placement.rotation)
-            return _homogeneous(_turned(self.axes[self.frame.body].body, turned), self.reaches[BASE])
+            return _homogeneous(_turned(self.axes[self.frame.body].body, turned), self.reaches[self.root])
         rotation, root = transpose_tensor(self.axes[BASE].body), self.bodies[0]
         joint, q = self.robot.bodies[root].joint, self.q[root]
         if joint.kind is not JointKind.FLOATING:

@@ -26,6 +26,7 @@ _DEFAULTS_OF_MOUNTING = {
     "contacts": Mounting.contacts,
     "contact_axes": Mounting.contact_axes,
     "spheres": Mounting.spheres,
+    "loops": Mounting.loops,
 }
 _DEFAULTS = {
     "horizon": None,

@@ -84,11 +84,13 @@ def _base(robot: Robot) -> Literal["fixed", "floating", "given", "any"]:
 def _contacts_entry(contacts: Contacts) -> ContactsEntry:
     """Return the links that may touch the world, and how their contacts are held."""
     return ContactsEntry(
-        links={contact.frame.name: contact.kind for contact in contacts.places},
+        links={contact.frame.name: contact.kind for contact in contacts.places if not contact.closes},
         axes=contacts.axes,
         damping=contacts.damping,
         velocity_gain=contacts.velocity_gain,
         restitution=contacts.restitution,
+        loops=[contact.frame.name for contact in contacts.loops] or None,
+        position_gain=contacts.position_gain if contacts.loops else None,
     )
 
 

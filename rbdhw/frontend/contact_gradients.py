@@ -37,6 +37,7 @@ from rbdhw.frontend.contacts import Contacts, Place, vectors
 from rbdhw.frontend.forward_dynamics import symmetric
 from rbdhw.frontend.gradients import Gradients, Halves, sum_of
 from rbdhw.frontend.integrators import Dynamics, Slopes
+from rbdhw.frontend.loops import Loop
 from rbdhw.frontend.result_elements import Results
 from rbdhw.robot.link_frames import BodyFrame
 from rbdhw.robot.model import Placement
@@ -121,6 +122,19 @@ class ContactGradients:
     @cached_property
     def _forces_by(self) -> Halves:
         """``T``"""
+        by_position, by_velocity = self._forces_of_motion
+        rows = iter(self.contacts.row_forces)
+        for place in self.contacts.places:
+            force = vectors(rows, place.contact.rows)[0]
+            if isinstance(place, Loop):
+                with region("contact_gradient", place.frame.body):
+                    bent = self._minus(place.bent(force))
+                by_position = sum_of(by_position, self.setting.coupling.gather_both(bent))
+        return by_position, by_velocity
+
+    @cached_property
+    def _forces_of_motion(self) -> Halves:
+        """``T`` without the forces of loops, which turn with neither of the links that they join."""
         setting, contacts, task = self.setting, self.contacts, self.task
         if setting.algorithms.gradient == "repeated":
             loaded = self._loaded(setting.configuration)
@@ -137,6 +151,9 @@ class ContactGradients:
         bodies, fext = list(configuration.robot.bodies), dict(configuration.fext)
         rows = iter(self.contacts.row_forces)
         for place in self.contacts.places:
+            if isinstance(place, Loop):
+                vectors(rows, place.contact.rows)
+                continue
             i = place.frame.body
             with region("contact_force", i):
                 back = transpose_tensor(place.rotation)
@@ -158,7 +175,10 @@ class ContactGradients:
         by_velocity: Matrix = []
         for place in self.contacts.places:
             with region("contact_gradient", place.frame.body):
-                columns = self._residual(place)
+                if isinstance(place, Loop):
+                    columns = place.residual(self.setting.coupling.spread(self.contacts.proper_accelerations))
+                else:
+                    columns = self._residual(place)
                 for half, rows in zip((by_position, by_velocity), columns, strict=True):
                     half += [self.setting.coupling.gather(row) for row in rows[: place.contact.rows]]
         return by_position, by_velocity
@@ -237,7 +257,7 @@ class ContactGradients:
         remaining = iter(rows)
         result = []
         for place in self.contacts.places:
-            axes = _transpose([self.setting.coupling.gather(row) for row in place.motion.jacobian[3:]])
+            axes = _transpose([self.setting.coupling.gather(row) for row in place.axes])
             columns = map(iter, _transpose([next(remaining) for _ in range(place.contact.rows)]))
             parts = vectors(forces, place.contact.rows)
             with region("contact_force", place.frame.body):
@@ -245,7 +265,9 @@ class ContactGradients:
                 for column, axis in zip(columns, axes, strict=True):
                     entries: list[Scalar] = []
                     for part, change in zip(parts, vectors(column, place.contact.rows), strict=True):
-                        if turned and self.contacts.in_world:
+                        if turned and isinstance(place, Loop):
+                            change = add(change, cross(part, (axis[0], axis[1], axis[2])))
+                        elif turned and self.contacts.in_world:
                             change = add(change, cross((axis[0], axis[1], axis[2]), part))
                         entries += self.contacts.in_axes(place, change)
                     changed.append([*entries, *[0.0] * (6 - place.contact.rows)])

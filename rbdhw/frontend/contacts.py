@@ -44,6 +44,7 @@ from rbdhw.dynamics.spatial import (
     transpose_tensor,
 )
 from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
+from rbdhw.frontend.loops import Loop
 from rbdhw.graph.trace import Signal
 from rbdhw.robot.link_frames import BodyFrame, contact_frames
 from rbdhw.robot.model import Contact, Placement, Vector3
@@ -66,6 +67,21 @@ class Place:
     point: Vector
     turned: Coordinate
     motion: FrameMotion
+
+    @property
+    def jacobian(self) -> Matrix:
+        """The rows of the contact, with an entry for each degree of freedom."""
+        return self.motion.jacobian[: self.contact.rows]
+
+    @property
+    def axes(self) -> Matrix:
+        """The axes (3, degrees of freedom) about which the frame turns."""
+        return self.motion.jacobian[3:]
+
+    @property
+    def velocity(self) -> list[Scalar]:
+        """The velocities of the rows."""
+        return self.motion.velocity[: self.contact.rows]
 
     @property
     def rotation(self) -> Tensor:
@@ -141,10 +157,11 @@ class Contacts:
     @cached_property
     def row_impulses(self) -> list[Scalar]:
         """The impulses of all rows."""
-        factor, stopped = -(1.0 + self._settings.restitution), []
+        stopped = []
         for place in self.places:
+            factor = -1.0 if isinstance(place, Loop) else -(1.0 + self._settings.restitution)
             with region("contact_motion", place.frame.body):
-                stopped += [factor * rate for rate in place.motion.velocity[: place.contact.rows]]
+                stopped += [factor * rate for rate in place.velocity]
         return solve(self.row_factors, stopped)
 
     def _by_contact(self, forces: Sequence[Scalar]) -> Matrix:
@@ -169,13 +186,15 @@ class Contacts:
         return solve(self.row_factors, changes)
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[Place | Loop]:
         frames = contact_frames(self.setting.robot)
         return [
             self._place(*pair) for pair in zip(self._settings.places, self.task.contact, frames, strict=True)
         ]
 
-    def _place(self, contact: Contact, present: Signal, frame: BodyFrame) -> Place:
+    def _place(self, contact: Contact, present: Signal, frame: BodyFrame) -> Place | Loop:
+        if contact.closes is not None:
+            return Loop(self.setting, contact, present, frame)
         setting, configuration = self.setting, self.setting.configuration
         turned = configuration.turned.get(frame.body, Coordinate())
         with region("frame", frame.body):
@@ -185,8 +204,10 @@ class Contacts:
         motion = frame_motion(configuration.robot, moved, *state, in_world=True)
         return Place(contact, present, frame, point, turned, motion)
 
-    def _wanted(self, place: Place) -> list[Scalar]:
+    def _wanted(self, place: Place | Loop) -> list[Scalar]:
         """Return what the forces have to add to the accelerations of a contact's rows without joints'."""
+        if isinstance(place, Loop):
+            return [*place.wanted]
         motion = self.forward.inverse_dynamics.first.motions[place.frame.body]
         drift = add(motion.linear, relative_acceleration(motion, place.point))
         x, y, z, *turning = place.motion.velocity
@@ -214,10 +235,10 @@ class Contacts:
     def _rows(self) -> Matrix:
         """The Jacobian (rows, nv)."""
         gather = self.setting.coupling.gather
-        return [gather(row) for place in self.places for row in place.motion.jacobian[: place.contact.rows]]
+        return [gather(row) for place in self.places for row in place.jacobian]
 
     @cached_property
-    def _of_rows(self) -> list[Place]:
+    def _of_rows(self) -> list[Place | Loop]:
         """The contact of each row."""
         return [place for place in self.places for _ in range(place.contact.rows)]
 
@@ -264,9 +285,9 @@ class Contacts:
             driven = [inner_product(column, forces) for column in columns]
         return ascend(self.forward.factors, driven)
 
-    def in_axes(self, place: Place, vector: Vector) -> Vector:
+    def in_axes(self, place: Place | Loop, vector: Vector) -> Vector:
         """Return a vector of the rows' axes in those of the results."""
-        if not self.in_world:
+        if isinstance(place, Loop) or not self.in_world:
             return place.in_frame(vector)
         if self.task.floating is None:
             return vector

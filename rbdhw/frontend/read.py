@@ -15,7 +15,7 @@ from rbdhw.frontend.solvability import check_functions
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
-from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
+from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_loops, choose_spheres
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
@@ -46,11 +46,11 @@ def rooted(
 
 
 def mount(robot: Robot, mounting: Mounting) -> Robot:
-    """Return ``robot`` with the requested base, frames, contacts and gravity.
+    """Return ``robot`` with the requested base, frames, contacts, loops and gravity.
 
     A robot whose URDF has a floating base keeps it. InputError if the motion of the base is to be given by
     tasks, but the base floats; if a frame, or that of a contact, is of an unknown link, or of one that does
-    not move.
+    not move; or if a loop joins no two bodies.
     """
     if mounting.base in ("floating", ANY_BASE) and not robot.floats:
         robot = robot.with_floating_base()
@@ -66,6 +66,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
     if mounting.contacts:
         robot = choose_contacts(robot, mounting.contacts, mounting.contact_axes)
+    if mounting.loops:
+        robot = choose_loops(robot, mounting.loops)
     if mounting.spheres:
         robot = choose_spheres(robot, mounting.spheres)
     if mounting.time_step is not None:

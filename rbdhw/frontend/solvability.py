@@ -36,15 +36,22 @@ INVOLVED = 1e-3
 STILL = 1e-9
 """The largest element (m/rad or 1) of the Jacobian of a point that does not move."""
 
+STARTS, STEPS = 32, 60
+"""The random poses from which loops are closed, and the steps of Newton's method."""
+
+CLOSED = 1e-6
+"""The distance (m) of the points of a loop that is closed."""
+
 Array = NDArray[np.float64]
 
 
 def check_functions(robot: Robot, functions: Iterable[str]) -> None:
     """Refuse functions that the robot does not have.
 
-    See :func:`check_contacts`, :func:`check_weighed` and :func:`check_solvable`.
+    See :func:`check_contacts`, :func:`check_loops`, :func:`check_weighed` and :func:`check_solvable`.
     """
     check_contacts(robot)
+    check_loops(robot)
     check_weighed(robot, functions)
     check_solvable(robot, functions)
 
@@ -57,6 +64,26 @@ def check_contacts(robot: Robot) -> None:
         if np.abs(jacobian).max() < STILL:
             expected = "a frame whose origin moves, or a surface if it turns"
             raise InputError("contacts", f"the origin of link '{name}' does not move", expected)
+
+
+def check_loops(robot: Robot) -> None:
+    """Refuse loops that no joint moves, and those that Newton's method closes together from no pose."""
+    if not robot.contacts.loops:
+        return
+    rng = np.random.default_rng(0)
+    q = golden.with_unit_quaternions(robot, rng.uniform(-REACH, REACH, (STARTS, robot.nq)))
+    for loop in robot.contacts.loops:
+        if np.abs(golden.loop_gaps(robot, (loop,), q)[1]).max() < STILL:
+            raise InputError(f"loops, {loop.frame.name}", "no joint moves its points", "joints between them")
+    for _ in range(STEPS):
+        gaps, jacobians = golden.loop_gaps(robot, robot.contacts.loops, q)
+        steps = -(np.linalg.pinv(jacobians, rcond=CLOSED) @ gaps[..., None])[..., 0]
+        lengths = np.linalg.norm(steps, axis=1, keepdims=True)
+        q = golden.integrate(robot, q, steps / np.maximum(1.0, lengths))
+    least = np.linalg.norm(golden.loop_gaps(robot, robot.contacts.loops, q)[0], axis=1).min()
+    if least > CLOSED:
+        names = ", ".join(loop.frame.name for loop in robot.contacts.loops)
+        raise InputError(f"loops, {names}", f"cannot close: {least:.3g} m are left", "points that can meet")
 
 
 def check_weighed(robot: Robot, functions: Iterable[str]) -> None:

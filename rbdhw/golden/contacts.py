@@ -10,18 +10,25 @@ Source: Featherstone, *Rigid Body Dynamics Algorithms*, chapter 11; Carpentier, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rbdhw.golden.complex_step import by_position, by_velocity
-from rbdhw.golden.kinematics import frame_motion, level, linear_first, still_tasks
+from rbdhw.golden.kinematics import (
+    frame_motion,
+    level,
+    linear_first,
+    loop_motions,
+    origin,
+    still_tasks,
+)
 from rbdhw.golden.spatial import Array, transpose
 from rbdhw.golden.system import System, system
 from rbdhw.golden.tasks import Tasks
 from rbdhw.protocol import CONTACT
-from rbdhw.robot.model import Contact, Robot
+from rbdhw.robot.model import Contact, Frame, Robot
 
 Forces = Callable[[Tasks, Array], Array]
 """The joint forces (N, nv) of tasks by inverse dynamics at accelerations (N, nv)."""
@@ -31,14 +38,21 @@ Forces = Callable[[Tasks, Array], Array]
 class Rows:
     """The rows of all contacts, those that a task does not have among them as zeros.
 
-    ``jacobian`` is (N, rows, nv); ``velocity`` and ``drift``, the acceleration at zero acceleration of the
-    joints, are (N, rows); ``present`` (N, rows) is one where the task has the contact.
+    ``jacobian`` is (N, rows, nv); ``velocity``, ``drift``, the acceleration at zero acceleration of the
+    joints, and ``gap``, the distance of the points of loops, are (N, rows); ``present`` (N, rows) is one
+    where the task has the contact.
     """
 
     jacobian: Array
     velocity: Array
     drift: Array
+    gap: Array
     present: Array
+
+    def error(self, robot: Robot) -> Array:
+        """Return the accelerations (N, rows) that Baumgarte's gains counter."""
+        contacts = robot.contacts
+        return np.asarray(contacts.velocity_gain * self.velocity + contacts.position_gain * self.gap)
 
 
 def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Minv: Array) -> dict[str, Array]:
@@ -46,8 +60,8 @@ def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Min
 
     ``free`` are the accelerations (N, nv) without contacts.
     """
-    rows, contacts = contact_rows(robot, model, tasks), robot.contacts
-    wanted = -contacts.velocity_gain * rows.velocity - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
+    rows = contact_rows(robot, model, tasks)
+    wanted = -rows.error(robot) - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
     forces = solve_rows(robot, rows, Minv, wanted[..., None])
     changed = (Minv @ transpose(rows.jacobian) @ forces)[..., 0]
     return {"a": free + changed, "contact_force": by_contact(robot, forces)[..., 0]}
@@ -65,7 +79,8 @@ def contact_inertia(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> A
 def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> dict[str, Array]:
     """Return the velocities (N, nv) after an impact and the impulses of the contacts (N, contacts, 6)."""
     rows = contact_rows(robot, model, tasks)
-    stopped = -(1.0 + robot.contacts.restitution) * rows.velocity
+    rebounds = [0.0 if place.closes else robot.contacts.restitution for place in robot.contacts.places]
+    stopped = -(1.0 + np.repeat(rebounds, [place.rows for place in robot.contacts.places])) * rows.velocity
     impulses = solve_rows(robot, rows, Minv, stopped[..., None])
     changed = (Minv @ transpose(rows.jacobian) @ impulses)[..., 0]
     return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)[..., 0]}
@@ -89,7 +104,7 @@ def derivatives_with_contacts(
         motions = (rows.jacobian @ acceleration)[..., 0] + rows.drift
         return {
             "motion": inverse_dynamics(states, solution["a"]) - pushed[..., 0],
-            "contacts": motions + robot.contacts.velocity_gain * rows.velocity,
+            "contacts": motions + rows.error(robot),
         }
 
     rows = contact_rows(robot, model, tasks)
@@ -118,21 +133,31 @@ def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:
 def contact_rows(robot: Robot, model: System, tasks: Tasks) -> Rows:
     """Return the rows of all contacts at the states of N tasks."""
     parts = [_rows(robot, model, contact, tasks) for contact in robot.contacts.places]
-    jacobian, velocity, drift = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    jacobian, velocity, drift, gap = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     kept = [contact.rows for contact in robot.contacts.places]
     present = np.repeat(np.asarray(tasks[CONTACT] != 0.0, np.float64), kept, axis=1)
-    return Rows(jacobian * present[..., None], velocity * present, drift * present, present)
+    return Rows(jacobian * present[..., None], velocity * present, drift * present, gap * present, present)
 
 
 def contact_jacobians(robot: Robot, q: Array) -> dict[str, Array]:
-    """Return the Jacobians (N, rows, nv) of the robot's contacts at configurations, by link."""
+    """Return the Jacobians (N, rows, nv) of the contacts with the world at configurations, by link."""
     model, tasks = system(robot), still_tasks(robot, q)
-    return {contact.frame.name: _rows(robot, model, contact, tasks)[0] for contact in robot.contacts.places}
+    touching = [contact for contact in robot.contacts.places if contact.closes is None]
+    return {contact.frame.name: _rows(robot, model, contact, tasks)[0] for contact in touching}
 
 
-def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[Array, Array, Array]:
-    """Return Jacobian, velocity and drift of a contact."""
+def loop_gaps(robot: Robot, loops: Sequence[Contact], q: Array) -> tuple[Array, Array]:
+    """Return the gaps (N, rows) of loops at configurations, and their Jacobians (N, rows, nv)."""
+    model, tasks = system(robot), still_tasks(robot, q)
+    jacobians, _, _, gaps = zip(*(_rows(robot, model, loop, tasks) for loop in loops), strict=True)
+    return np.concatenate(gaps, axis=1), np.concatenate(jacobians, axis=1)
+
+
+def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[Array, ...]:
+    """Return Jacobian, velocity, drift and gap of a contact."""
     still = {**tasks, "a": np.zeros_like(tasks["v"])}
+    if contact.closes is not None:
+        return _loop_rows(robot, model, (contact.frame, contact.closes), still)
     X, jacobian, v, a = frame_motion(model, robot, contact.frame, still)
     if contact.kind == "point":  # the acceleration of the point, not of the frame that passes it
         a = a.copy()
@@ -140,7 +165,20 @@ def _rows(robot: Robot, model: System, contact: Contact, tasks: Tasks) -> tuple[
     axes = level(X) if robot.contacts.axes == "world" else np.eye(6)
     columns = (linear_first(axes @ part)[:, : contact.rows] for part in (jacobian @ model.G, v, a))
     J, velocity, drift = columns
-    return J, velocity[..., 0], drift[..., 0]
+    return J, velocity[..., 0], drift[..., 0], np.zeros(velocity.shape[:2])
+
+
+def _loop_rows(robot: Robot, model: System, frames: tuple[Frame, Frame], tasks: Tasks) -> tuple[Array, ...]:
+    """Return the rows of a loop: how its first point moves against the second, along the first frame."""
+    motions = loop_motions(model, robot, frames, tasks)
+    points = []
+    for X, jacobian, v, a in motions:
+        out = X[:, :3, :3].swapaxes(1, 2)
+        drift = a[:, 3:] + np.cross(v[:, :3], v[:, 3:], axis=1)
+        points.append((out @ jacobian[:, 3:] @ model.G, out @ v[:, 3:], out @ drift, origin(X)[..., None]))
+    along = motions[0][0][:, :3, :3]
+    J, velocity, drift, gap = (along @ (one - other) for one, other in zip(*points, strict=True))
+    return J, velocity[..., 0], drift[..., 0], gap[..., 0]
 
 
 def by_contact(robot: Robot, forces: Array) -> Array:

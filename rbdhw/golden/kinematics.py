@@ -56,21 +56,44 @@ def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str,
 def placed_frame(robot: Robot, model: System, frame: Frame) -> tuple[int, Array]:
     """Return the index of the link to which a frame is fixed, and X (6, 6) from the link to the frame."""
     end = next(i for i, link in enumerate(model.links) if _name(robot, link) == frame.body)
-    placement = frame.placement
-    into = transform(np.array(placement.rotation).T, np.array(placement.translation))
-    return end, into @ model.links[end].X_link
+    return end, _into(frame) @ model.links[end].X_link
+
+
+def _into(frame: Frame) -> Array:
+    """Return X (6, 6) from the link that carries a frame to the frame."""
+    return transform(np.array(frame.placement.rotation).T, np.array(frame.placement.translation))
 
 
 def frame_motion(
     model: System, robot: Robot, frame: Frame, tasks: Tasks
 ) -> tuple[Array, Array, Array, Array]:
     """Return X from the world to the frame, and in its axes J (N, 6, all links), v and a (N, 6, 1)."""
+    end, last = placed_frame(robot, model, frame)
+    return _motion(model, _way(model, model.links[end]), last, tasks)
+
+
+def loop_motions(
+    model: System, robot: Robot, frames: tuple[Frame, Frame], tasks: Tasks
+) -> list[tuple[Array, Array, Array, Array]]:
+    """Return the motions of two frames as :func:`frame_motion`, seen from what carries both."""
+    ways: list[list[Link]] = []
+    lasts = []
+    for frame in frames:
+        end, last = placed_frame(robot, model, frame) if frame.body else (BASE, _into(frame))
+        ways.append([] if end == BASE else _way(model, model.links[end]))
+        lasts.append(last)
+    common = sum(one is other for one, other in zip(*ways, strict=False))
+    still = {**tasks, "base_v": 0.0 * tasks["base_v"], "base_a": 0.0 * tasks["base_a"]}
+    return [_motion(model, way[common:], last, still) for way, last in zip(ways, lasts, strict=True)]
+
+
+def _motion(model: System, way: list[Link], last: Array, tasks: Tasks) -> tuple[Array, Array, Array, Array]:
+    """Return what :func:`frame_motion` does, along a way of links."""
     rates, accelerations = ((tasks[name] @ model.G.T)[..., np.newaxis] for name in ("v", "a"))
     v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
     X = np.broadcast_to(np.eye(6), (len(v), 6, 6))
     jacobian = np.zeros((len(v), 6, len(model.G)), rates.dtype)
-    end, last = placed_frame(robot, model, frame)
-    for link in _way(model, model.links[end]):
+    for link in way:
         step = link.X(tasks["q"])
         X, jacobian = step @ X, step @ jacobian
         jacobian[:, :, link.v] += link.S
@@ -97,7 +120,7 @@ def positions(robot: Robot, q: Array) -> dict[str, Array]:
     model, still = system(robot), still_tasks(robot, q)
     motions = [frame_motion(model, robot, frame, still)[:2] for frame in robot.frames]
     rows = [(level(X) @ jacobian @ model.G)[:, 3:] for X, jacobian in motions]
-    origins = np.stack([_origin(X) for X, _ in motions], axis=1)
+    origins = np.stack([origin(X) for X, _ in motions], axis=1)
     return {"position": origins, "J_position": np.stack(rows, axis=1)}
 
 
@@ -123,7 +146,7 @@ def clearances(robot: Robot, tasks: Tasks) -> dict[str, Array]:
     def centre(sphere: Sphere, q: Array) -> Array:
         if not sphere.frame.body:
             return np.tile(sphere.frame.placement.translation, (len(q), 1))
-        return _origin(frame_motion(model, robot, sphere.frame, still_tasks(robot, q))[0])
+        return origin(frame_motion(model, robot, sphere.frame, still_tasks(robot, q))[0])
 
     def results(states: Tasks) -> dict[str, Array]:
         centres = [centre(sphere, states["q"]) for sphere in robot.spheres]
@@ -142,7 +165,7 @@ def _pose(X: Array) -> Array:
     """Return the homogeneous matrix of the pose of the frame into which X transforms."""
     pose = np.zeros((len(X), 4, 4), X.dtype)
     pose[:, :3, :3], pose[:, 3, 3] = X[:, :3, :3].swapaxes(1, 2), 1.0
-    pose[:, :3, 3] = _origin(X)
+    pose[:, :3, 3] = origin(X)
     return pose
 
 
@@ -162,7 +185,7 @@ def level(X: Array) -> Array:
     return transform(X[:, :3, :3].swapaxes(1, 2), np.zeros(3))
 
 
-def _origin(X: Array) -> Array:
+def origin(X: Array) -> Array:
     """Return the origin (N, 3) of the frame into which X transforms: X's lower left block is ``-E r x``."""
     cross = -X[:, :3, :3].swapaxes(1, 2) @ X[:, 3:, :3]
     return np.stack([cross[:, 2, 1], cross[:, 0, 2], cross[:, 1, 0]], axis=1)

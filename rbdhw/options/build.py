@@ -194,7 +194,7 @@ class BuildOptions:
         controls = {SOLVE, MPPI} | ({ROLLOUT} if self.target == "c" else set())
         if not controls.isdisjoint(self.functions):
             functions = [name for name in self.functions if name not in controls]
-            steps = steps_with(contacts=bool(self.mounting.contacts))
+            steps = steps_with(contacts=self.mounting.constrained)
             object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, *steps))))
             counts = (steps for steps in (self.knots, self.horizon) if steps is not None)
             object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
@@ -210,7 +210,7 @@ class BuildOptions:
     @property
     def solves(self) -> bool:
         """Whether the build has a solver."""
-        derivatives = steps_with(contacts=bool(self.mounting.contacts))[1]
+        derivatives = steps_with(contacts=self.mounting.constrained)[1]
         return self.knots is not None and derivatives in self.functions
 
     @property

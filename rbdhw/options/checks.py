@@ -45,8 +45,9 @@ def _check_functions(options: BuildOptions) -> None:
     if framed and not options.mounting.frames:
         raise InputError("frames", f"none given for {framed[0]}", "names of links", "use --frames LINK")
     touching = [function for function in options.functions if FUNCTIONS[function].touches]
-    if touching and not options.mounting.contacts:
-        raise InputError("contacts", f"none given for {touching[0]}", "links", "use --contacts LINK:point")
+    if touching and not options.mounting.constrained:
+        remedy = "use --contacts LINK:point or --loops FILE"
+        raise InputError("contacts", f"none given for {touching[0]}", "links", remedy)
     clearing = [function for function in options.functions if FUNCTIONS[function].clears]
     if clearing and not options.mounting.spheres:
         remedy = "use --spheres LINK@X:Y:Z:RADIUS,..."

@@ -71,6 +71,7 @@ from rbdhw.protocol import (
     Function,
     functions_with,
 )
+from rbdhw.robot.loops import read_loops
 from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, WORLD, Contacts
 from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD, PER_TASK
 from rbdhw.runtime.number_bounds import (
@@ -282,6 +283,16 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.contacts",
         metavar="LINK:KIND",
         parse=lambda texts: parse_contacts(texts or ()),
+        effects=(_CONTACTS,),
+    ),
+    Option(
+        "loops",
+        ROBOT,
+        Path | None,
+        "A TOML file with the points at which links form loops.",
+        attribute="mounting.loops",
+        metavar="FILE",
+        parse=lambda path: read_loops(path) if path else (),
         effects=(_CONTACTS,),
     ),
     Option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 
 from rbdhw.errors import InputError
@@ -11,6 +11,7 @@ from rbdhw.robot.model import (
     CONTACT_KINDS,
     FRAME_AXES,
     Body,
+    Contact,
     Inertia,
     Joint,
     JointKind,
@@ -39,7 +40,8 @@ def check_robot(robot: Robot) -> None:
       joint has none.
     - A mimic and the joint it follows have one degree of freedom each, and the followed joint is not a mimic.
     - A chosen frame is fixed to a link that moves, and is chosen once; its axes are known. So is that of a
-      contact, whose kind is known and whose damping, gain and restitution are not negative.
+      contact, whose kind is known and whose damping, gains and restitution are not negative. A loop holds
+      points of two bodies, or of one and the base.
     - All numbers except limits are finite.
     """
     _check_names(robot)
@@ -148,9 +150,21 @@ def _check_frames(robot: Robot) -> None:
         if not (isfinite(sphere.radius) and sphere.radius >= 0.0):
             where = f"robot data, sphere {sphere.frame.name!r}"
             raise InputError(where, f"radius {sphere.radius:g}", "finite, zero or more")
-    numbers = (contacts.damping, contacts.velocity_gain, contacts.restitution)
+    for loop in contacts.loops:
+        _check_loop(f"robot data, loop {loop.frame.name!r}", loop, links)
+    numbers = (contacts.damping, contacts.velocity_gain, contacts.restitution, contacts.position_gain)
     if not (all(map(isfinite, numbers)) and min(numbers) >= 0.0):
         raise InputError("robot data, contacts", f"{numbers}", "finite numbers of zero or more")
+
+
+def _check_loop(where: str, loop: Contact, links: Sequence[str]) -> None:
+    """Raise InputError unless a loop holds a point of a body to one of another body or of the base."""
+    assert loop.closes is not None
+    body = loop.closes.body
+    if loop.rows != CONTACT_KINDS["point"] or body == loop.frame.body or body not in ("", *links):
+        raise InputError(where, f"joins {loop.frame.body!r} and {body!r}", "points of two bodies")
+    _check_rotation(where, loop.closes.placement)
+    _check_finite(where, loop.closes.placement.translation)
 
 
 def _check_rotation(where: str, placement: Placement) -> None:

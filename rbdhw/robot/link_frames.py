@@ -1,4 +1,4 @@
-"""The frames whose kinematics are wanted, those of contacts, and spheres, by the links of the URDF file."""
+"""The frames whose kinematics are wanted, those of contacts and loops, and spheres, by links of the URDF."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rbdhw.errors import InputError
-from rbdhw.robot.model import WORLD, Contact, Contacts, Frame, Placement, Robot, Sphere, Vector3
+from rbdhw.robot.model import BASE, WORLD, Contact, Contacts, Frame, Placement, Robot, Sphere, Vector3
 from rbdhw.robot.spatial import compose
 
 
@@ -60,20 +60,40 @@ def choose_spheres(robot: Robot, spheres: Iterable[tuple[str, float]]) -> Robot:
     return robot
 
 
-def _frames(robot: Robot, option: str, names: Sequence[str]) -> tuple[Frame, ...]:
-    """Return the frames of these names for an option."""
+def choose_loops(robot: Robot, loops: Iterable[tuple[str, str, str]]) -> Robot:
+    """Return the robot with loops after its contacts, each by its name and the points that it joins.
+
+    The points are named as for :func:`choose_frames`; one of them may be on a link that does not move. Raises
+    InputError as it does, if both are on one body, or if a contact has the loop's name.
+    """
+    places = robot.contacts.places
+    for name, *points in loops:
+        option = f"loops, {name}"
+        first, second = sorted(_frames(robot, option, points, still=True), key=lambda frame: not frame.body)
+        if first.body == second.body:
+            raise InputError(option, f"'{points[0]}' and '{points[1]}' are on one body", "two bodies")
+        if name in [place.frame.name for place in places]:
+            raise InputError(option, "a contact has this name", "another name")
+        places = (*places, Contact(replace(first, name=name), "point", second))
+    return replace(robot, contacts=replace(robot.contacts, places=places))
+
+
+def _frames(robot: Robot, option: str, names: Sequence[str], still: bool = False) -> tuple[Frame, ...]:
+    """Return the frames of these names for an option; ``still``: also those of links that do not move."""
     known = {body.name: Frame(body.name, body.name) for body in robot.bodies}
-    still = {robot.base} - known.keys()
+    fixed = {} if robot.base in known else {robot.base: Frame(robot.base, "")}
     for (name, carrier), placement in zip(robot.fixed_links, robot.fixed_placements, strict=True):
         if carrier in known:
             known[name] = Frame(name, carrier, placement)
         else:
-            still.add(name)
+            fixed[name] = Frame(name, "", placement)
+    if still:
+        known |= fixed
     frames = []
     for name in names:
         link, _, point = (name, "", "") if name in known else name.rpartition("@")
         if (link := link or name) not in known:
-            reason = "does not move" if link in still else "is unknown"
+            reason = "does not move" if link in fixed else "is unknown"
             raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(known)}")
         offset = Placement(translation=_point(option, name, point)) if point else Placement()
         frames.append(replace(known[link], name=name, placement=compose(known[link].placement, offset)))
@@ -99,6 +119,14 @@ def chosen_frames(robot: Robot) -> list[BodyFrame]:
 def contact_frames(robot: Robot) -> list[BodyFrame]:
     """Return the frames of the robot's contacts as they are fixed to its bodies."""
     return _on_bodies(robot, [contact.frame for contact in robot.contacts.places])
+
+
+def closing_frame(robot: Robot, loop: Contact) -> BodyFrame:
+    """Return the second frame of a loop, as it is fixed to a body or to the base."""
+    assert loop.closes is not None
+    if not loop.closes.body:
+        return BodyFrame(BASE, loop.closes.placement)
+    return _on_bodies(robot, [loop.closes])[0]
 
 
 def sphere_frames(robot: Robot) -> list[BodyFrame | None]:

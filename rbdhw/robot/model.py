@@ -229,11 +229,14 @@ class Frame:
 
 @dataclass(frozen=True)
 class Contact:
-    """A frame that may touch the world."""
+    """A frame that may touch the world, or the point of a link at which a loop is closed."""
 
     frame: Frame
     kind: str
-    """One of :data:`CONTACT_KINDS`."""
+    """One of :data:`CONTACT_KINDS`; a loop is held at a point."""
+    closes: Frame | None = None
+    """For a loop the frame with which ``frame`` has its origin in common. Its ``body`` is empty if it is
+    fixed to the base."""
 
     @property
     def rows(self) -> int:
@@ -253,7 +256,14 @@ class Contacts:
     velocity_gain: float = 0.0
     """Baumgarte's gain (1/s): a contact that moves is decelerated by this times its velocity."""
     restitution: float = 0.0
-    """The share of its velocity with which a contact leaves an impact."""
+    """The share of its velocity with which a contact leaves an impact; loops leave none."""
+    position_gain: float = 0.0
+    """Baumgarte's gain (1/s^2) of loops: points that are apart accelerate by this times their distance."""
+
+    @property
+    def loops(self) -> tuple[Contact, ...]:
+        """Those that close loops of links, instead of touching the world."""
+        return tuple(contact for contact in self.places if contact.closes is not None)
 
 
 WORLD = "world"

@@ -70,7 +70,14 @@ class Mounting:
     contacts: tuple[tuple[str, str], ...] = ()
     """The links whose frames may touch the world, and the kind of each contact, one of
     :data:`rbdhw.robot.model.CONTACT_KINDS`."""
+    loops: tuple[tuple[str, str, str], ...] = ()
+    """The loops of links (:mod:`rbdhw.robot.loops`): a name, and the two points that are held together."""
     spheres: tuple[tuple[str, float], ...] = ()
     """The spheres between which distances are wanted: points of links or of the world, and radii (m)."""
     contact_axes: str = Contacts.axes
     """One of :data:`rbdhw.robot.model.FRAME_AXES`: the axes of the contacts' forces."""
+
+    @property
+    def constrained(self) -> bool:
+        """Whether frames touch the world, or links form loops."""
+        return bool(self.contacts or self.loops)

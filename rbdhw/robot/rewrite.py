@@ -106,7 +106,11 @@ def neighbourhood(robot: Robot, i: int) -> Robot:
     cut = len(path) > REACH + 1
     names = {body.name for body in bodies}
     frames = tuple(frame for frame in robot.frames if frame.body in names)
-    places = tuple(contact for contact in robot.contacts.places if contact.frame.body in names)
+    places = tuple(
+        contact
+        for contact in robot.contacts.places
+        if contact.frame.body in names and (contact.closes is None or contact.closes.body in names)
+    )
     return replace(
         robot,
         bodies=tuple(bodies),

@@ -23,7 +23,7 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
     poses of fixed links are left out, and so are the frames, contacts and spheres of a robot without
     any, a time step that each task has, parameters that are not given at run time, and the armature and
     damping of joints without them. A body's inertia before a regrouping and its ``parent_link`` are left out,
-    too, and so is ``unfelt``.
+    too, and so is ``unfelt``; and what only loops have, without any.
     """
     left_out = {"fixed_placements", "unfelt"} | (set() if robot.frames else {"frames", "frame_axes"})
     left_out |= set() if robot.contacts.places else {"contacts"}
@@ -36,6 +36,11 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
         joint = body["joint"]
         for drive in [name for name in ("armature", "damping") if not joint[name]]:
             del joint[drive]
+    if not robot.contacts.loops:
+        del data["contacts"]["position_gain"]
+    for contact in data["contacts"]["places"]:
+        if contact["closes"] is None:
+            del contact["closes"]
     return {field: _plain(value) for field, value in data.items() if field not in left_out}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.overrides import read_overrides
+from rbdhw.robot.loops import read_loops
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.documents import PAGES, README, ROOT, blocks, name
@@ -107,8 +108,11 @@ def test_the_domain_file(tmp_path: Path) -> None:
     tables = [block for page in PAGES for language, block in blocks(page) if language == "toml"]
     read = []
     for table in tables:
-        (tmp_path / "domain.toml").write_text(table)
-        read.append(read_overrides(tmp_path / "domain.toml"))
+        (tmp_path / "table.toml").write_text(table)
+        if "first =" in table:
+            assert read_loops(tmp_path / "table.toml")
+        else:
+            read.append(read_overrides(tmp_path / "table.toml"))
     (overrides,) = (own for own in read if own.joints)
     domain = input_domain(load_urdf(path("iiwa14")), overrides)
     assert tuple(domain.bounds["q"][0]) == (-1.0, 1.0)

@@ -7,12 +7,13 @@ import numpy as np
 import pinocchio as pin
 
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import contact_frames
-from rbdhw.robot.model import CONTACT_KINDS, Contact, Contacts, Frame, Placement, Robot
+from rbdhw.robot.link_frames import closing_frame, contact_frames
+from rbdhw.robot.model import BASE, CONTACT_KINDS, Contact, Contacts, Frame, Placement, Robot
 from tests.support.oracle import (
     pinocchio_joints,
     pinocchio_model,
     placement_in_joint,
+    se3,
     to_pinocchio_fext,
     to_pinocchio_q,
 )
@@ -95,10 +96,20 @@ def _constraints(robot: Robot, model: pin.Model, present: np.ndarray) -> list[pi
     for k in present:
         surface = robot.contacts.places[k].kind == "surface"
         kind = pin.ContactType.CONTACT_6D if surface else pin.ContactType.CONTACT_3D
-        placed = placement_in_joint(robot, frames[k])
-        constraint = pin.RigidConstraintModel(kind, model, joints[frames[k].body], placed, axes)
+        ends = [(joints[frames[k].body], placement_in_joint(robot, frames[k]))]
+        loop = robot.contacts.places[k].closes is not None
+        if loop:
+            other = closing_frame(robot, robot.contacts.places[k])
+            at_base = other.body == BASE
+            placed = se3(other.placement) if at_base else placement_in_joint(robot, other)
+            ends.append((int(robot.base_given) if at_base else joints[other.body], placed))
+        (joint, placed), *others = ends
+        frame = pin.LOCAL if loop else axes
+        constraint = pin.RigidConstraintModel(
+            kind, model, joint, placed, *(part for end in others for part in end), frame
+        )
         constraint.m_baumgarte_parameters.Kd = robot.contacts.velocity_gain
-        constraint.m_baumgarte_parameters.Kp = 0.0
+        constraint.m_baumgarte_parameters.Kp = robot.contacts.position_gain if loop else 0.0
         constraints.append(constraint)
     return constraints
 

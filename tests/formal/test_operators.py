@@ -4,12 +4,13 @@ Wider products by constants take a solver too long; tests compare those with the
 """
 
 import pytest
-from amaranth.hdl import Assert, Elaboratable, Module, Mux, Signal, signed
+from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind
 from rbdhw.rtl import arithmetic
 from tests.support.chosen_programs import chosen_program
 from tests.support.formal import prove
+from tests.support.marks import long
 
 WIDE = 128
 """Bits in which sums and products are exact."""
@@ -32,30 +33,41 @@ def operators(name, functions, width, kinds=(*ADDERS, Kind.SCALE)):
 
 
 class Operators(Elaboratable):
-    """Each operation as hardware beside the integers that it stands for."""
+    """Each operation as hardware beside the integers that it stands for.
 
-    def __init__(self, cases):
+    Signs that vary, as those of twins in the same hardware, are inputs: one for each operand but a flag. No
+    program negates both operands of a sum.
+    """
+
+    def __init__(self, cases, signs_vary=False):
         self.cases = cases
-        self.ports = [
-            Signal(signed(width), name=f"x{k}_{j}")
+        self.values = [
+            [Signal(signed(width), name=f"x{k}_{j}") for j, width in enumerate(widths)]
             for k, (_, widths) in enumerate(cases)
-            for j, width in enumerate(widths)
         ]
+        self.signs = [
+            [
+                Signal(name=f"sign{k}_{j}") if signs_vary and (j or operation.kind is Kind.ADD) else None
+                for j in range(len(widths))
+            ]
+            for k, (operation, widths) in enumerate(cases)
+        ]
+        signs = [sign for row in self.signs for sign in row if sign is not None]
+        self.ports = [value for row in self.values for value in row] + signs
 
     def elaborate(self, _platform):
         m = Module()
-        ports = iter(self.ports)
-        for k, (operation, widths) in enumerate(self.cases):
-            values = [next(ports) for _ in widths]
+        for k, (operation, _) in enumerate(self.cases):
+            values, signs = self.values[k], self.signs[k]
+            if operation.kind is Kind.ADD and signs[0] is not None:
+                m.d.comb += Assume(~Cat(signs).all())
             if operation.kind is Kind.SCALE:
                 full = arithmetic.scale(m, f"scale_{k}", values[0], operation.constant, operation.drop)
             else:
-                columns = [
-                    (operand, value, None) for operand, value in zip(operation.operands, values, strict=True)
-                ]
-                full = arithmetic.combine(operation, columns)
+                columns = zip(operation.operands, values, signs, strict=True)
+                full = arithmetic.combine(operation, list(columns))
             value, overflow = arithmetic.cut(full, operation)
-            whole = self.exact(m, k, operation, values)
+            whole = self.exact(m, k, operation, values, signs)
             lowest, highest = operation.format.lowest, operation.format.highest
             fits = (whole >= lowest) & (whole <= highest)
             m.d.comb += Assert(value == whole[: operation.format.width].as_signed())
@@ -63,12 +75,12 @@ class Operators(Elaboratable):
                 m.d.comb += Assert(overflow == ~fits)
         return m
 
-    def exact(self, m, k, operation, values):
+    def exact(self, m, k, operation, values, signs):
         """Return the result before it wraps."""
         parts = []
-        for operand, value in zip(operation.operands, values, strict=True):
+        for operand, value, sign in zip(operation.operands, values, signs, strict=True):
             shifted = value << operand.shift if operand.shift >= 0 else value >> min(-operand.shift, WIDE)
-            parts.append(-shifted if operand.negative else shifted)
+            parts.append(Mux(operand.negative if sign is None else sign, -shifted, shifted))
         total = Signal(signed(WIDE), name=f"total_{k}")
         match operation.kind:
             case Kind.ADD:
@@ -97,6 +109,17 @@ def test_operators_are_those_of_the_program(tmp_path, name, functions, width, ki
     outcome.assert_proven()
 
 
+@pytest.mark.parametrize(
+    ("name", "functions", "width"),
+    [("toy", ("id", "fd"), 12), long("toy", ("did", "fd"), 18)],
+)
+def test_operators_with_signs_that_vary_are_those_of_the_program(tmp_path, name, functions, width):
+    cases = operators(name, functions, width, ADDERS)
+    assert {operation.kind for operation, _ in cases} == {*ADDERS}
+    outcome = prove(Operators(cases, signs_vary=True), tmp_path, depth=1, mode="bmc")
+    outcome.assert_proven()
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize(
     ("attribute", "wrong"),
@@ -109,3 +132,10 @@ def test_a_wrong_operator_is_refuted(tmp_path, monkeypatch, attribute, wrong):
     monkeypatch.setattr(arithmetic, attribute, wrong)
     outcome = prove(Operators(operators("toy", ("id", "m"), 12)), tmp_path, depth=1, mode="bmc")
     outcome.assert_refuted()
+
+
+@pytest.mark.verify
+def test_a_sign_that_is_ignored_is_refuted(tmp_path, monkeypatch):
+    monkeypatch.setattr(arithmetic, "negate", lambda value, _sign: value)
+    choices = operators("toy", ("id", "fd"), 12, (Kind.SELECT,))
+    prove(Operators(choices, signs_vary=True), tmp_path, depth=1, mode="bmc").assert_refuted()

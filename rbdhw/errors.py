@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Final
 
 LONGEST_LINE, KEPT_END = 2000, 500
 """The most characters of a line on the error stream, and the characters kept at the end of a longer one."""
+
+LEAST_BEGINNING = 4
+"""The characters from which on a name at the beginning of a longer one says what is meant."""
 
 
 @dataclass(eq=False)  # not frozen: Python's own context managers set __traceback__
@@ -40,8 +44,18 @@ class InputError(Exception):
 
 
 def unknown(where: str, value: str, known: Sequence[str]) -> InputError:
-    """Return the refusal of a value that is none of the known ones."""
-    return InputError(where, f"'{value}' is unknown", f"one of {', '.join(known)}")
+    """Return the refusal of a value that is none of the known ones, with the nearest of these if any is."""
+    near = nearest(value, known)
+    remedy = "" if near is None else f"the nearest is {near}"
+    return InputError(where, f"'{value}' is unknown", f"one of {', '.join(known)}", remedy)
+
+
+def nearest(value: str, known: Sequence[str]) -> str | None:
+    """Return the known name that a value begins with, as a part's full number does, or else is most like."""
+    by_lower = {name.lower(): name for name in known}
+    begun = [name for name in by_lower if len(name) >= LEAST_BEGINNING and value.lower().startswith(name)]
+    near = [max(begun, key=len)] if begun else get_close_matches(value.lower(), by_lower, 1)
+    return by_lower[near[0]] if near else None
 
 
 class Failure(Exception):

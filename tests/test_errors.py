@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rbdhw.errors import InputError, told_apart
+from rbdhw.errors import InputError, nearest, told_apart, unknown
 
 AXIS = InputError("joint 'elbow'", "<axis> is zero", "a direction", "give one")
 
@@ -52,3 +52,19 @@ def test_a_refusal_passes_through_a_context_manager():
 )
 def test_a_number_has_the_digits_that_tell_it_from_a_limit(number, limit, texts):
     assert told_apart(number, limit) == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "name"),
+    [
+        ("xcvu9", ("xc7a100t", "xcvu9p"), "xcvu9p"),
+        ("XCVU9P-FLGA2104-2L-E", ("xc7a100t", "xcvu9p", "xcvu9"), "xcvu9p"),
+        ("ice40", ("xc7a100t", "xcvu9p"), None),
+        ("cyclone", ("xcvu9p", "c"), None),
+    ],
+)
+def test_the_nearest_name(value, known, name):
+    assert nearest(value, known) == name
+    remedy = "" if name is None else f"the nearest is {name}"
+    refusal = unknown("target", value, known)
+    assert (refusal.expected, refusal.remedy) == (f"one of {', '.join(known)}", remedy)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, NEXT_STATE, PARAMETERS
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("kinetic", "potential"), ArrayKind(())),
     BASE_HELD: ArrayKind(()),
     CONTACT: ArrayKind(("contacts",)),
+    HOLDING: ArrayKind((3,)),
     **dict.fromkeys(("contact_force", "contact_impulse"), ArrayKind(("contacts", 6))),
     "contact_inertia": ArrayKind(("contact_rows", "contact_rows"), (0, 1)),
     **dict.fromkeys(("dtau_dfext", "da_dfext"), ArrayKind(("nv", "frames", 6))),

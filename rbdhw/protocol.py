@@ -128,10 +128,13 @@ BASE_HELD = "base_held"
 CONTACT = "contact"
 """Which of the build's contacts a task has: one or zero each."""
 
+HOLDING = "holding"
+"""The damping of contacts and the gains for velocity and position, which tasks bring in some builds."""
+
 _BY_ACCELERATION = ("q", "v", "a", *BASE, "fext")
 _BY_FORCE = ("q", "v", "tau", BASE_HELD, *BASE, "fext")
-_BY_CONTACTS = ("q", "v", "tau", CONTACT, BASE_HELD, *BASE, "fext")
-_BY_CONTACT_STEP = ("q", "v", "tau", "h", CONTACT, BASE_HELD, *BASE, "fext")
+_BY_CONTACTS = ("q", "v", "tau", CONTACT, HOLDING, BASE_HELD, *BASE, "fext")
+_BY_CONTACT_STEP = ("q", "v", "tau", "h", CONTACT, HOLDING, BASE_HELD, *BASE, "fext")
 _BY_STEP = ("q", "v", "tau", "h", BASE_HELD, *BASE, "fext")
 
 FUNCTIONS: dict[str, Function] = {
@@ -308,7 +311,7 @@ FUNCTIONS: dict[str, Function] = {
     "impulse": Function(
         28,
         "velocity after an impact of contacts",
-        ("q", "v", CONTACT, BASE_HELD, "base_v", PARAMETERS),
+        ("q", "v", CONTACT, HOLDING, BASE_HELD, "base_v", PARAMETERS),
         ("v_after", "contact_impulse"),
         algorithms=("axes", "inverse"),
         cost_like="m",
@@ -376,7 +379,7 @@ FUNCTIONS: dict[str, Function] = {
     "cinertia": Function(
         37,
         "inertia that contacts feel, the inverse of Delassus' matrix",
-        ("q", CONTACT, BASE_HELD, PARAMETERS),
+        ("q", CONTACT, HOLDING, BASE_HELD, PARAMETERS),
         ("contact_inertia",),
         algorithms=("axes", "inverse"),
         cost_like="m",

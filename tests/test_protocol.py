@@ -64,15 +64,15 @@ CONTRACT = {
     "energy": (23, ("q", "v", "base_v", "gravity", "parameters"), ("kinetic", "potential")),
     "com": (24, ("q", "v", "base_v", "base_a", "parameters"), ("com", "com_velocity", "J_com")),
     "centroidal": (25, ("q", "v", "base_v", "base_a", "parameters"), ("h_g", "A_g")),
-    "cfd": (27, (*BY_TAU, "contact", "base_held", *BASE), ("a", "contact_force")),
+    "cfd": (27, (*BY_TAU, "contact", "holding", "base_held", *BASE), ("a", "contact_force")),
     "impulse": (
         28,
-        ("q", "v", "contact", "base_held", "base_v", "parameters"),
+        ("q", "v", "contact", "holding", "base_held", "base_v", "parameters"),
         ("v_after", "contact_impulse"),
     ),
-    "cstep": (29, (*BY_TAU, "h", "contact", "base_held", *BASE), ("x_next",)),
-    "dcfd": (30, (*BY_TAU, "contact", "base_held", *BASE), ("da_dq", "da_dv", "da_dtau")),
-    "dcstep": (31, (*BY_TAU, "h", "contact", "base_held", *BASE), ("x_next", "A", "B")),
+    "cstep": (29, (*BY_TAU, "h", "contact", "holding", "base_held", *BASE), ("x_next",)),
+    "dcfd": (30, (*BY_TAU, "contact", "holding", "base_held", *BASE), ("da_dq", "da_dv", "da_dtau")),
+    "dcstep": (31, (*BY_TAU, "h", "contact", "holding", "base_held", *BASE), ("x_next", "A", "B")),
     "regressor": (26, (*BY_A, "base_v", "base_a", "gravity"), ("Y",)),
     "pose": (32, ("q",), ("placement",)),
     "position": (33, ("q",), ("position",)),
@@ -83,7 +83,7 @@ CONTRACT = {
     ),
     "dfext": (35, ("q", "base_held", "parameters"), ("dtau_dfext", "da_dfext")),
     "clearance": (36, ("q",), ("clearance", "dclearance_dq")),
-    "cinertia": (37, ("q", "contact", "base_held", "parameters"), ("contact_inertia",)),
+    "cinertia": (37, ("q", "contact", "holding", "base_held", "parameters"), ("contact_inertia",)),
 }
 """Code, inputs and results of each function. A new function adds a row; a row that is here never changes."""
 

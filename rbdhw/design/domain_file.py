@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 
 DOMAIN = "domain.json"
@@ -54,6 +54,8 @@ def domain_from_json(data: dict[str, Any], robot: Robot) -> tuple[Domain, tuple[
         rows |= {"base_a": 6, BASE_HELD: 1}
     if robot.contacts.places:
         rows[CONTACT] = len(robot.contacts.places)
+    if robot.contacts.by_task:
+        rows[HOLDING] = 3
     if robot.gravity_given:
         rows["gravity"] = 3
     if robot.loaded is not None:

@@ -35,6 +35,7 @@ class ContactsEntry(Closed):
     damping: float
     velocity_gain: float
     restitution: float
+    by_task: bool | None = Field(default=None, description="Present if tasks bring damping and gains.")
     loops: list[str] | None = Field(default=None, description="The loops of `--loops`, after the links.")
     position_gain: float | None = Field(default=None, description="That of loops (1/s^2).")
 

@@ -23,7 +23,7 @@ from rbdhw.domain.default_limits import FREE_REACH, FREE_VELOCITY, Pair, Substit
 from rbdhw.domain.overrides import BaseBounds, ForceBounds, JointBounds, Overrides
 from rbdhw.dynamics.integration import LARGEST_ANGLE
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS, any_takes
+from rbdhw.protocol import BASE_HELD, CONTACT, HOLDING, PARAMETERS, any_takes
 from rbdhw.robot.model import Joint, JointKind, Limits, Robot
 from rbdhw.robot.pinocchio import UNIT_SLACK
 
@@ -100,6 +100,8 @@ def input_domain(robot: Robot, overrides: Overrides | None = None, *, strict: bo
         rows[BASE_HELD] = [(0.0, 1.0)]
     if robot.contacts.places:
         rows[CONTACT] = [(0.0, 1.0)] * len(robot.contacts.places)
+    if robot.contacts.by_task:
+        rows[HOLDING] = [*robot.contacts.bounds]
     if robot.gravity_given:
         largest = GRAVITY_SLACK * math.hypot(*robot.gravity)
         rows["gravity"] = [(-largest, largest)] * 3

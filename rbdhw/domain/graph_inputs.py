@@ -14,7 +14,7 @@ from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.dynamics.joint import turns
 from rbdhw.fixed.lower import InputRange
-from rbdhw.protocol import BASE_HELD, CONTACT, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, HOLDING, NEXT_STATE, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import held_bounds, held_values
 from rbdhw.robot.units import BASE_UNITS
@@ -94,7 +94,7 @@ def graph_inputs(robot: Robot, arrays: Mapping[str, Array]) -> dict[str, Array]:
     for k, angle in enumerate(angular_coordinates(robot)):
         position = arrays["q"][:, k]
         inputs[f"q[{k}]"] = position / (2.0 * np.pi) if angle else position
-    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", CONTACT, *MULTIPLIERS):
+    for name in ("v", "a", "tau", "base_v", "base_a", "gravity", CONTACT, HOLDING, *MULTIPLIERS):
         if name in arrays:
             inputs |= {f"{name}[{k}]": column for k, column in enumerate(arrays[name].T)}
     inputs |= {name: arrays[name] for name in ("h", BASE_HELD) if name in arrays}

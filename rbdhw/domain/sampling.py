@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.forces import Forces, drive, random_shares, throw
-from rbdhw.protocol import BASE_HELD, CONTACT, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, nominal_parameters
 from rbdhw.robot.pinocchio import UNIT_SLACK
@@ -70,6 +70,8 @@ def sample(
     if CONTACT in bounds:
         standing = rng.random((tasks, 1)) < STANDING
         arrays[CONTACT] = (standing | (rng.random((tasks, len(bounds[CONTACT]))) < 0.5)).astype(float)
+    if HOLDING in bounds:
+        arrays[HOLDING] = _draw(bounds[HOLDING], tasks, rng, extreme)
     if robot.gravity_given:
         arrays["gravity"] = math.hypot(*robot.gravity) * _directions(rng, tasks, 3)
     arrays["fext"] = np.zeros((tasks, len(robot.bodies), 6))

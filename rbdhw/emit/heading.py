@@ -27,6 +27,7 @@ _DEFAULTS_OF_MOUNTING = {
     "contact_axes": Mounting.contact_axes,
     "spheres": Mounting.spheres,
     "loops": Mounting.loops,
+    "contact_gains": Mounting.contact_gains,
 }
 _DEFAULTS = {
     "horizon": None,

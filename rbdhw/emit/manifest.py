@@ -89,6 +89,7 @@ def _contacts_entry(contacts: Contacts) -> ContactsEntry:
         damping=contacts.damping,
         velocity_gain=contacts.velocity_gain,
         restitution=contacts.restitution,
+        by_task=contacts.by_task or None,
         loops=[contact.frame.name for contact in contacts.loops] or None,
         position_gain=contacts.position_gain if contacts.loops else None,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from rbdhw.arrays import kind_of
 from rbdhw.errors import InputError
-from rbdhw.protocol import BASE, BASE_HELD, CERTIFIED, CONTACT, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, BASE_HELD, CERTIFIED, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
 
 
 def arguments_checked(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def bind(
 def method(function: str) -> Callable[..., Any]:
     """Return the method that computes a function; its signature has the function's arrays."""
     entry = FUNCTIONS[function]
-    required = [name for name in entry.inputs if name not in (BASE_HELD, CONTACT, *BASE, "fext")]
+    required = [name for name in entry.inputs if name not in (BASE_HELD, CONTACT, HOLDING, *BASE, "fext")]
     chosen = [name for name in entry.inputs if name not in (BASE_HELD, *required)]
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]

@@ -30,7 +30,7 @@ from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
+from rbdhw.protocol import BASE, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
@@ -266,7 +266,7 @@ def load(design: Design, function: str, path: Path, outside: str = LIMIT) -> Loa
     """
     required = golden.inputs_of(design.robot, function)
     every = FUNCTIONS[function].inputs + FUNCTIONS[function].optional_inputs
-    chosen = (*BASE, "h")
+    chosen = (HOLDING, *BASE, "h")
     required_or_loaded = {*required, *([PARAMETERS] if design.robot.loaded else [])}
     required_or_loaded |= set(FUNCTIONS[function].base_choice if design.robot.base_chosen else ())
     names = [name for name in every if name not in chosen or name in required_or_loaded]

@@ -101,7 +101,9 @@ class Contacts:
     def __init__(self, forward: ForwardDynamics) -> None:
         self.forward, self.setting, self.task = forward, forward.setting, forward.setting.task
         self._settings = self.setting.robot.contacts
-        self.velocity_gain, self.in_world = self._settings.velocity_gain, self._settings.axes == "world"
+        self.damping: Scalar = self.task.holding[0]
+        self.velocity_gain: Scalar = self.task.holding[1]
+        self.in_world = self._settings.axes == "world"
 
     @cached_property
     def accelerations(self) -> list[Scalar]:
@@ -261,7 +263,7 @@ class Contacts:
         for i, place in enumerate(self._of_rows):
             with region("contact_inertia", place.frame.body):
                 row = [inner_product(self._half[i], other) for other in self.weighted[: i + 1]]
-                matrix.append([*row[:-1], row[-1] + self._settings.damping])
+                matrix.append([*row[:-1], row[-1] + self.damping])
         bodies = tuple(place.frame.body for place in self._of_rows)
         return factorize_choice(matrix, self._order, self._if_present, Places("contact_", bodies))
 

@@ -35,7 +35,7 @@ from rbdhw.dynamics.spatial import (
     transpose,
 )
 from rbdhw.frontend.held_base import HeldBase
-from rbdhw.protocol import BASE_HELD, CONTACT
+from rbdhw.protocol import BASE_HELD, CONTACT, HOLDING
 from rbdhw.robot.model import Inertia, Joint, JointKind, Robot
 from rbdhw.robot.parameters import held_numbers
 from rbdhw.robot.regroup import regroup_inertias
@@ -97,6 +97,8 @@ class Task:
         The lower triangle of the inverse mass matrix that a task can bring.
     contact : list of scalars
         For each contact whether the task has it.
+    holding : list of scalars
+        The damping of contacts, and the gains for their velocities and for the positions of loops.
     lambda_tau, lambda_a : list of scalars
         The multipliers of joint forces and of accelerations, ``nv`` each.
     """
@@ -122,6 +124,12 @@ class Task:
             named = {body: link for link, body in enumerate(robot.links)}
             self.fext = {i: self._wrench(named[i]) for i in sorted(fext)}
             self.contact = self._vector(CONTACT, len(robot.contacts.places))
+            numbers = robot.contacts
+            self.holding = (
+                self._vector(HOLDING, 3)
+                if numbers.by_task
+                else [numbers.damping, numbers.velocity_gain, numbers.position_gain]
+            )
             self.supplied = [
                 [recorder.input(f"Minv[{i},{j}]") for j in range(i + 1)] for i in range(robot.nv)
             ]

@@ -65,11 +65,11 @@ class Loop:
     @property
     def wanted(self) -> Vector:
         """What forces have to add to the acceleration of the rows by the joints."""
-        numbers = self._setting.robot.contacts
+        _, velocity_gain, position_gain = self._setting.task.holding
         one, other = map(_acceleration, self._rests)
         x, y, z = self.velocity
         gap = subtract(*(_column(motion.placement, 3) for motion in self._rests))
-        errors = scale(numbers.velocity_gain, (x, y, z)), scale(numbers.position_gain, gap)
+        errors = scale(velocity_gain, (x, y, z)), scale(position_gain, gap)
         return scale(-1.0, add(subtract(one, other), *errors))
 
     def in_frame(self, vector: Vector) -> Vector:
@@ -91,7 +91,7 @@ class Loop:
 
         Those of ``motion`` hold the point of space at which twists are taken; this one moves with its body.
         """
-        numbers = self._setting.robot.contacts
+        _, velocity_gain, position_gain = self._setting.task.holding
         velocity, rate = _linear(motion.velocity), _angular(motion.velocity)
         turning = _angular(motion.acceleration)
         moved, pushed = [], []
@@ -105,10 +105,10 @@ class Loop:
             shift = _linear(axis)
             change = add(_linear(dv), cross(rate, shift))
             bent = add(_linear(da), cross(turning, shift), cross(_angular(dv), velocity), cross(rate, change))
-            errors = scale(numbers.velocity_gain, change), scale(numbers.position_gain, shift)
+            errors = scale(velocity_gain, change), scale(position_gain, shift)
             moved.append(add(bent, *errors))
             bent = add(_linear(da_dv), cross(_angular(axis), velocity), cross(rate, shift))
-            pushed.append(add(bent, scale(numbers.velocity_gain, shift)))
+            pushed.append(add(bent, scale(velocity_gain, shift)))
         return moved, pushed
 
     def bent(self, force: Vector) -> Matrix:

@@ -17,7 +17,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
 from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_loops, choose_spheres
 from rbdhw.robot.model import Robot
-from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, Links, Mounting
+from rbdhw.robot.mounting import ANY_BASE, INERTIAS, NO_LINKS, PAYLOAD, PER_TASK, Links, Mounting
 from rbdhw.robot.parameters import leaf_link, load_inertias
 from rbdhw.robot.reroot import RootTrial
 from rbdhw.robot.urdf import load_urdf
@@ -68,6 +68,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = choose_contacts(robot, mounting.contacts, mounting.contact_axes)
     if mounting.loops:
         robot = choose_loops(robot, mounting.loops)
+    if mounting.contact_gains == PER_TASK:
+        robot = replace(robot, contacts=replace(robot.contacts, by_task=True))
     if mounting.spheres:
         robot = choose_spheres(robot, mounting.spheres)
     if mounting.time_step is not None:

@@ -27,7 +27,7 @@ from rbdhw.golden.kinematics import (
 from rbdhw.golden.spatial import Array, transpose
 from rbdhw.golden.system import System, system
 from rbdhw.golden.tasks import Tasks
-from rbdhw.protocol import CONTACT
+from rbdhw.protocol import CONTACT, HOLDING
 from rbdhw.robot.model import Contact, Frame, Robot
 
 Forces = Callable[[Tasks, Array], Array]
@@ -40,7 +40,7 @@ class Rows:
 
     ``jacobian`` is (N, rows, nv); ``velocity``, ``drift``, the acceleration at zero acceleration of the
     joints, and ``gap``, the distance of the points of loops, are (N, rows); ``present`` (N, rows) is one
-    where the task has the contact.
+    where the task has the contact. ``holding`` (N, 3) are the task's damping and gains.
     """
 
     jacobian: Array
@@ -48,11 +48,12 @@ class Rows:
     drift: Array
     gap: Array
     present: Array
+    holding: Array
 
-    def error(self, robot: Robot) -> Array:
-        """Return the accelerations (N, rows) that Baumgarte's gains counter."""
-        contacts = robot.contacts
-        return np.asarray(contacts.velocity_gain * self.velocity + contacts.position_gain * self.gap)
+    @property
+    def error(self) -> Array:
+        """The accelerations (N, rows) that Baumgarte's gains counter."""
+        return np.asarray(self.holding[:, 1:2] * self.velocity + self.holding[:, 2:3] * self.gap)
 
 
 def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Minv: Array) -> dict[str, Array]:
@@ -61,16 +62,17 @@ def held_by_contacts(robot: Robot, model: System, tasks: Tasks, free: Array, Min
     ``free`` are the accelerations (N, nv) without contacts.
     """
     rows = contact_rows(robot, model, tasks)
-    wanted = -rows.error(robot) - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
-    forces = solve_rows(robot, rows, Minv, wanted[..., None])
+    wanted = -rows.error - rows.drift - (rows.jacobian @ free[..., None])[..., 0]
+    forces = solve_rows(rows, Minv, wanted[..., None])
     changed = (Minv @ transpose(rows.jacobian) @ forces)[..., 0]
     return {"a": free + changed, "contact_force": by_contact(robot, forces)[..., 0]}
 
 
 def contact_inertia(robot: Robot, model: System, tasks: Tasks, Minv: Array) -> Array:
     """Return the inverse (N, 6 contacts, 6 contacts) of the inverse inertia that forces of contacts feel."""
-    rows = contact_rows(robot, model, {**still_tasks(robot, tasks["q"]), CONTACT: tasks[CONTACT]})
-    inertia = solve_rows(robot, rows, Minv, np.eye(rows.present.shape[1]) * rows.present[:, np.newaxis])
+    chosen = {name: tasks[name] for name in (CONTACT, HOLDING)}
+    rows = contact_rows(robot, model, {**still_tasks(robot, tasks["q"]), **chosen})
+    inertia = solve_rows(rows, Minv, np.eye(rows.present.shape[1]) * rows.present[:, np.newaxis])
     for _ in range(2):
         inertia = transpose(by_contact(robot, inertia).reshape(len(inertia), -1, inertia.shape[2]))
     return inertia
@@ -81,7 +83,7 @@ def stopped_by_contacts(robot: Robot, model: System, tasks: Tasks, Minv: Array) 
     rows = contact_rows(robot, model, tasks)
     rebounds = [0.0 if place.closes else robot.contacts.restitution for place in robot.contacts.places]
     stopped = -(1.0 + np.repeat(rebounds, [place.rows for place in robot.contacts.places])) * rows.velocity
-    impulses = solve_rows(robot, rows, Minv, stopped[..., None])
+    impulses = solve_rows(rows, Minv, stopped[..., None])
     changed = (Minv @ transpose(rows.jacobian) @ impulses)[..., 0]
     return {"v_after": tasks["v"] + changed, "contact_impulse": by_contact(robot, impulses)[..., 0]}
 
@@ -104,7 +106,7 @@ def derivatives_with_contacts(
         motions = (rows.jacobian @ acceleration)[..., 0] + rows.drift
         return {
             "motion": inverse_dynamics(states, solution["a"]) - pushed[..., 0],
-            "contacts": motions + rows.error(robot),
+            "contacts": motions + rows.error,
         }
 
     rows = contact_rows(robot, model, tasks)
@@ -116,16 +118,16 @@ def derivatives_with_contacts(
     slopes = {}
     for name, part in by.items():
         changed = rows.jacobian @ Minv @ part["motion"] - part["contacts"]
-        changes = solve_rows(robot, rows, Minv, changed)
+        changes = solve_rows(rows, Minv, changed)
         slopes[f"da_d{name}"] = Minv @ (transpose(rows.jacobian) @ changes - part["motion"])
         slopes[f"dforce_d{name}"] = by_contact(robot, changes)
     return slopes
 
 
-def solve_rows(robot: Robot, rows: Rows, Minv: Array, wanted: Array) -> Array:
+def solve_rows(rows: Rows, Minv: Array, wanted: Array) -> Array:
     """Return the forces (N, rows, k) that change the rows by ``wanted``, zero where there is no contact."""
     inertia = rows.jacobian @ Minv @ transpose(rows.jacobian)
-    diagonal = np.where(rows.present == 0.0, 1.0, robot.contacts.damping)
+    diagonal = np.where(rows.present == 0.0, 1.0, rows.holding[:, :1])
     system = inertia + diagonal[:, None] * np.eye(inertia.shape[-1])
     return np.asarray(np.linalg.solve(system, wanted * rows.present[..., None]))
 
@@ -136,7 +138,8 @@ def contact_rows(robot: Robot, model: System, tasks: Tasks) -> Rows:
     jacobian, velocity, drift, gap = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     kept = [contact.rows for contact in robot.contacts.places]
     present = np.repeat(np.asarray(tasks[CONTACT] != 0.0, np.float64), kept, axis=1)
-    return Rows(jacobian * present[..., None], velocity * present, drift * present, gap * present, present)
+    moving = velocity * present, drift * present, gap * present
+    return Rows(jacobian * present[..., None], *moving, present, tasks[HOLDING])
 
 
 def contact_jacobians(robot: Robot, q: Array) -> dict[str, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from rbdhw.arrays import ARRAYS
 from rbdhw.errors import InputError
 from rbdhw.golden.spatial import Array
-from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 
 Tasks = Mapping[str, Array]
@@ -28,6 +28,7 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     if function not in FUNCTIONS:
         raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(FUNCTIONS)}")
     required = {"base_v": robot.base_given, "base_a": robot.base_given, "gravity": robot.gravity_given}
+    required[HOLDING] = robot.contacts.by_task
     required |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False, CONTACT: False}
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and required.get(name, True))
 
@@ -46,6 +47,9 @@ def check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]
     tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a", BASE_HELD)}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
     tasks[CONTACT] = np.ones((*count, *shapes[CONTACT]))
+    contacts = robot.contacts
+    numbers = contacts.damping, contacts.velocity_gain, contacts.position_gain
+    tasks[HOLDING] = np.tile(numbers, (*count, 1))
     if robot.time_step is not None:
         tasks["h"] = np.full(count, robot.time_step)
     for name in (name for name in names if name in arrays):

@@ -15,7 +15,7 @@ from rbdhw.arrays import MULTIPLIERS, SYMMETRIC
 from rbdhw.errors import InputError, unknown
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import check_finite
-from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import NUMBERS, bounds_by_link, unphysical
 from rbdhw.robot.pinocchio import PinocchioLayout, layout_of
@@ -94,12 +94,14 @@ def check_taken(robot: Robot, names: Collection[str], function: str | None = Non
         for what in ("say how the base moves", "choose whether the base is held")
     )
     touching = bool(robot.contacts.places)
+    fixed = "damping and gains are constant in this build"
     step = f"this build has a time step of {robot.time_step or 0.0:g} s"
     for name, accepted, reason, remedy in (
         ("gravity", robot.gravity_given, "gravity is constant in this build", "generate with --gravity task"),
         ("base_v", robot.base_given, mode, "generate with --base given"),
         ("base_a", motion, mode, "generate with --base given"),
         (BASE_HELD, robot.base_chosen, choice, "generate with --base any"),
+        (HOLDING, robot.contacts.by_task, fixed, "generate with --contact-gains task"),
         (CONTACT, touching, "no contacts are built", "generate with --contacts LINK:point"),
         ("h", robot.time_step is None, step, ""),
     ):
@@ -158,7 +160,7 @@ def task_shapes(robot: Robot, columns: int) -> dict[str, tuple[int, ...]]:
     shapes |= dict.fromkeys(("h", BASE_HELD, "seed"), ())
     shapes |= {"q": (nq,), "fext": (len(robot.bodies), 6), "Minv": (robot.nv, robot.nv)}
     shapes |= {CONTACT: (robot.sizes["contacts"],)} if robot.contacts.places else {}
-    shapes |= {"base_v": (6,), "base_a": (6,), "gravity": (3,)}
+    shapes |= {"base_v": (6,), "base_a": (6,), "gravity": (3,), HOLDING: (3,)}
     return shapes | {PARAMETERS: (robot.sizes["loaded"], len(NUMBERS))}
 
 

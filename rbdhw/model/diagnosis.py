@@ -21,7 +21,7 @@ from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import encode
-from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS, flag_values
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS, flag_values
 from rbdhw.robot.coordinates import CoordinateEntry, configuration_coordinates, velocity_coordinates
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.parameters import held_bounds
@@ -67,6 +67,7 @@ _REMEDIES = {
     "gravity": "generate with the larger --gravity",
     "Minv": "expected the inverse of a mass matrix of this robot",
     BASE_HELD: "set it to 1 to hold the base, or to 0 to let it float",
+    HOLDING: "widen damping, velocity_gain or position_gain in [contacts] of generate's --domain file",
     CONTACT: "set it to 1 for a contact, or to 0 for none",
 }
 """What to change where no domain file has the bounds of an array."""

@@ -9,7 +9,7 @@ from rbdhw.errors import InputError
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.mounting import NO_LINKS, PER_TASK
+from rbdhw.robot.mounting import NO_LINKS, OF_DOMAIN, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
 SOLVED_BASES = ("fixed", "floating")
@@ -141,6 +141,7 @@ def _check_solver(options: BuildOptions) -> None:
     for name, varies, expected in (
         ("base", mounting.base not in SOLVED_BASES, " or ".join(SOLVED_BASES)),
         ("gravity", mounting.gravity == PER_TASK, "x,y,z in m/s^2"),
+        ("contact-gains", mounting.contact_gains == PER_TASK, OF_DOMAIN),
         ("fext", options.fext != NO_LINKS, NO_LINKS),
         ("parameters", mounting.parameters != NO_LINKS, NO_LINKS),
     ):

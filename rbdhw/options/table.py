@@ -73,7 +73,17 @@ from rbdhw.protocol import (
 )
 from rbdhw.robot.loops import read_loops
 from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, WORLD, Contacts
-from rbdhw.robot.mounting import ALL_LINKS, BASES, INERTIAS, JOINT_ORDERS, NO_LINKS, PAYLOAD, PER_TASK
+from rbdhw.robot.mounting import (
+    ALL_LINKS,
+    BASES,
+    INERTIAS,
+    JOINT_ORDERS,
+    NO_LINKS,
+    OF_DOMAIN,
+    PAYLOAD,
+    PER_TASK,
+    WAYS_OF_GAINS,
+)
 from rbdhw.runtime.number_bounds import (
     ACCELERATION_OF_FREE_FALL,
     CLOCK_MHZ,
@@ -303,6 +313,16 @@ OPTIONS: tuple[Option, ...] = (
         Contacts.axes,
         "mounting.contact_axes",
         check=among(FRAME_AXES),
+        effects=(_CONTACTS,),
+    ),
+    Option(
+        "contact-gains",
+        ROBOT,
+        str,
+        "What has the damping and the gains of contacts: the domain file, or each task.",
+        OF_DOMAIN,
+        "mounting.contact_gains",
+        check=among(WAYS_OF_GAINS),
         effects=(_CONTACTS,),
     ),
     Option(

@@ -244,6 +244,13 @@ class Contact:
         return CONTACT_KINDS[self.kind]
 
 
+MOST_DAMPING = 1e3
+"""The most damping that tasks bring, in that of the build."""
+
+VELOCITY_GAIN, POSITION_GAIN = 100.0, 2500.0
+"""The largest gains (1/s, 1/s^2) that tasks bring, where the build has none."""
+
+
 @dataclass(frozen=True)
 class Contacts:
     """The contacts with the world that each task may have, and how they are held."""
@@ -259,6 +266,18 @@ class Contacts:
     """The share of its velocity with which a contact leaves an impact; loops leave none."""
     position_gain: float = 0.0
     """Baumgarte's gain (1/s^2) of loops: points that are apart accelerate by this times their distance."""
+
+    by_task: bool = False
+    """Whether each task brings damping and gains. Those here then bound them (:attr:`bounds`)."""
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """The ranges of damping and of the gains for velocity and position that tasks bring."""
+        return (
+            (self.damping, MOST_DAMPING * self.damping),
+            (0.0, self.velocity_gain or VELOCITY_GAIN),
+            (0.0, self.position_gain or POSITION_GAIN),
+        )
 
     @property
     def loops(self) -> tuple[Contact, ...]:

@@ -16,6 +16,12 @@ BASES = ("fixed", "floating", "given", ANY_BASE)
 PER_TASK = "task"
 """A value in place of a gravity vector: each task has its own."""
 
+OF_DOMAIN = "domain"
+"""A value in place of :data:`PER_TASK`: the domain file has the numbers."""
+
+WAYS_OF_GAINS = (OF_DOMAIN, PER_TASK)
+"""What has the damping and the gains of contacts: the domain file, or each task."""
+
 JOINT_ORDERS = ("pinocchio", "file")
 """The order of a link's joints: by name, as Pinocchio visits them, or as in the file."""
 
@@ -70,6 +76,8 @@ class Mounting:
     contacts: tuple[tuple[str, str], ...] = ()
     """The links whose frames may touch the world, and the kind of each contact, one of
     :data:`rbdhw.robot.model.CONTACT_KINDS`."""
+    contact_gains: str = OF_DOMAIN
+    """One of :data:`WAYS_OF_GAINS`: what has the damping and the gains of contacts."""
     loops: tuple[tuple[str, str, str], ...] = ()
     """The loops of links (:mod:`rbdhw.robot.loops`): a name, and the two points that are held together."""
     spheres: tuple[tuple[str, float], ...] = ()

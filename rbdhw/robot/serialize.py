@@ -36,6 +36,8 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
         joint = body["joint"]
         for drive in [name for name in ("armature", "damping") if not joint[name]]:
             del joint[drive]
+    if not robot.contacts.by_task:
+        del data["contacts"]["by_task"]
     if not robot.contacts.loops:
         del data["contacts"]["position_gain"]
     for contact in data["contacts"]["places"]:

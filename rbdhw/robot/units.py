@@ -97,6 +97,7 @@ BASE_UNITS: Mapping[str, tuple[str, ...]] = {
     "base_v": ("m/s",) * 3 + ("rad/s",) * 3,
     "base_a": ("m/s^2",) * 3 + ("rad/s^2",) * 3,
     "gravity": ("m/s^2",) * 3,
+    "holding": ("1/kg", "1/s", "1/s^2"),
 }
 
 COUNTS = ("base_held", "contact", "steps", "every", "seed", "row", "step", "first_flagged", "cost")

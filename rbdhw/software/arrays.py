@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rbdhw.arrays import Element, given_elements, kind_of
-from rbdhw.protocol import BASE, BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE, BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 
 UNITS = {
@@ -23,6 +23,7 @@ UNITS = {
     "base_a": "acceleration of the root [linear; angular] in its frame: m/s^2, rad/s^2",
     BASE_HELD: "1 if the root is held and moves by the velocity in v and by the acceleration given, 0 if it "
     "floats",
+    HOLDING: "damping of contacts, and gains for velocity and position: 1/kg, 1/s, 1/s^2",
     CONTACT: "1 for each contact that the task has, 0 for the others",
     "contact_force": "[force; moment] of the world on each contact, at its frame: N, Nm",
     "v_after": "velocity after the impact: rad/s, m/s",
@@ -195,4 +196,4 @@ def arrays_of(robot: Robot, function: str, present: Collection[str]) -> Sides:
     return tuple(inputs), tuple(outputs)
 
 
-_CHOSEN = (BASE_HELD, *BASE, "fext", "h")
+_CHOSEN = (BASE_HELD, HOLDING, *BASE, "fext", "h")

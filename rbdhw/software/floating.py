@@ -24,7 +24,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
 from rbdhw.passes.specialise import specialise
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS, PARAMETERS
+from rbdhw.protocol import FUNCTIONS, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 from rbdhw.software.arrays import ResultElement, Sides, arrays_of, elements_of
 from rbdhw.software.c_text import CPP_HEADER, comment, cpp_header, fill, table
@@ -262,6 +262,7 @@ def float_arrays(robot: Robot, function: str, loaded: bool, supplied: bool) -> S
     arrays |= {"base_v", "base_a"} if robot.base_given else set()
     arrays |= set(FUNCTIONS[function].base_choice) if robot.base_chosen else set()
     arrays |= {"gravity"} if robot.gravity_given else set()
+    arrays |= {HOLDING} if robot.contacts.by_task else set()
     arrays |= {PARAMETERS} if robot.loaded else set()
     arrays |= {"h"} if robot.time_step is None else set()
     arrays |= set(FUNCTIONS[function].optional_inputs) if supplied else set()

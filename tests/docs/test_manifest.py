@@ -27,7 +27,9 @@ LOADS = {
     "parameter_sets": 2,
 }
 
-TOUCHING = Mounting(contacts=(("tip", "surface"),), loops=(("strut", "forearm", "base@0.5:0:1"),))
+TOUCHING = Mounting(
+    contacts=(("tip", "surface"),), loops=(("strut", "forearm", "base@0.5:0:1"),), contact_gains="task"
+)
 
 BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("did", "difd"), "ii": 2, "max_error": {"did": 1e-4}}),

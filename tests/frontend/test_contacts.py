@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rbdhw
 from rbdhw import golden
 from rbdhw.domain.overrides import ContactNumbers, Overrides
 from rbdhw.domain.robot_overrides import override_robot
@@ -18,14 +19,16 @@ from rbdhw.frontend.read import load_mounted
 from rbdhw.frontend.solvability import check_contacts
 from rbdhw.graph.graph import Op
 from rbdhw.model.arrays import check_arrays
+from rbdhw.options.arguments import asked_build
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_contacts
-from rbdhw.robot.model import FRAME_AXES, Contacts, JointKind
+from rbdhw.robot.model import BASE, FRAME_AXES, Contacts, JointKind
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 from tests.support.contacts import constrained, with_contacts
 from tests.support.graph_results import assert_graph_is_golden, assert_results_are_golden, prepared, results
 from tests.support.marks import long
+from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
 FEET = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "lh", "rf", "rh"))
@@ -196,3 +199,47 @@ def test_a_point_that_no_joint_moves_is_refused():
     with pytest.raises(InputError, match="the origin of link 'iiwa_link_1' does not move"):
         check_contacts(choose_contacts(robot, [("iiwa_link_1", "point")]))
     check_contacts(choose_contacts(robot, [("iiwa_link_1", "surface"), ("iiwa_link_7", "point")]))
+
+
+@pytest.mark.parametrize("function", TOUCHING)
+def test_tasks_bring_damping_and_gains(function):
+    robot = with_contacts(mechanism([JointKind.REVOLUTE] * 3, [BASE, 0, 1], seed=1), 2, "world")
+    robot = replace(robot, contacts=replace(robot.contacts, by_task=True))
+    arrays = random_states(robot, 2, seed=2) | {"holding": np.array([[1e-2, 3.0, 0.0], [0.1, 0.0, 0.0]])}
+    entry, elements = FUNCTIONS[function], prepared(robot)
+    graph = trace(elements, (function,), elements.links)
+    assert_results_are_golden(graph, robot, arrays, (function,), 1e-6, bool(entry.optional_outputs))
+    found = golden.evaluate(robot, function, arrays)
+    numbers = {"damping": 1e-2, "velocity_gain": 3.0, "by_task": False}
+    alone = replace(robot, contacts=replace(robot.contacts, **numbers))
+    for name, expected in golden.evaluate(alone, function, arrays).items():
+        np.testing.assert_allclose(found[name][0], expected[0], rtol=1e-12, atol=1e-12)
+
+
+def test_hardware_and_c_take_damping_and_gains(tmp_path):
+    options = {
+        "contacts": "tip:point",
+        "contact_gains": "task",
+        "functions": "cfd",
+        "domain": tmp_path / "d.toml",
+    }
+    options["domain"].write_text("[contacts]\ndamping = 1e-2\n")
+    task = {"q": [0.2, -0.4], "v": [1.0, 0.5], "tau": [3.0, 1.0], "holding": [0.1, 20.0, 0.0]}
+    robot = load_mounted(path("toy"), Mounting(contacts=(("tip", "point"),), contact_gains="task"))
+    expected = golden.evaluate(robot, "cfd", {name: np.array([x]) for name, x in task.items()})["a"][0]
+    for name, more in (("c", {"target": "c"}), ("v", {"ii": 16, "width": 24, "max_error": 0.1})):
+        rbdhw.generate(path("toy"), tmp_path / name, **options, **more)
+        acc = rbdhw.load(tmp_path / name)
+        np.testing.assert_allclose(acc.cfd(**task).a, expected, rtol=1e-2 if name == "v" else 1e-9)
+        with pytest.raises(InputError, match="holding"):
+            acc.cfd(task["q"], task["v"], task["tau"])
+
+
+def test_gains_of_tasks_are_for_builds_that_take_them():
+    with pytest.raises(InputError, match="contact-gains: solve has the same robot in all steps"):
+        asked_build(functions="solve", target="c", contacts="tip:point", contact_gains="task")
+    with pytest.raises(InputError, match="contact-gains: 'maybe' is unknown"):
+        asked_build(functions="cfd", contacts="tip:point", contact_gains="maybe")
+    arrays = {name: array for name, array in random_states(hyq(), 2, seed=6).items() if name in ("q", "v")}
+    with pytest.raises(InputError, match="array 'holding': damping and gains are constant in this build"):
+        check_arrays(hyq(), (), arrays | {"holding": np.ones((2, 3))})

@@ -45,7 +45,7 @@ from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
-from rbdhw.options.build import DATA_WIDTHS, HORIZONS, PARAMETER_SETS, STREAMS
+from rbdhw.options.build import DATA_WIDTHS, HOLDS, HORIZONS, PARAMETER_SETS, STREAMS
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
@@ -219,8 +219,9 @@ def _read_interface(
         raise _damaged(path, error) from None
     built = [function for program in programs for function in program.outputs]
     _check_functions(stream.functions.keys() & FUNCTIONS, built, path)
-    parts = tuple(stream.rollout)
-    shape = RolloutShape(stream.horizon, robot.nq, parts) if stream.horizon is not None else None
+    shape = None
+    if stream.horizon is not None:
+        shape = RolloutShape(stream.horizon, robot.nq, tuple(stream.rollout), stream.hold)
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     interface = program_interface(
         programs,
@@ -256,6 +257,8 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.horizon", str(stream.horizon), expected)
     if not set(stream.rollout) <= ROLLOUT_PARTS.keys():
         raise InputError("stream.rollout", str(stream.rollout), f"some of {', '.join(ROLLOUT_PARTS)}")
+    if stream.hold not in HOLDS:
+        raise InputError("stream.hold", str(stream.hold), f"one of {', '.join(map(str, HOLDS))}")
     if stream.pairs not in STREAMS or (stream.pairs > 1 and stream.horizon is not None):
         expected = f"{STREAMS[0]} to {STREAMS[-1]}, and 1 with rollouts"
         raise InputError("stream.pairs", str(stream.pairs), expected)

@@ -40,6 +40,9 @@ class Stream(Closed):
     priority: list[str] = Field(description="Functions whose answers are sent first.")
     horizon: int | None = Field(default=None, description="The most steps of a rollout.")
     rollout: list[str] = Field(default=[], description="What rollouts have beside the forces of each step.")
+    hold: int = Field(
+        default=1, description="The steps for which a sample is held. With one step there is no such entry."
+    )
     largest_gains: list[list[float]] | None = Field(
         default=None,
         description="For each force, and each `gain` of its loads, what a gain of one stands for, in the "

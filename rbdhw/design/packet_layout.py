@@ -57,6 +57,7 @@ def _stream(interface: Interface) -> Stream:
         priority=list(interface.priority),
         horizon=shape.horizon if shape else None,
         rollout=list(shape.parts) if shape else [],
+        hold=shape.hold if shape else 1,
         pairs=interface.streams,
         parameter_sets=interface.parameter_sets,
         **of_parts,

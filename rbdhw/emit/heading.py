@@ -32,6 +32,7 @@ _DEFAULTS_OF_MOUNTING = {
 _DEFAULTS = {
     "horizon": None,
     "rollout": (),
+    "hold": 1,
     "parameters_by": BY_TASK,
     "parameter_sets": 1,
     "streams": 1,

@@ -17,12 +17,14 @@ from rbdhw.fixed.state_error import error_terms
 class RolloutShape:
     """The size of rollouts: the most steps, and the coordinates of a configuration.
 
-    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`.
+    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is held for ``hold`` steps,
+    a power of two: step k takes that of number k // hold.
     """
 
     horizon: int
     nq: int
     parts: tuple[str, ...] = ()
+    hold: int = 1
 
 
 class StepWords(Protocol):

@@ -330,6 +330,7 @@ class Accelerator:
         every: int = 0,
         std: Any = None,
         seed: Any = None,
+        hold: int | None = None,
         x_ref: Any = None,
         Q: Any = None,
         R: Any = None,
@@ -356,7 +357,8 @@ class Accelerator:
         (contacts,) is one for each contact during a step; all by default.
 
         In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
-        (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer.
+        (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer. Each is held
+        for ``hold`` steps, as many as the build has; in software for one by default.
 
         In a build with ``--rollout cost`` there is also the ``cost``, the sum over all steps of squares: of
         the state behind the step less ``x_ref``, times ``Q``, (K, nq + nv) or (nq + nv,) each; and of the
@@ -383,15 +385,17 @@ class Accelerator:
                 )
             rows["contact"] = contact
         if software:
-            return self._follow(arrays, rows, as_whole("every", every), states)
-        engine, tasks, lead = self._rollouts(arrays, rows, parameter_set, base)
+            return self._follow(arrays, rows, as_whole("every", every), states, 1 if hold is None else hold)
+        engine, tasks, lead = self._rollouts(arrays, rows, hold, parameter_set, base)
         design, between = engine.source.design, as_whole("every", every)
         rollouts = check(design, tasks, between, self._outside)
         results = flagged(rollouts, engine.roll_out(rollouts, between, states))
         values = [with_axes(array, lead) for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
 
-    def _follow(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], every: int, states: bool) -> Any:
+    def _follow(
+        self, arrays: Mapping[str, Any], rows: Mapping[str, Any], every: int, states: bool, hold: Any
+    ) -> Any:
         """Return the rollouts of software, which a solver's pass forward computes."""
         engine, problems = self._solver()
         if not 0 <= every <= problems.steps:
@@ -402,7 +406,7 @@ class Accelerator:
         if good.any():  # others repeat a good one
             rest = np.where(good, np.arange(len(good)), np.argmax(good))
             first = {name: array[rest] for name, array in first.items()}
-        problem, sampling, steps = rollout_of(problems, first, rows)
+        problem, sampling, steps = rollout_of(problems, first, rows, hold)
         found = engine.follow(problem, sampling, steps, every)
         costs = any(rows[name] is not None for name in ("Q", "R"))
         results = {name: found[name] for name in (*["states"] * states, *["cost"] * costs)}
@@ -523,7 +527,7 @@ class Accelerator:
         return Solution(*(with_axes(results[name], lead) for name in Solution._fields))
 
     @arguments_checked
-    def rollout_forces(self, tau: Any, std: Any, seed: Any) -> Array:
+    def rollout_forces(self, tau: Any, std: Any, seed: Any, hold: int | None = None) -> Array:
         """Return the forces (K, nv) that a rollout applies: ``tau`` plus the samples of its seed, limited.
 
         What feedback adds is left out.
@@ -539,27 +543,33 @@ class Accelerator:
         rest = {name: np.zeros(shapes[name]) for name in names if name != "tau"}
         rest["q"] = neutral_state(self.robot)[: self.robot.nq]
         if isinstance(self._engine.source.content, Software):
-            return self._forces_of_samples(rest | {"seed": seed}, {"tau": tau, "std": std})
-        engine, tasks, lead = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std})
+            steps = 1 if hold is None else hold
+            return self._forces_of_samples(rest | {"seed": seed}, {"tau": tau, "std": std}, steps)
+        engine, tasks, lead = self._rollouts({**rest, "seed": seed}, {"tau": tau, "std": std}, hold)
         forces: Array = with_axes(engine.rollout_forces(check(engine.source.design, tasks, 0)), lead)
         return forces
 
-    def _forces_of_samples(self, arrays: Mapping[str, Any], rows: Mapping[str, Any]) -> Array:
+    def _forces_of_samples(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], hold: Any) -> Array:
         """Return the forces of rollouts of software."""
         _, problems = self._solver()
         first, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
-        forces: Array = with_axes(forces_of(*rollout_of(problems, first, rows)), lead)
+        forces: Array = with_axes(forces_of(*rollout_of(problems, first, rows, hold)), lead)
         return forces
 
     def _rollouts(
         self,
         arrays: Mapping[str, Any],
         rows: Mapping[str, Any],
+        hold: Any,
         parameter_set: int | None = None,
         base: Any = None,
     ) -> tuple[RolloutEngine, dict[str, Array], tuple[int, ...]]:
         """Return the engine, the arrays of rollouts with an axis of tasks, and the axes that they had."""
         engine = answering_rollouts(self._engine)
+        shape = engine.source.design.interface.rollout
+        if shape is not None and hold not in (None, shape.hold):
+            remedy = f"generate with --hold {hold}"
+            raise InputError("hold", f"{hold} steps", f"{shape.hold}, as the build has", remedy)
         inputs = read_arrays(self.robot, "step", arrays, without=("tau",))
         if base is not None:
             inputs |= chosen_base(self.robot, "step", base, inputs)

@@ -47,7 +47,7 @@ CONTROLS = {
         ("shift", "samples", "seed", "hold", "correlation", "temperature"),
         ("q", "v", "std"),
     ),
-    ROLLOUT: (_OF_ROLLOUTS, ("every",), ("q", "v", "tau")),
+    ROLLOUT: (_OF_ROLLOUTS, ("every", "hold"), ("q", "v", "tau")),
 }
 """What a solver of software does: its arrays, its numbers, and the arrays that it needs."""
 

@@ -65,7 +65,7 @@ class Mean(NamedTuple):
 
 
 def rollout_of(
-    problems: Problems, first: Mapping[str, Array], rows: Mapping[str, Any]
+    problems: Problems, first: Mapping[str, Array], rows: Mapping[str, Any], hold: Any
 ) -> tuple[dict[str, Array], Sampling, int]:
     """Return one problem from N first states, the samples, and the number of steps, of a call of ``rollout``.
 
@@ -106,14 +106,15 @@ def rollout_of(
     if "seed" in first:
         seeds = _seeds(first["seed"])
     std = _padded(whole["std"], 0, knots) if "std" in whole else None
-    return problem | {name: first[name] for name in ("q", "v")}, Sampling(std, seeds), steps
+    sampling = Sampling(std, seeds, _held(problems, hold))
+    return problem | {name: first[name] for name in ("q", "v")}, sampling, steps
 
 
 def forces_of(problem: Mapping[str, Array], sampling: Sampling, steps: int) -> Array:
     """Return the forces (N, steps, nv) of rollouts without feedback: those of the problem plus samples."""
     forces = problem["tau"][:, :steps]
     if sampling.std is not None:
-        drawn = normal_samples(sampling.seeds, np.arange(steps), forces.shape[-1])
+        drawn = normal_samples(sampling.seeds, np.arange(steps) // sampling.hold, forces.shape[-1])
         forces = forces + sampling.std[:steps] * drawn
     limits = (problem[name][:, np.newaxis] for name in ("tau_min", "tau_max"))
     return np.clip(forces, *limits)
@@ -145,11 +146,9 @@ def mean_call(
     for name in arguments:
         if name not in SOLVE_INPUTS:
             raise unknown("array", name, tuple(SOLVE_INPUTS))
-    count, length = as_whole("samples", samples), as_whole("hold", hold)
+    count, length = as_whole("samples", samples), _held(problems, hold)
     if not 1 <= count <= MOST_SAMPLES:
         raise InputError("samples", str(count), f"1 to {MOST_SAMPLES}")
-    if not 1 <= length <= problems.steps:
-        raise InputError("hold", f"{length} steps", f"1 to {problems.steps}")
     if not 0.0 <= correlation < 1.0:
         raise InputError("correlation", f"{correlation:g}", "0 to below 1")
     complete, lead = problems.complete(arguments, warm, shift)
@@ -157,6 +156,13 @@ def mean_call(
     deviations = one_of("std", std, ("steps", "nv"), sizes)
     begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
     return complete, Sampling(deviations, begins, length, float(correlation)), count, lead
+
+
+def _held(problems: Problems, hold: Any) -> int:
+    steps = as_whole("hold", hold)
+    if not 1 <= steps <= problems.steps:
+        raise InputError("hold", f"{steps} steps", f"1 to {problems.steps}")
+    return steps
 
 
 def _seeds(numbers: Array) -> NDArray[np.int64]:

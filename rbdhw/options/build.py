@@ -29,6 +29,9 @@ DEFAULT_HORIZON = 64
 HORIZONS = range(2, 4097)
 """The possible numbers of steps for which an accelerator keeps forces."""
 
+HOLDS = tuple(1 << k for k in range(9))
+"""The possible numbers of steps for which it holds a sample: powers of two."""
+
 DEFAULT_KNOTS, DEFAULT_ALPHAS = 64, 4
 """The steps of a horizon for which software solves, and the step lengths of its line search."""
 
@@ -167,6 +170,8 @@ class BuildOptions:
     """The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts."""
     rollout: tuple[str, ...] = ()
     """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
+    hold: int = 1
+    """The steps for which a sample of rollouts is held, one of :data:`HOLDS`."""
     knots: int | None = None
     """The steps of the horizon of ``solve``; None if software has none."""
     alphas: int = DEFAULT_ALPHAS
@@ -237,6 +242,7 @@ class BuildOptions:
                 priority=tuple(name for name in self.priority if name in request.functions),
                 horizon=self.horizon if "step" in request.functions else None,
                 rollout=self.rollout if "step" in request.functions else (),
+                hold=self.hold if "step" in request.functions else 1,
                 share_stages=self.share_stages if staged(request.functions) else "auto",
             )
             for request in self.cores

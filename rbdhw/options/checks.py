@@ -119,6 +119,8 @@ def _check_rollouts(options: BuildOptions) -> None:
     if options.target in PROCESSORS:
         reason = f"--target {options.target} has no rollouts"
         raise InputError("functions", reason, remedy="use --target c, or that of a device")
+    if options.hold > options.horizon:
+        raise InputError("hold", f"{options.hold} steps", f"at most the horizon of {options.horizon}")
     if options.streams > 1:
         reason = "rollouts return to the only pair of streams"
         remedy = "leave --streams out, or use step instead of rollout"

@@ -155,13 +155,15 @@ class SamplesHardware(PartHardware):
     def _samples(self, m: Module, between: Between, waiting: int) -> list[Any]:
         """Return the samples of all coordinates of a step, drawn after some cycles."""
         count = 1 + max(WordName.parse(word.name).index[0] for word in force_words(between.step))
-        step_bits = len(between.entry.done)
+        number = between.entry.done
+        if between.shape.hold > 1:
+            number = number[between.shape.hold.bit_length() - 1 :]
         m.submodules.source = source = NormalSource(
-            coordinates=count, seed_bits=SEED_BITS, step_bits=step_bits
+            coordinates=count, seed_bits=SEED_BITS, step_bits=len(number)
         )
         m.d.comb += [
             source.seed.eq(between.later("seed", between.entry.seed, waiting)),
-            source.step.eq(between.later("number", between.entry.done, waiting)),
+            source.step.eq(between.later("number", number, waiting)),
         ]
         ends = [SAMPLE.width * (k + 1) for k in range(count)]
         return [source.samples[end - SAMPLE.width : end].as_signed() for end in ends]

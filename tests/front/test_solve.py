@@ -208,8 +208,8 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     """Their samples are those of accelerators, and their cost is of the states behind the steps."""
     acc, rng = package.load(folder, engine), np.random.default_rng(2)
     q, v, tau, seeds = *rng.uniform(-0.4, 0.4, (2, 9, 2)), rng.uniform(-3, 3, (7, 2)), np.arange(9) + 40
-    found = acc.rollout(q, v, tau, 0.02, every=3, seed=seeds, **ROLLOUT)
-    drawn = normal_samples(seeds, np.arange(7), 2)
+    found = acc.rollout(q, v, tau, 0.02, every=3, seed=seeds, hold=2, **ROLLOUT)
+    drawn = normal_samples(seeds, np.arange(7) // 2, 2)
 
     def commands(k, state):
         feedback = (state - ROLLOUT["x_nominal"]) @ ROLLOUT["K"].T
@@ -222,9 +222,9 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     assert found.states == pytest.approx(after[:, [2, 5, 6]], **near)
     assert found.cost == pytest.approx(cost(after, forces, weights, np.zeros(2, bool)), **near)
     assert not found.status.any()
-    alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, states=False, **ROLLOUT)
+    alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, hold=2, states=False, **ROLLOUT)
     forces = np.clip(tau + ROLLOUT["std"] * drawn, *efforts.T)
-    assert acc.rollout_forces(tau, ROLLOUT["std"], seeds) == pytest.approx(forces, abs=1e-12)
+    assert acc.rollout_forces(tau, ROLLOUT["std"], seeds, hold=2) == pytest.approx(forces, abs=1e-12)
     assert alone._fields == ("cost", "first_flagged", "status")
     assert alone.cost == pytest.approx(found.cost[4], **near)
 
@@ -284,6 +284,7 @@ def test_means_of_several_problems_approach_the_optimum(acc):
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, std=[1.0, 1.0]), "array 'seed'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, Q=np.ones(4)), "array 'x_ref'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, every=-1), "every"),
+        (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, hold=0), "hold"),
     ],
 )
 def test_refusals_of_samples(acc, call, where):

@@ -16,12 +16,15 @@ from tests.support.shared import shared_folder
 
 @pytest.fixture(scope="session")
 def rollout_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return the folder of the toy with inverse dynamics and rollouts with some parts, made by one worker."""
+    """Return the folder of the toy with inverse dynamics and rollouts with some parts, made by one worker.
+
+    Beside costs, samples are held for two steps.
+    """
 
     def made(*parts: str) -> Path:
-        options = BuildOptions(
-            ("id", "rollout"), width=24, samples=512, data_width=128, horizon=HORIZON, rollout=parts
-        )
+        sizes = {"width": 24, "samples": 512, "data_width": 128, "horizon": HORIZON}
+        held = 2 if {"samples", "cost"} <= set(parts) else 1
+        options = BuildOptions(("id", "rollout"), **sizes, rollout=parts, hold=held)
         name = "-".join(("rollouts", *parts))
         return shared_folder(
             tmp_path_factory, name, lambda folder: write(generate(path("toy"), options), folder)

@@ -1,10 +1,13 @@
 """Samples of rollouts drawn on the chip: the forces that a seed gives."""
 
 import numpy as np
+import pytest
 
 import rbdhw
 from rbdhw import golden
 from rbdhw.design.folder import read
+from rbdhw.errors import InputError
+from rbdhw.fixed.normal import normal_samples
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.protocol import LOAD
@@ -39,6 +42,8 @@ def test_a_rollout_takes_the_forces_of_its_seed(parts_folder):
     ideal = rbdhw.load(parts_folder, "golden").rollout_forces(tau, std, seeds)
     step = max(word.format.step for word in design.interface.inputs(LOAD) if word.name.startswith("tau"))
     np.testing.assert_allclose(forces, ideal, atol=6 * step)
+    drawn = normal_samples(seeds, np.arange(HORIZON) // 2, 2)  # the build holds samples for two steps
+    np.testing.assert_allclose(forces, tau + std * drawn, atol=6 * step)
     q, v = (np.tile(array, (8, 1)) for array in (q, v))
     for k in range(HORIZON):
         one = acc.step(q, v, forces[:, k], h)
@@ -47,6 +52,17 @@ def test_a_rollout_takes_the_forces_of_its_seed(parts_folder):
     plain = acc.rollout(arrays["q"], arrays["v"], tau, h)
     assert not np.array_equal(plain.states[0, 0], found.states[0, -1])
     np.testing.assert_array_equal(acc.rollout_forces(tau, 0 * std, 1), acc.rollout_forces(tau, 0 * std, 2))
+
+
+@pytest.mark.parametrize("engine", ["numpy", "golden"])
+def test_samples_are_held_as_the_build_holds_them(parts_folder, engine):
+    acc, q, tau = rbdhw.load(parts_folder, engine), np.zeros(2), np.zeros((4, 2))
+    held = acc.rollout(q, q, tau, 0.01, std=[1.0, 1.0], seed=3, hold=2)
+    np.testing.assert_array_equal(held.states, acc.rollout(q, q, tau, 0.01, std=[1.0, 1.0], seed=3).states)
+    with pytest.raises(
+        InputError, match="hold: 4 steps; expected 2, as the build has; generate with --hold 4"
+    ):
+        acc.rollout(q, q, tau, 0.01, std=[1.0, 1.0], seed=3, hold=4)
 
 
 def test_golden_rollouts_take_the_models_samples(parts_folder):

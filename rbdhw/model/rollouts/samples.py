@@ -73,7 +73,7 @@ class Samples(Part[tuple[Array, Integers]]):
         return row_words(model, arrays, "std", self.of(arrays)[0])
 
     def forces(self, model: AcceleratorModel, rollouts: Rollouts, step: int, _state: Words | None) -> Words:
-        drawn = normal_integers(rollouts.words[SEED], np.array([step]), model.robot.nv)[:, 0]
+        drawn = normal_integers(rollouts.words[SEED], _number(model, step), model.robot.nv)[:, 0]
         row, added = rollouts.row(step), {}
         for word in force_words(model.interface.words("step")):
             name = WordName.parse(word.name)
@@ -85,7 +85,7 @@ class Samples(Part[tuple[Array, Integers]]):
         self, model: AcceleratorModel, arrays: RolloutArrays, step: int, forces: Array, _state: Array | None
     ) -> Array:
         deviations, seeds = self.of(arrays)
-        drawn = normal_samples(seeds, np.array([step]), model.robot.nv)[:, 0]
+        drawn = normal_samples(seeds, _number(model, step), model.robot.nv)[:, 0]
         return np.asarray(forces + deviations[step] * drawn)
 
     def draw_rows(
@@ -100,6 +100,12 @@ class Samples(Part[tuple[Array, Integers]]):
 
     def draw_each(self, tasks: int, rng: np.random.Generator) -> dict[str, Array]:
         return {SEED: rng.integers(0, MOST_SEED_OF_SINGLES, tasks).astype(np.float64)}
+
+
+def _number(model: AcceleratorModel, step: int) -> Integers:
+    """Return the number (1,) of the sample that a step takes."""
+    assert model.interface.rollout is not None
+    return np.array([step // model.interface.rollout.hold])
 
 
 def _check_seeds(model: AcceleratorModel, arrays: Mapping[str, Array], tasks: int) -> Integers:

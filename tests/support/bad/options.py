@@ -62,6 +62,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--mix", "id=1", "--cores", "id:1"): "mix: chooses the cores and excludes --cores; leave --cores out",
     ("--rollout", "samples"): "rollout: the build has no rollouts; use --functions rollout",
     ("--rollout", "noise"): "rollout: 'noise' is unknown",
+    ("--functions", "rollout", "--rollout", "samples", "--hold", 3): "hold: 3 is not possible",
+    ("--functions", "rollout", "--rollout", "samples", "--hold", 8, "--horizon", 4): "hold: 8 steps",
     ("--damping", "file"): "damping: 'file' is not a joint and a number",
     ("--damping", "elbow="): "damping: 'elbow=' is not a joint and a number",
     ("--armature", "urdf"): "armature: 'urdf' is not a joint and a number",

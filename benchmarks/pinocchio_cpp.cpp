@@ -4,7 +4,8 @@
 //
 // MODEL is text: the number of joints, gravity, and for each joint its parent, its type, its axis, its
 // placement (rotation by rows, translation), and the mass, the centre of mass and the rotational inertia of
-// its body. STATES holds the doubles of q, then of v, a and tau, each task by task. For each way to compute a
+// its body; then the damping and the number of contacts, and for each contact its joint, the number of motions
+// that it prevents, and its placement. STATES holds the doubles of q, then of v, a and tau, each task by task. For each way to compute a
 // function, the standard output gets a line: the function, the nanoseconds of a call, the tasks per second of
 // a batch, and the way. RESULTS gets the results in the order of these lines, task by task, matrices by
 // columns.
@@ -19,6 +20,8 @@
 #include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/cholesky.hpp>
+#include <pinocchio/algorithm/constrained-dynamics-derivatives.hpp>
+#include <pinocchio/algorithm/constrained-dynamics.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
@@ -89,6 +92,32 @@ pinocchio::Model read_model(std::istream& in) {
     return model;
 }
 
+using Constraint = pinocchio::RigidConstraintModel;
+using Constraints = std::vector<Constraint, Eigen::aligned_allocator<Constraint>>;
+using ConstraintData =
+    std::vector<pinocchio::RigidConstraintData, Eigen::aligned_allocator<pinocchio::RigidConstraintData>>;
+
+// Read the contacts, whose forces are in the axes of their frames.
+Constraints read_contacts(std::istream& in, const pinocchio::Model& model, double& damping) {
+    using namespace pinocchio;
+    Constraints contacts;
+    int count;
+    Eigen::Matrix3d rotation;
+    Eigen::Vector3d translation;
+    in >> damping >> count;
+    for (int i = 0; i < count; ++i) {
+        JointIndex joint;
+        int rows;
+        in >> joint >> rows;
+        read(in, rotation);
+        read(in, translation);
+        const auto kind = rows == 6 ? CONTACT_6D : CONTACT_3D;
+        contacts.emplace_back(kind, model, joint, SE3(rotation, translation), LOCAL);
+    }
+    if (!in) throw std::runtime_error("the contacts are incomplete");
+    return contacts;
+}
+
 // The nanoseconds that this thread has run: other processes do not count.
 double now() {
     timespec time;
@@ -108,6 +137,7 @@ public:
           std::set<std::string> functions)
         : model_(read_model(model)),
           data_(model_),
+          contacts_(read_contacts(model, model_, damping_)),
           results_(results),
           tasks_(tasks),
           rounds_(rounds),
@@ -120,6 +150,8 @@ public:
         if (!states) throw std::runtime_error("the states are incomplete");
         for (MatrixXd* array : {&first_, &second_}) *array = MatrixXd::Zero(nv, nv);
         vector_ = VectorXd::Zero(nv);
+        for (const Constraint& contact : contacts_) contact_data_.push_back(contact.createData());
+        initConstraintDynamics(model_, data_, contacts_, contact_data_);
     }
 
     void run() {
@@ -130,6 +162,8 @@ public:
         derivatives_of_inverse_dynamics();
         derivatives_of_forward_dynamics();
         derivatives_at_given_accelerations();
+        dynamics_with_contacts();
+        derivatives_with_contacts();
     }
 
 private:
@@ -241,6 +275,26 @@ private:
             first_, second_);
     }
 
+    void dynamics_with_contacts() {
+        measure("cfd", "constraintDynamics", [&](auto i) { hold_contacts(i); }, data_.ddq);
+    }
+
+    void derivatives_with_contacts() {
+        measure(
+            "dcfd", "constraintDynamics, computeConstraintDynamicsDerivatives",
+            [&](auto i) {
+                pinocchio::ProximalSettings settings = hold_contacts(i);
+                computeConstraintDynamicsDerivatives(model_, data_, contacts_, contact_data_, settings);
+            },
+            data_.ddq_dq, data_.ddq_dv, data_.ddq_dtau);
+    }
+
+    pinocchio::ProximalSettings hold_contacts(Eigen::Index task) {
+        pinocchio::ProximalSettings settings(1e-14, damping_, 1);
+        constraintDynamics(model_, data_, q(task), v(task), tau(task), contacts_, contact_data_, settings);
+        return settings;
+    }
+
     static std::string named(const std::string& algorithm, Convention convention) {
         return algorithm + (convention == Convention::LOCAL ? ", Convention::LOCAL" : ", Convention::WORLD");
     }
@@ -297,6 +351,9 @@ private:
 
     pinocchio::Model model_;
     pinocchio::Data data_;
+    double damping_;
+    Constraints contacts_;
+    ConstraintData contact_data_;
     std::ostream& results_;
     Eigen::Index tasks_;
     int rounds_;

@@ -30,9 +30,11 @@ from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.read import mount
+from rbdhw.golden import evaluate
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import Reference
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import CONTACT, DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.runtime.cache import find_or_make
@@ -51,6 +53,15 @@ ROUNDS = 15
 
 TOLERANCE = 1e-9
 """The largest relative error of a result (Frobenius norm of a task's whole result)."""
+
+CONTACT_TOLERANCE = 1e-6
+"""The same of functions with contacts, whose damping may be a small share of what they solve."""
+
+RESULTS = {"cfd": ("a",), "dcfd": ("da_dq", "da_dv", "da_dtau")}
+"""The results that are compared of functions with contacts."""
+
+Contacts = Sequence[tuple[str, str]]
+"""The links of contacts, and the kind of each."""
 
 _OPTIONS = (
     "-std=c++17",
@@ -124,6 +135,7 @@ def measure(
     states: Arrays | None = None,
     builds: Sequence[Build] = BUILDS,
     rounds: int = ROUNDS,
+    contacts: Contacts = (),
 ) -> dict[str, Figures]:
     """Return the figures of the fastest way to compute each function, after a check of all results.
 
@@ -134,7 +146,7 @@ def measure(
     base
         The robot's base: ``fixed`` or ``floating``.
     functions
-        Names of :data:`rbdhw.protocol.FUNCTIONS`.
+        Names of :data:`rbdhw.protocol.DEFAULT_FUNCTIONS`, or with contacts of :data:`RESULTS`.
     states
         The tasks: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv). By default :data:`BATCH` random tasks over
         the robot's domain, always the same.
@@ -142,6 +154,8 @@ def measure(
         The builds of the program that are compared.
     rounds
         The number of measurements of each figure.
+    contacts
+        The contacts that all tasks have.
 
     Raises
     ------
@@ -152,7 +166,7 @@ def measure(
         :data:`TOLERANCE`.
     """
     fastest: dict[str, Figures] = {}
-    for outcome in run(urdf, base, functions, states, builds, rounds):
+    for outcome in run(urdf, base, functions, states, builds, rounds, contacts):
         best = fastest.get(outcome.function, outcome.figures)
         fastest[outcome.function] = min(best, outcome.figures, key=lambda figures: figures.nanoseconds)
     return fastest
@@ -165,17 +179,20 @@ def run(
     states: Arrays | None = None,
     builds: Sequence[Build] = BUILDS,
     rounds: int = ROUNDS,
+    contacts: Contacts = (),
 ) -> list[Outcome]:
     """Return the outcomes of all ways to compute each function; see :func:`measure`."""
+    known = tuple(RESULTS) if contacts else DEFAULT_FUNCTIONS
     if base not in BASES:
         raise InputError(f"base '{base}'", "not measured with Pinocchio", f"one of {', '.join(BASES)}")
     for function in functions:
-        if function not in DEFAULT_FUNCTIONS:
-            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(DEFAULT_FUNCTIONS)}")
-    robot = mount(load_urdf(urdf), Mounting(base))
+        if function not in known:
+            raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(known)}")
+    robot = mount(load_urdf(urdf), Mounting(base, contacts=tuple(contacts), contact_axes="local"))
     reference = Reference.read(urdf, robot)
     if states is None:
         states = sample(robot, input_domain(robot), BATCH, np.random.default_rng(0))
+        states.pop(CONTACT, None)  # all contacts
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         exchange = _Exchange(reference, states, Path(folder))
         outcomes = [outcome for build in builds for outcome in exchange.run(build, functions, rounds)]
@@ -246,7 +263,8 @@ class _Exchange:
         (q, v, a), (_, _, tau) = (
             zip(*(self._free.convert_task(*task) for task in tasks), strict=True) for tasks in drives
         )
-        (folder / "model").write_text(_model_text(self._free.model), encoding="utf-8")
+        text = _model_text(self._free.model) + _contacts_text(self._free.model, reference.robot)
+        (folder / "model").write_text(text, encoding="utf-8")
         (folder / "states").write_bytes(b"".join(np.stack(array).tobytes() for array in (q, v, a, tau)))
 
     def run(self, build: Build, functions: Sequence[str], rounds: int) -> list[Outcome]:
@@ -265,7 +283,7 @@ class _Exchange:
     def _read_results(self, function: str, file: BinaryIO) -> dict[str, Array]:
         """Read the results of one way and return them in the robot's coordinates."""
         nv = self._free.model.nv
-        outputs = FUNCTIONS[function].outputs
+        outputs = _outputs(function)
         shape = ARRAYS[outputs[0]].shape({"nv": nv})
         count = self._tasks * len(outputs) * math.prod(shape)
         numbers = np.fromfile(file, count=count).reshape(self._tasks, len(outputs), *shape)
@@ -290,19 +308,42 @@ def _model_text(model: Any) -> str:
     return "".join(" ".join(map(str, line)) + "\n" for line in lines)
 
 
+def _contacts_text(model: Any, robot: Robot) -> str:
+    """Return the contacts as the program reads them; the frame of a link is that of its joint."""
+    contacts, joints = robot.contacts, {body.name: body.joint.name for body in robot.bodies}
+    lines: list[list[Any]] = [[contacts.damping, len(contacts.places)]]
+    for contact in contacts.places:
+        joint, placement = model.getJointId(joints[contact.frame.body]), contact.frame.placement
+        lines.append([joint, contact.rows, *np.ravel(placement.rotation), *placement.translation])
+    return "".join(" ".join(map(str, line)) + "\n" for line in lines)
+
+
+def _outputs(function: str) -> tuple[str, ...]:
+    """Return the results of a function that are compared."""
+    return RESULTS.get(function, FUNCTIONS[function].outputs)
+
+
+def _expected(function: str, reference: Reference, states: Arrays) -> Arrays:
+    """Return the results by Pinocchio in Python; those with contacts by the golden model."""
+    if function in RESULTS:
+        return {name: evaluate(reference.robot, function, states)[name] for name in RESULTS[function]}
+    drive = "tau" if FUNCTIONS[function].takes_force else "a"
+    tasks = zip(states["q"], states["v"], states[drive], strict=True)
+    rows = [reference.free.task(function, *task) for task in tasks]
+    return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+
 def _check(outcomes: Sequence[Outcome], reference: Reference, states: Arrays) -> None:
-    """Raise ToolError if a result differs from Pinocchio's in Python."""
+    """Raise ToolError if a result differs from the expected one."""
     for function in {outcome.function: None for outcome in outcomes}:
-        drive = "tau" if FUNCTIONS[function].takes_force else "a"
-        tasks = zip(states["q"], states["v"], states[drive], strict=True)
-        rows = [reference.free.task(function, *task) for task in tasks]
-        expected = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        expected = _expected(function, reference, states)
+        most = CONTACT_TOLERANCE if function in RESULTS else TOLERANCE
         for outcome in (outcome for outcome in outcomes if outcome.function == function):
             error = np.max(relative_errors(outcome.results, expected))
-            if not error <= TOLERANCE:
+            if not error <= most:
                 raise ToolError(
                     f"pinocchio_cpp: {function} by {outcome.figures.way} differs from Pinocchio's in Python "
-                    f"by {error:.1e} (relative); expected at most {TOLERANCE:g}"
+                    f"by {error:.1e} (relative); expected at most {most:g}"
                 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.builds import ALL, plan_of, software_of, tasks_of
 from benchmarks.pinocchio_cpp import Figures, measure
-from benchmarks.rows import Rows
+from benchmarks.rows import Row, Rows
 from benchmarks.timing import Arrays, TimedLibrary, timed_software
 from rbdhw.design.folder import Design
 from rbdhw.robots import bundled
@@ -33,10 +33,11 @@ def float_speeds(name: str, base: str, number: str, functions: tuple[str, ...] =
     """Return the speeds of the C of a bundled robot in ``float64`` or ``float32``."""
     software = software_of(name, base, functions=functions)
     library, tasks = timed_software(software, number), tasks_of(name, base, STATES)
-    return {function: _speed(library, function, tasks) for function in software.functions}
+    return {function: speed(library, function, tasks) for function in software.functions}
 
 
-def _speed(library: TimedLibrary, function: str, tasks: Arrays) -> Speed:
+def speed(library: TimedLibrary, function: str, tasks: Arrays) -> Speed:
+    """Return the speed of a function for the first of :data:`STATES` tasks, and for all of them."""
     alone, together = (library.seconds(function, tasks, count) for count in (1, STATES))
     return Speed(1e9 * alone, STATES / together)
 
@@ -48,20 +49,21 @@ def processor_rows(robots: Sequence[tuple[str, str]] = ROBOTS) -> Rows:
         theirs: Mapping[str, Figures] = measure(bundled()[name], base, ALL)
         double, single = (float_speeds(name, base, number) for number in REALS)
         for function in ALL:
-            rows.append(
-                {
-                    "robot": name,
-                    "base": base,
-                    "function": function,
-                    "Pinocchio, one task (µs)": theirs[function].nanoseconds / 1e3,
-                    "double, one task (µs)": double[function].nanoseconds / 1e3,
-                    "float, one task (µs)": single[function].nanoseconds / 1e3,
-                    "Pinocchio, batch (tasks/s)": theirs[function].tasks_per_second,
-                    "double, batch (tasks/s)": double[function].rate,
-                    "float, batch (tasks/s)": single[function].rate,
-                }
-            )
+            row = {"robot": name, "base": base, "function": function}
+            rows.append(row | speed_row(theirs[function], double[function], single[function]))
     return rows
+
+
+def speed_row(theirs: Figures, double: Speed, single: Speed) -> Row:
+    """Return the times and rates of a function in Pinocchio and in C."""
+    return {
+        "Pinocchio, one task (µs)": theirs.nanoseconds / 1e3,
+        "double, one task (µs)": double.nanoseconds / 1e3,
+        "float, one task (µs)": single.nanoseconds / 1e3,
+        "Pinocchio, batch (tasks/s)": theirs.tasks_per_second,
+        "double, batch (tasks/s)": double.rate,
+        "float, batch (tasks/s)": single.rate,
+    }
 
 
 def processor_layout(rows: Rows) -> Rows:

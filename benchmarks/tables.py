@@ -19,6 +19,13 @@ from benchmarks.chain_builds import builds_layout, chain_builds
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.clock_check import clock_layout, clock_rows
+from benchmarks.contacts import (
+    contact_builds,
+    contact_builds_layout,
+    contact_operations,
+    contact_operations_layout,
+    contact_speeds,
+)
 from benchmarks.forward_dynamics import chains, chains_layout
 from benchmarks.gradients import gradient_layout, gradient_rows, step_layout, step_rows
 from benchmarks.hardware_counts import (
@@ -220,6 +227,23 @@ TABLES: dict[str, Table] = {
     "processors": Table(
         "The functions in C beside Pinocchio in C++, on one core",
         processor_rows,
+        processor_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
+    "contact-operations": Table(
+        "Legged robots: multiplications of a task with contacts",
+        contact_operations,
+        contact_operations_layout,
+    ),
+    "contact-builds": Table(
+        "Floating HyQ with four points: the shortest interval within 60 % of the xcvu9p, 24 bits, 125 MHz",
+        contact_builds,
+        contact_builds_layout,
+    ),
+    "contact-speeds": Table(
+        "Contacts in C beside Pinocchio's constraintDynamics in C++, on one core",
+        contact_speeds,
         processor_layout,
         packages=("pinocchio",),
         varies=True,

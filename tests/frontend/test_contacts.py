@@ -21,7 +21,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.model.arrays import check_arrays
 from rbdhw.options.arguments import asked_build
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import choose_contacts
+from rbdhw.robot.link_frames import choose_contacts, choose_frames
 from rbdhw.robot.model import BASE, FRAME_AXES, Contacts, JointKind
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
@@ -243,3 +243,21 @@ def test_gains_of_tasks_are_for_builds_that_take_them():
     arrays = {name: array for name, array in random_states(hyq(), 2, seed=6).items() if name in ("q", "v")}
     with pytest.raises(InputError, match="array 'holding': damping and gains are constant in this build"):
         check_arrays(hyq(), (), arrays | {"holding": np.ones((2, 3))})
+
+
+@pytest.mark.parametrize(("step", "derivatives"), [("step", "dstep"), ("cstep", "dcstep")])
+def test_external_forces_move_a_step_as_joint_forces_do(step, derivatives):
+    """``dfext`` and the step's ``B`` have the derivatives by forces on links."""
+    robot = hyq()
+    links = [body.name for body in robot.bodies]
+    robot = replace(choose_frames(robot, links, "local"), time_step=2.0**-7)
+    arrays = random_states(robot, 1, seed=7) | {"contact": np.ones((1, len(FEET)))}
+    B = golden.evaluate(robot, derivatives, arrays)["B"][0]
+    columns = golden.evaluate(robot, "dfext", arrays)["dtau_dfext"][0]
+    push = np.random.default_rng(8).uniform(-1.0, 1.0, (len(links), 6))
+    after, before = (
+        golden.evaluate(robot, step, arrays | {"fext": arrays["fext"] + size * push})["x_next"][0, robot.nq :]
+        for size in (1e-4, -1e-4)
+    )
+    expected = -B @ np.einsum("vlk,lk->v", columns, push)
+    np.testing.assert_allclose((after - before) / 2e-4, expected[robot.nv :], rtol=1e-5, atol=1e-6)

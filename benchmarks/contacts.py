@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import files
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from rbdhw.pipeline import generate_software
 from rbdhw.protocol import CONTACT
 from rbdhw.robots import path
 from rbdhw.software.float_library import REALS
+from rbdhw.software.folder import Software
 
 HUMANOID = "simple_humanoid.urdf"
 """The robot of 29 joints in the package example-robot-data."""
@@ -146,10 +148,16 @@ def contact_speeds() -> Rows:
     return rows
 
 
+@cache
+def contact_software(each: Legged) -> Software:
+    """Return the functions with contacts of a robot in C."""
+    options = BuildOptions(tuple(RESULTS), target="c", mounting=each.mounting)
+    return generate_software(each.urdf, options)
+
+
 def _speeds(each: Legged, number: str) -> dict[str, Speed]:
     """Return the speeds of a robot's C with all contacts."""
-    options = BuildOptions(tuple(RESULTS), target="c", mounting=each.mounting)
-    library = timed_software(generate_software(each.urdf, options), number)
+    library = timed_software(contact_software(each), number)
     tasks = _tasks(each)
     return {function: speed(library, function, tasks) for function in RESULTS}
 

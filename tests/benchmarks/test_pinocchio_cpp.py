@@ -10,8 +10,10 @@ from rbdhw.boards.tools import ToolError
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
+from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.evaluate import evaluate
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 
 TASKS = 32
@@ -39,6 +41,20 @@ def test_every_way_has_the_results_of_the_golden_model(name, base, functions):
         assert own.figures.nanoseconds > 0.0
         assert own.figures.tasks_per_second > 0.0
         assert own.figures.build == "quick"
+
+
+@pytest.mark.verify(minutes=2)
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", ["point", "surface"])
+def test_contacts_are_those_of_the_golden_model(kind):
+    """:func:`benchmarks.pinocchio_cpp.run` refuses others."""
+    feet = [(f"{leg}_lowerleg", kind) for leg in ("lf", "rh")]
+    robot = load_mounted(path("hyq"), Mounting("floating", contacts=tuple(feet)))
+    states = sample(robot, input_domain(robot), TASKS, np.random.default_rng(3))
+    del states["contact"]
+    outcomes = run(path("hyq"), "floating", ("cfd", "dcfd"), states, builds=[QUICK], rounds=1, contacts=feet)
+    assert [own.function for own in outcomes] == ["cfd", "dcfd"]
+    assert list(outcomes[1].results) == ["da_dq", "da_dv", "da_dtau"]
 
 
 def test_the_fastest_way_is_reported(monkeypatch):

@@ -1,0 +1,41 @@
+"""The tables of contacts: what they count, and how they are laid out."""
+
+from benchmarks import contacts
+from benchmarks.contacts import (
+    FUNCTIONS,
+    Legged,
+    contact_builds_layout,
+    contact_operations,
+    contact_operations_layout,
+    legged,
+)
+from rbdhw.frontend.read import load_mounted
+from rbdhw.robots import path
+
+
+def test_feet_are_frames_of_robots_that_float():
+    hyq, humanoid = (load_mounted(each.urdf, each.mounting) for each in legged())
+    assert (hyq.nv, humanoid.nv) == (6 + 12, 6 + 29)
+    assert [contact.rows for contact in hyq.contacts.places] == [3, 3, 3, 3]
+    assert [contact.rows for contact in humanoid.contacts.places] == [6, 6]
+
+
+def test_contacts_are_counted_beyond_free_dynamics(monkeypatch):
+    monkeypatch.setattr(contacts, "FUNCTIONS", ("fd", "cfd", "com"))
+    monkeypatch.setattr(
+        contacts, "legged", lambda: [Legged("arm", path("iiwa14"), (("iiwa_link_7", "point"),))]
+    )
+    rows = contact_operations()
+    free, held, com = (row["multiplications"] for row in rows)
+    lines = contact_operations_layout(rows)
+    assert lines == [
+        {"": "fd", "arm": f"{free:,}"},
+        {"": "cfd", "arm": f"{held:,} (+{held - free:,})"},
+        {"": "com", "arm": f"{com:,}"},
+    ]
+    assert {"fd", "dfd"} < set(FUNCTIONS)
+
+
+def test_rates_are_in_millions():
+    (line,) = contact_builds_layout([{"function": "cfd", "II": 1, "tasks/s": 125e6}])
+    assert line == {"function": "cfd", "II": 1, "tasks/s": "125.00 M"}

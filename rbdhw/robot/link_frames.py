@@ -22,9 +22,10 @@ class BodyFrame:
 def choose_frames(robot: Robot, names: Sequence[str], axes: str) -> Robot:
     """Return the robot with these frames, in this order, as the chosen ones.
 
-    A name is that of a link, ``LINK``, whose frame it is, also where the link is fixed to another one; or
-    ``LINK@X:Y:Z``, for the same axes at a point of the link (m). Raises InputError if a link is unknown, or
-    does not move, or a point is none. ``axes`` is one of :data:`rbdhw.robot.model.FRAME_AXES`.
+    A name is that of a link, ``LINK``, whose frame it is, also where the link is fixed to another one, or of
+    a joint, whose frame is that of the link that it moves; or ``LINK@X:Y:Z``, for the same axes at a point of
+    the link (m). Raises InputError if a link is unknown, or does not move, or a point is none. ``axes`` is
+    one of :data:`rbdhw.robot.model.FRAME_AXES`.
     """
     return replace(robot, frames=_frames(robot, "frames", names), frame_axes=axes)
 
@@ -89,12 +90,15 @@ def _frames(robot: Robot, option: str, names: Sequence[str], still: bool = False
             fixed[name] = Frame(name, "", placement)
     if still:
         known |= fixed
+    links = tuple(known)
+    joints = {body.joint.name: Frame(body.joint.name, body.name) for body in robot.bodies}
+    known = {name: frame for name, frame in joints.items() if name not in fixed} | known
     frames = []
     for name in names:
         link, _, point = (name, "", "") if name in known else name.rpartition("@")
         if (link := link or name) not in known:
             reason = "does not move" if link in fixed else "is unknown"
-            raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(known)}")
+            raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(links)}")
         offset = Placement(translation=_point(option, name, point)) if point else Placement()
         frames.append(replace(known[link], name=name, placement=compose(known[link].placement, offset)))
     return tuple(frames)

@@ -58,6 +58,16 @@ def test_points_that_are_none(name, point) -> None:
     assert "link 'hand' is unknown" in refusal(load_urdf(path("toy")), ["hand@0:0:0"])
 
 
+def test_a_joint_is_the_frame_of_the_link_that_it_moves() -> None:
+    """Also with a point; and a link has its name before a joint."""
+    toy = load_urdf(path("toy"))
+    joint, link, point = choose_frames(toy, ["elbow", "forearm", "elbow@0.1:0:0"], "local").frames
+    assert joint == replace(link, name="elbow")
+    assert (point.body, point.placement.translation) == ("forearm", (0.1, 0.0, 0.0))
+    named = replace(toy, fixed_links=(("elbow", "upper_arm"),))
+    assert choose_frames(named, ["elbow"], "local").frames[0].body == "upper_arm"
+
+
 def test_a_point_of_a_link() -> None:
     """The toy's tip is fixed to its forearm."""
     toy = load_urdf(path("toy"))

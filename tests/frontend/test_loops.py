@@ -225,6 +225,25 @@ def test_software_has_loops(tmp_path):
         np.testing.assert_allclose(result.contact_force, exact["contact_force"][0], rtol=1e-7, atol=1e-7)
 
 
+def test_optimal_control_keeps_loops_closed(tmp_path):
+    """Only the crank is driven, and what it should do is said of the crank alone."""
+    (tmp_path / "loops.toml").write_text('[pin]\nfirst = "coupler@0.5:0:0"\nsecond = "rocker@0:0:0.3"\n')
+    (tmp_path / "domain.toml").write_text("[contacts]\nposition_gain = 400.0\nvelocity_gain = 40.0\n")
+    files = {"loops": tmp_path / "loops.toml", "domain": tmp_path / "domain.toml"}
+    rbdhw.generate(PARALLELOGRAM, tmp_path / "c", functions="solve", target="c", knots=20, **files)
+    drive = {"tau_min": [-20.0, 0.0, 0.0], "tau_max": [20.0, 0.0, 0.0]}
+    goal = {"x_ref": [0.5, 0, 0, 0, 0, 0], "Q": [10.0, 0, 0, 0.1, 0, 0], "R": [0.01, 0.01, 0.01]}
+    start = {"q": [0.1, -0.1, 0.1], "v": [0.0, 0.0, 0.0], "h": 0.02}
+    ours, theirs = (
+        rbdhw.load(tmp_path / "c", engine=engine).solve(**start, **goal, **drive, iterations=20)
+        for engine in ("float64", "golden")
+    )
+    np.testing.assert_allclose(ours.states, theirs.states, atol=1e-6)
+    crank, coupler, rocker = ours.states[:, :3].T
+    assert crank[-1] == pytest.approx(0.5, abs=0.05)
+    np.testing.assert_allclose([-coupler, rocker], [crank, crank], atol=1e-3)
+
+
 def test_a_domain_file_has_gains_of_loops_for_loops_alone():
     asked = Overrides(contacts=ContactNumbers(position_gain=100.0))
     robot = load_mounted(PARALLELOGRAM, Mounting())

@@ -205,6 +205,11 @@ def _schedule(robot: Robot, actions: Sequence[Any]) -> Array | None:
     """Return the contacts (knots, contacts) of actions; None if none of them has dynamics with contacts."""
     if not any(hasattr(action.differential, "contacts") for action in actions):
         return None
+    if robot.contacts.loops:
+        raise InputError("loops", "Crocoddyl's contacts have none", "none", "generate without --loops")
+    if robot.contacts.by_task:
+        reason = "Crocoddyl's contacts have the same numbers in all tasks"
+        raise InputError("contact-gains", reason, "domain", "generate without --contact-gains")
     built = {contact.frame.name: k for k, contact in enumerate(robot.contacts.places)}
     schedule = np.zeros((len(actions), len(built)))
     for row, action in zip(schedule, actions, strict=True):

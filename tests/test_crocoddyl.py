@@ -122,6 +122,18 @@ def test_contacts_are_those_of_the_same_names(adapter):
             adapter._schedule(robot, [action])
 
 
+def test_loops_and_gains_by_task_are_refused(adapter):
+    touched = {"contacts": (("tip", "point"),)}
+    for more, where in (
+        ({"loops": (("strut", "forearm", "base@0.5:0:1"),)}, "loops"),
+        ({"contact_gains": "task"}, "contact-gains"),
+    ):
+        robot = load_mounted(path("toy"), Mounting(**touched, **more))
+        with pytest.raises(InputError) as caught:
+            adapter._schedule(robot, [touching("tip")])
+        assert caught.value.where == where
+
+
 def minimised(folder, robot, base, frame):
     """Return the archive of what Crocoddyl found for a problem by itself and with the steps of a folder."""
     source, target = folder.parent / "in.npz", folder.parent / "out.npz"

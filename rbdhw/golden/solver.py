@@ -24,7 +24,7 @@ Source: Tassa, Mansard and Todorov, "Control-limited differential dynamic progra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,7 @@ import numpy as np
 from rbdhw.golden.complex_step import STEP, displaced, rotated
 from rbdhw.golden.evaluate import evaluate
 from rbdhw.golden.kinematics import placements
+from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.spatial import Array
 from rbdhw.protocol import (
     CONTACT,
@@ -55,16 +56,18 @@ class Trajectory:
     cost: float
 
 
-@dataclass(frozen=True)
-class Policy:
-    """Gains (N, nv, 2 nv), changes of the forces (N, nv), and the decrease of the cost for them."""
-
-    gains: Array
-    changes: Array
-    decrease: float
+Sweep = Callable[[Expansion, float], Policy | None]
+"""A sweep back: the policy of an expansion with a regularisation, or None if it takes more of it."""
 
 
-def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance: float) -> dict[str, Array]:
+def solve(
+    robot: Robot,
+    problem: Arrays,
+    iterations: int,
+    alphas: int,
+    tolerance: float,
+    sweep: Sweep = sweep_back,
+) -> dict[str, Array]:
     """Return the solution of one problem.
 
     Parameters
@@ -83,6 +86,8 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
         The number of step lengths.
     tolerance
         A trajectory is optimal if no more than this share of its cost can be gained.
+    sweep
+        The sweep back; other arithmetic than that of double precision takes its place in studies.
 
     Returns
     -------
@@ -97,7 +102,7 @@ def solve(robot: Robot, problem: Arrays, iterations: int, alphas: int, tolerance
     status = Solved.ITERATIONS if np.isfinite(best.cost) else Solved.NOT_FINITE
     while status is Solved.ITERATIONS and taken < iterations:
         taken += 1
-        swept, regularisation = _backward(robot, problem, best, regularisation)
+        swept, regularisation = _backward(sweep, expand(robot, problem, best), regularisation)
         added = regularisation
         if swept is None:
             status = Solved.INDEFINITE
@@ -193,51 +198,31 @@ def _task(robot: Robot, problem: Arrays, k: int | slice, x: Array, tau: Array) -
 # The sweep
 
 
-def _backward(
-    robot: Robot, problem: Arrays, best: Trajectory, regularisation: float
-) -> tuple[Policy | None, float]:
-    """Return the policy around a trajectory and the regularisation that it takes, at least the one given."""
+def expand(robot: Robot, problem: Arrays, around: Trajectory) -> Expansion:
+    """Return the expansion of a problem around a trajectory.
+
+    A force whose limits are equal has so large a weight that it does not change.
+    """
     _, derivatives = steps_with(contacts=bool(robot.contacts.places))
-    steps = evaluate(robot, derivatives, _task(robot, problem, slice(None), best.states[:-1], best.tau))
-    costs = [_expansion(robot, problem, k, x) for k, x in enumerate(best.states)]
+    steps = evaluate(robot, derivatives, _task(robot, problem, slice(None), around.states[:-1], around.tau))
+    gradients, hessians = zip(
+        *(_expansion(robot, problem, *knot) for knot in enumerate(around.states)), strict=True
+    )
+    held = np.where(problem["tau_min"] == problem["tau_max"], MOST_REGULARISATION, 0.0)
+    by_force = problem["R"] * (around.tau - problem["tau_ref"])
+    return Expansion(
+        steps["A"], steps["B"], np.array(gradients), np.array(hessians), by_force, problem["R"] + held
+    )
+
+
+def _backward(sweep: Sweep, expansion: Expansion, regularisation: float) -> tuple[Policy | None, float]:
+    """Return the policy of an expansion and the regularisation that it takes, at least the one given."""
     while regularisation <= MOST_REGULARISATION:
-        policy = _sweep(problem, best, steps, costs, regularisation)
+        policy = sweep(expansion, regularisation)
         if policy is not None:
             return policy, regularisation
         regularisation = _raised(regularisation)
     return None, regularisation
-
-
-def _sweep(
-    problem: Arrays,
-    best: Trajectory,
-    steps: Arrays,
-    costs: list[tuple[Array, Array]],
-    regularisation: float,
-) -> Policy | None:
-    """Return the policy by Riccati's recursion; None if the Hessian by the forces is not positive."""
-    V, slope = costs[-1][1], costs[-1][0]
-    held = np.where(problem["tau_min"] == problem["tau_max"], MOST_REGULARISATION, 0.0)
-    gains: list[Array] = []
-    changes: list[Array] = []
-    decrease = 0.0
-    for k in reversed(range(len(best.tau))):
-        A, B = steps["A"][k], steps["B"][k]
-        weight = problem["R"][k]
-        by_force = weight * (best.tau[k] - problem["tau_ref"][k]) + B.T @ slope
-        hessian = np.diag(weight + regularisation + held) + B.T @ V @ B
-        mixed = B.T @ V @ A
-        try:
-            factor = np.linalg.cholesky(hessian)
-        except np.linalg.LinAlgError:
-            return None
-        gain, change = (-np.linalg.solve(hessian, right) for right in (mixed, by_force))
-        decrease += 0.5 * float(np.sum(np.linalg.solve(factor, by_force) ** 2))
-        slope = costs[k][0] + A.T @ slope + mixed.T @ change
-        V = costs[k][1] + A.T @ V @ A + mixed.T @ gain
-        gains.insert(0, gain)
-        changes.insert(0, change)
-    return Policy(np.array(gains), np.array(changes), decrease)
 
 
 # Costs of states

@@ -1,0 +1,135 @@
+"""Record the step of a sweep back through the knots of a horizon: what optimal control does N times in turn.
+
+Velocities are counted in steps, as ``h v``. A knot's numbers are
+
+=================  ===================================================================================
+``D`` (nv, 2nv+m)  the derivatives of ``h`` times the next velocity by the state and the m forces
+``T``, ``J``       blocks of joints of several degrees of freedom, which move the next configuration; those of
+                   others are one
+``H``              the Hessian of the cost by the state: its lower triangle by q, its diagonal by ``h v``
+``g`` (2nv+m,)     the gradient of the cost by the state and the forces
+``R`` (m,)         the Hessian by the forces, which is diagonal
+=================  ===================================================================================
+
+The last knot has no step: there ``D`` and the gradients by forces are zero, and ``R`` is one. Then the step
+hands on the knot's cost, and the sweep needs no other beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import chain
+
+from rbdhw.dynamics.integration import displacement_derivatives
+from rbdhw.dynamics.riccati import Matrix, Quadratic, StepChange, Vector, riccati_step
+from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
+from rbdhw.frontend.solver_steps import wide_joints
+from rbdhw.graph.graph import Graph
+from rbdhw.graph.sweeps import Carried, Given, Shared, Source, Sweep, Sweeps
+from rbdhw.graph.trace import Recorder, Signal
+from rbdhw.passes.prune import prune
+from rbdhw.robot.model import Robot
+from rbdhw.scalar import Scalar
+
+SWEEP = "sweep"
+"""The name of the sweep, with which the names of what a knot hands on begin."""
+
+FUNCTION = "knot"
+"""The name with which those of a knot's results begin: ``K`` (m, 2 nv), ``k`` (m,) and ``pivot`` (m,)."""
+
+REGULARISATION = "regularisation"
+"""The number that is added to the weights of all forces."""
+
+HANDED_ON = ("V", "s", "decrease")
+"""What a knot hands on to the one before it: Hessian and gradient of the value, and the expected decrease."""
+
+
+def driven(robot: Robot, held: Collection[int] = ()) -> list[int]:
+    """Return the velocity coordinates whose forces may change."""
+    return [i for i in range(robot.nv) if i not in held]
+
+
+def record_sweep(robot: Robot, knots: int, held: Collection[int] = ()) -> Sweeps:
+    """Return the sweep back from knot ``knots`` to the first; forces of ``held`` coordinates are fixed."""
+    step = _record(robot, len(driven(robot, held)))
+    everywhere = (True,) * (knots + 1)
+
+    def source(name: str) -> Source:
+        if name == REGULARISATION:
+            return Shared()
+        return Carried(f"{SWEEP}.{name}", 0.0) if is_handed_on(name) else Given(name, everywhere)
+
+    sources = {name: source(name) for name in step.inputs}
+    return Sweeps(knots + 1, (Sweep(SWEEP, step, inward=True),), sources, FUNCTION, "", "")
+
+
+def is_handed_on(name: str) -> bool:
+    """Return whether an input is an output of the knot behind."""
+    return name.partition("[")[0] in HANDED_ON
+
+
+def _record(robot: Robot, forces: int) -> Graph:
+    """Return the graph of a knot's step."""
+    recorder, n = Recorder(), robot.nv
+    transport, jacobian = _blocks(recorder, robot)
+    rows = [[recorder.input(f"D[{i},{j}]") for j in range(2 * n + forces)] for i in range(n)]
+    value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
+    cost = Quadratic(_cost(recorder, n, forces), _vector(recorder, "g", 2 * n + forces))
+    before = recorder.input("decrease")
+    value, policy = riccati_step(value, StepChange(transport, jacobian, rows), cost)
+    handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
+    for name, number in (*handed, ("decrease", before + policy.decrease)):
+        recorder.output(f"{SWEEP}.{name}", number)
+    results = (_elements(f"K[{i}]", row) for i, row in enumerate(policy.gains))
+    for name, number in chain(*results, _elements("k", policy.changes), _elements("pivot", policy.pivots)):
+        recorder.output(f"{FUNCTION}.{name}".replace("][", ","), number)
+    return optimise(prune(recorder.builder.finish(recorder.outputs)), DEFAULT_DELAYS)
+
+
+def _cost(recorder: Recorder, n: int, forces: int) -> Matrix:
+    """Return the Hessian of a knot's cost (2 n + forces), with what regularises it."""
+    size = 2 * n + forces
+    by_state = _symmetric(recorder, "H", n)
+    hessian: Matrix = [[*row, *[0.0] * (size - n)] for row in by_state]
+    hessian += [[0.0] * size for _ in range(size - n)]
+    regularisation = recorder.input(REGULARISATION)
+    for i in range(n, 2 * n):
+        hessian[i][i] = recorder.input(f"H[{i},{i}]")
+    for i in range(forces):
+        hessian[2 * n + i][2 * n + i] = recorder.input(f"R[{i}]") + regularisation
+    return hessian
+
+
+def _blocks(recorder: Recorder, robot: Robot) -> tuple[Matrix, Matrix]:
+    """Return ``T`` and ``J`` (nv, nv): inputs where a joint of several degrees of freedom has numbers."""
+    transport, jacobian = ([[float(i == j) for j in range(robot.nv)] for i in range(robot.nv)] for _ in "TJ")
+    for joint, _, rates in wide_joints(robot):
+        probe = Recorder()
+        displacement = [probe.input(f"d[{i}]") for i in range(rates.stop - rates.start)]
+        pairs = zip((transport, jacobian), displacement_derivatives(joint.kind, displacement), strict=True)
+        for name, (matrix, block) in zip("TJ", pairs, strict=True):
+            for i, row in enumerate(block, rates.start):
+                for j, entry in enumerate(row, rates.start):
+                    number = isinstance(entry, Signal)
+                    matrix[i][j] = recorder.input(f"{name}[{i},{j}]") if number else entry
+    return transport, jacobian
+
+
+def _vector(recorder: Recorder, name: str, size: int) -> Vector:
+    return [recorder.input(f"{name}[{i}]") for i in range(size)]
+
+
+def _symmetric(recorder: Recorder, name: str, size: int) -> Matrix:
+    rows = [[recorder.input(f"{name}[{i},{j}]") for j in range(i + 1)] for i in range(size)]
+    return [[rows[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+
+
+def _triangle(name: str, matrix: Matrix) -> Iterator[tuple[str, Scalar]]:
+    for i, row in enumerate(matrix):
+        for j in range(i + 1):
+            yield f"{name}[{i},{j}]", row[j]
+
+
+def _elements(name: str, vector: Vector) -> Iterator[tuple[str, Scalar]]:
+    for i, number in enumerate(vector):
+        yield f"{name}[{i}]", number

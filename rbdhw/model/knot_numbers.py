@@ -1,0 +1,55 @@
+"""The numbers of the knots of a sweep back, from an expansion in double precision, and its policy.
+
+Their names are those of :mod:`rbdhw.frontend.knot_step`, where velocities are counted in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.golden.riccati import Expansion, Policy
+
+Array = NDArray[np.float64]
+
+
+def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[str, Array]:
+    """Return the numbers (N + 1,) of all knots by name; ``forces`` are the coordinates whose forces change.
+
+    ValueError if costs of the state join velocities with other coordinates.
+    """
+    knots, n, m = len(expansion.gradient), expansion.B.shape[2], len(forces)
+    if np.any(expansion.hessian[:, n:] * (1.0 - np.eye(2 * n)[n:])):
+        raise ValueError("costs of the state join velocities with other coordinates")
+    units = np.repeat([1.0, h], n)
+    A = units[:, np.newaxis] * expansion.A / units
+    B = units[:, np.newaxis] * expansion.B[..., forces]
+    D, T, J = np.zeros((knots, n, 2 * n + m)), np.zeros((knots, n, n)), np.zeros((knots, n, n))
+    D[:-1] = np.concatenate([A[:, n:], B[:, n:]], axis=2)
+    J[:-1] = A[:, :n, n:] @ np.linalg.inv(A[:, n:, n:])
+    T[:-1] = A[:, :n, :n] - J[:-1] @ A[:, n:, :n]
+    H = expansion.hessian / np.multiply.outer(units, units)
+    g, R = np.zeros((knots, 2 * n + m)), np.ones((knots, m))
+    g[:, : 2 * n] = expansion.gradient / units
+    g[:-1, 2 * n :], R[:-1] = expansion.force_gradient[:, forces], expansion.force_weight[:, forces]
+    arrays = {"D": D, "T": T, "J": J, "H": H, "g": g, "R": R}
+    return {
+        f"{name}[{','.join(map(str, index))}]": array[(slice(None), *index)]
+        for name, array in arrays.items()
+        for index in np.ndindex(array.shape[1:])
+    }
+
+
+def policy_of(
+    results: Mapping[str, Array], decrease: float, h: float, forces: Sequence[int], n: int
+) -> Policy:
+    """Return the policy from the results (N + 1,) of all knots by name, of which the last has no step."""
+    knots = len(results["k[0]"]) - 1
+    gains, changes = np.zeros((knots, n, 2 * n)), np.zeros((knots, n))
+    for i, force in enumerate(forces):
+        changes[:, force] = results[f"k[{i}]"][:-1]
+        for j in range(2 * n):
+            gains[:, force, j] = results[f"K[{i},{j}]"][:-1] * (h if j >= n else 1.0)
+    return Policy(gains, changes, decrease)

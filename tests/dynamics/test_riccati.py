@@ -1,0 +1,66 @@
+"""A step of Riccati's recursion, compared with dense matrices."""
+
+import numpy as np
+import pytest
+
+from rbdhw.dynamics.riccati import Quadratic, StepChange, riccati_step
+
+
+def positive(rng, size):
+    half = rng.normal(size=(size, size))
+    return half @ half.T + np.eye(size)
+
+
+def random_step(n, seed, wide=0, held=0):
+    """Return a value function, a step with a block of ``wide`` joint rates, and a cost, as matrices.
+
+    There are as many forces as rates, less those ``held``.
+    """
+    rng = np.random.default_rng(seed)
+    value = positive(rng, 2 * n), rng.normal(size=2 * n)
+    T, J = np.eye(n), 0.01 * np.eye(n)
+    T[:wide, :wide], J[:wide, :wide] = rng.normal(size=(2, wide, wide))
+    size = 3 * n - held
+    return value, (T, J, rng.normal(size=(n, size))), (positive(rng, size), rng.normal(size=size))
+
+
+def dense(value, step, cost):
+    """Return the value function before a step, the gains and the changes."""
+    (V, slope), (T, J, D), (H, g) = value, step, cost
+    n = len(D)
+    Z = np.vstack([J @ D, D])
+    Z[:n, :n] += T
+    Q, q = Z.T @ V @ Z + H, Z.T @ slope + g
+    x, u = slice(0, 2 * n), slice(2 * n, None)
+    K, k = -np.linalg.solve(Q[u, u], Q[u, x]), -np.linalg.solve(Q[u, u], q[u])
+    return (Q[x, x] + Q[x, u] @ K, q[x] + Q[x, u] @ k), (K, k, -0.5 * q[u] @ k)
+
+
+def scalars(array):
+    return array.tolist()
+
+
+@pytest.mark.parametrize(
+    ("n", "wide", "held"), [(1, 0, 0), (3, 0, 0), (7, 0, 0), (5, 3, 0), (6, 6, 0), (8, 6, 6)]
+)
+def test_equals_dense_matrices(n, wide, held):
+    value, step, cost = random_step(n, n, wide, held)
+    after, policy = riccati_step(
+        Quadratic(*map(scalars, value)), StepChange(*map(scalars, step)), Quadratic(*map(scalars, cost))
+    )
+    (hessian, gradient), (gains, changes, decrease) = dense(value, step, cost)
+    np.testing.assert_allclose(after.hessian, hessian, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(after.gradient, gradient, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(policy.gains, gains, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(policy.changes, changes, rtol=1e-10, atol=1e-10)
+    assert policy.decrease == pytest.approx(decrease, rel=1e-10)
+    assert min(policy.pivots) > 0.0
+
+
+def test_a_pivot_shows_that_a_hessian_is_not_positive():
+    value, step, (H, g) = random_step(3, 0)
+    H[-1, -1] -= 1e6
+    _, policy = riccati_step(
+        Quadratic(*map(scalars, value)), StepChange(*map(scalars, step)), Quadratic(H.tolist(), g.tolist())
+    )
+    assert min(policy.pivots) < 0.0

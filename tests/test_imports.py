@@ -69,8 +69,8 @@ MAY_IMPORT = {
     "estimate": "target",
     "estimate.energy": "target fixed.program",
     "model": (
-        "errors runtime arrays protocol robot golden domain fixed.format fixed.program "
-        f"{ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
+        "errors runtime arrays protocol robot graph.knots graph.sweeps golden domain fixed.format "
+        f"fixed.program {ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
     ),
     "design": (
         "errors verilog_names runtime options.build arrays protocol robot domain model "

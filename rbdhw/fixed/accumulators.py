@@ -22,7 +22,7 @@ def accumulators(graph: Graph) -> frozenset[int]:
     None of them is a factor of a product.
     """
     functions = ((str(WordName.parse(name).function), edge.node) for name, edge in graph.outputs)
-    ends = [node for function, node in functions if FUNCTIONS[function].integrates]
+    ends = [node for function, node in functions if function in FUNCTIONS and FUNCTIONS[function].integrates]
     if not ends:
         return frozenset()
     state: set[int] = set()

@@ -11,8 +11,8 @@ Velocities are counted in steps, as ``h v``. A knot's numbers are
 ``R`` (m,)         the Hessian by the forces, which is diagonal
 =================  ===================================================================================
 
-The last knot has no step: there ``D`` and the gradients by forces are zero, and ``R`` is one. Then the step
-hands on the knot's cost, and the sweep needs no other beginning.
+The last knot has no step: there ``D`` and the gradients by forces are zero, and ``R`` is positive. Then the
+step hands on the knot's cost, and the sweep needs no other beginning.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _cost(recorder: Recorder, n: int, forces: int) -> Matrix:
 
 def _blocks(recorder: Recorder, robot: Robot) -> tuple[Matrix, Matrix]:
     """Return ``T`` and ``J`` (nv, nv): inputs where a joint of several degrees of freedom has numbers."""
-    transport, jacobian = ([[float(i == j) for j in range(robot.nv)] for i in range(robot.nv)] for _ in "TJ")
+    transport, jacobian = _identity(robot.nv), _identity(robot.nv)
     for joint, _, rates in wide_joints(robot):
         probe = Recorder()
         displacement = [probe.input(f"d[{i}]") for i in range(rates.stop - rates.start)]
@@ -113,6 +113,10 @@ def _blocks(recorder: Recorder, robot: Robot) -> tuple[Matrix, Matrix]:
                     number = isinstance(entry, Signal)
                     matrix[i][j] = recorder.input(f"{name}[{i},{j}]") if number else entry
     return transport, jacobian
+
+
+def _identity(size: int) -> Matrix:
+    return [[float(i == j) for j in range(size)] for i in range(size)]
 
 
 def _vector(recorder: Recorder, name: str, size: int) -> Vector:

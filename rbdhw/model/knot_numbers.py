@@ -31,9 +31,11 @@ def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[
     J[:-1] = A[:, :n, n:] @ np.linalg.inv(A[:, n:, n:])
     T[:-1] = A[:, :n, :n] - J[:-1] @ A[:, n:, :n]
     H = expansion.hessian / np.multiply.outer(units, units)
-    g, R = np.zeros((knots, 2 * n + m)), np.ones((knots, m))
+    g, R = np.zeros((knots, 2 * n + m)), np.zeros((knots, m))
     g[:, : 2 * n] = expansion.gradient / units
     g[:-1, 2 * n :], R[:-1] = expansion.force_gradient[:, forces], expansion.force_weight[:, forces]
+    # The last knot has no forces. Weights like the pivots before it have formats of their size.
+    R[-1] = R[-2] + np.einsum("ij,ik,kj->j", B[-1], H[-1], B[-1])
     arrays = {"D": D, "T": T, "J": J, "H": H, "g": g, "R": R}
     return {
         f"{name}[{','.join(map(str, index))}]": array[(slice(None), *index)]

@@ -27,11 +27,13 @@ class CorePorts(wiring.Component):
         ii: int,  # cycles between tasks
         # By function, cycles from a task's start to the cycle in which its last result is computed.
         latency: Mapping[str, int],
+        more: Mapping[str, Any] | None = None,  # ports beside those of all cores
     ) -> None:
         self.program = program
         self._ii = ii
         self._latency = latency
         members: dict[str, Any] = {
+            **(more or {}),
             "phase_zero": Out(1),  # whether a task may start in this cycle
             # The words of the task that starts in this cycle, slot by slot.
             "payload": In(sum(program.slots)),

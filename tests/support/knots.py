@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from rbdhw.frontend.knot_step import driven
+from rbdhw.fixed.knots import knot_program
+from rbdhw.frontend.knot_step import REGULARISATION, driven, record_sweep
 from rbdhw.golden.solver import Trajectory, expand, solve
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.knots import sweep_knots
+from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.knot_numbers import knot_numbers, policy_of
-from tests.support.optimal_control import STEP, random_problem
+from rbdhw.quantize.knots import knot_magnitudes
+from tests.support.optimal_control import STEP, random_problem, toy
 
 
 def random_expansion(robot, knots, seed, held=()):
@@ -29,3 +32,32 @@ def policy_of_graph(robot, sweeps, expansion, regularisation, held=()):
 
     results = sweep_knots(sweeps, numbers, step)
     return policy_of(results, float(results["decrease"]), STEP, forces, robot.nv)
+
+
+def fixed_sweep(robot, knots, width, seeds=range(4)):
+    """Return the bit-exact sweep of random problems."""
+    sweeps, forces = record_sweep(robot, knots), driven(robot)
+    expansions = (random_expansion(robot, knots, seed) for seed in seeds)
+    sampled = [knot_numbers(each, STEP, forces) | {REGULARISATION: np.array(1e-2)} for each in expansions]
+    program = knot_program(sweeps, knot_magnitudes(sweeps, sampled), width)
+    return FixedSweep(sweeps, program, STEP, forces)
+
+
+def random_words(sweep, seed, problems):
+    """Return the words (problems, knots) of random problems, with one regularisation for all."""
+    robot, knots = toy(), sweep.sweeps.links - 1
+    columns = [
+        knot_numbers(random_expansion(robot, knots, seed + k), STEP, sweep.forces) for k in range(problems)
+    ]
+    numbers = {name: np.stack([column[name] for column in columns]) for name in columns[0]}
+    return sweep.quantise(numbers | {REGULARISATION: np.array(1e-3)})[0]
+
+
+def any_words(sweep, seed, problems):
+    """Return random words (problems, knots) in all of their formats."""
+    rng, shape = np.random.default_rng(seed), (problems, sweep.sweeps.links)
+    words = {}
+    for word in sweep.taken:
+        size = () if word.name == REGULARISATION else shape
+        words[word.name] = rng.integers(word.format.lowest, word.format.highest, size, endpoint=True)
+    return words

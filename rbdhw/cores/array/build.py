@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rbdhw.cores.array.annealing import anneal
@@ -25,12 +26,19 @@ USUAL_CHOICES = 16
 
 
 def build_array(
-    program: Program, device: Target, clock_mhz: float | None, ii: int, share: float = 1.0
+    program: Program,
+    device: Target,
+    clock_mhz: float | None,
+    ii: int,
+    share: float = 1.0,
+    awaited: Mapping[int, int] | None = None,
+    extra: int = 0,
 ) -> ArraySchedule:
     """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
-    block RAMs may be used.
+    block RAMs may be used. Values that are ``awaited`` come first, by the cycles of what follows them, and
+    ``extra`` accumulators may make all results earlier.
 
     Raises InputError if the clock is too fast, or there is no place for a job.
     """
@@ -51,6 +59,8 @@ def build_array(
         timing(program, pipeline.registers),
         pipeline.registers,
         program.port_widths,
+        awaited,
+        extra,
     )
     array = anneal(array, outputs, program.port_widths)
     array = replace(array, block_rams=device.operand_blocks(share))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from rbdhw.cores.array.memories import Contents, block_memories, contents, outputs
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule
 from rbdhw.cores.pipeline.cells import unit_cells
@@ -21,8 +23,13 @@ CONTROL_BITS = 8
 """The bits of the counters and registers that control a memory or an accumulator."""
 
 
-def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[str, Cells]:
-    """Return the cells of an array, by the parts of :data:`rbdhw.estimate.calibration.PARTS`."""
+def array_cells(
+    program: Program, array: ArraySchedule, device: Target, streamed: Set[int] = frozenset()
+) -> dict[str, Cells]:
+    """Return the cells of an array, by the parts of :data:`rbdhw.estimate.calibration.PARTS`.
+
+    Words that are ``streamed`` wait elsewhere.
+    """
     fabric = FABRICS[device.family]
     width = max(program.port_widths)
     total = width + GUARD_BITS + SUM_HEAD
@@ -34,8 +41,9 @@ def array_cells(program: Program, array: ArraySchedule, device: Target) -> dict[
             selection += Cells(_multiplexers(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
         elif resource is ArrayResource.SOURCE:
-            words = len(array.steps_of[unit])
-            selection += Cells(_multiplexers(fabric, words, width), words * width)
+            words = sum(streamed.isdisjoint(step.job.results) for step in array.steps_of[unit])
+            choices = words + (words < len(array.steps_of[unit]))
+            selection += Cells(_multiplexers(fabric, choices, width), words * width)
         else:
             kind = model.Resource(resource.value)
             units += unit_cells(program, kind, fabric)

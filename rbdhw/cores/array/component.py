@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.lib.wiring import In
 
 from rbdhw.cores.array.accumulator import Accumulator, TermControl, sum_bits
 from rbdhw.cores.array.control import Sequencer, places
@@ -37,6 +39,8 @@ class ArrayComponent(CorePorts):
         memory_stages: int,  # the shortest delay line of a result that uses a memory
         # The device's multiplier block; without it the RTL is portable, with the same results.
         primitive: Primitive | None = None,
+        # Words that arrive by themselves, at the port of their source, in the cycle that hands them out.
+        streamed: Collection[int] = (),
     ) -> None:
         self.array = array
         self.primitive = primitive
@@ -44,7 +48,8 @@ class ArrayComponent(CorePorts):
         self._names = value_names(program, range(len(program.operations)), {})
         self._contents = contents(array)
         self._blocks = block_memories(array, self._contents, program.port_widths, array.block_rams)
-        super().__init__(program, array.ii, array.latency)
+        self._streamed = frozenset(streamed)
+        super().__init__(program, array.ii, array.latency, self._streams(program))
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -80,6 +85,15 @@ class ArrayComponent(CorePorts):
                 words[value] = Signal(signed(2), name=f"flag_{name}_{value < 0:d}")
                 m.d.comb += words[value].eq(Cat(raised_bit, Const(0, 1)))
         return words
+
+    def _streams(self, program: Program) -> dict[str, Any]:
+        """Return the ports of the sources that hand out streamed words."""
+        widths: dict[str, int] = {}
+        for step in self.array.steps:
+            for value in self._streamed.intersection(step.job.results):
+                name, width = f"streamed_{step.unit}", program.operations[value].format.width
+                widths[name] = max(width, widths.get(name, 0))
+        return {name: In(signed(width)) for name, width in sorted(widths.items())}
 
     def _operation(self, value: int) -> Operation:
         return self.program.operations[value]
@@ -181,6 +195,9 @@ class ArrayComponent(CorePorts):
         choices = {}
         for step in self.array.steps_of[unit]:
             (value,) = step.job.values
+            if value in self._streamed:
+                choices[step.start % self.ii] = getattr(self, f"streamed_{unit}")
+                continue
             kept = Signal(
                 self._words[value].shape(), name=f"word_{value}".replace("-", "not_"), reset_less=True
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 
 from rbdhw.cores.array.model import ArrayResource, Constant, Factor, Job, Term, Timing
@@ -92,11 +92,18 @@ def users_of(needs: Needs) -> list[list[int]]:
     return users
 
 
-def urgencies(jobs: Sequence[Job], users: Sequence[Sequence[int]], timing: Timing) -> list[int]:
-    """Return the cycles from each job's start to the end of the longest path through it."""
+def urgencies(
+    jobs: Sequence[Job], users: Sequence[Sequence[int]], timing: Timing, awaited: Mapping[int, int]
+) -> list[int]:
+    """Return the cycles from each job's start to the end of the longest path through it.
+
+    ``awaited`` are values that something waits for, with the cycles of what follows them.
+    """
     urgency = [0] * len(jobs)
     for k in TopologicalSorter(dict(enumerate(users))).static_order():  # users first
-        urgency[k] = timing.ready(jobs[k], 0) + 1 + max((urgency[user] for user in users[k]), default=0)
+        after = max((awaited.get(value, 0) for value in jobs[k].values), default=0)
+        after = max([after, *(urgency[user] for user in users[k])])
+        urgency[k] = timing.ready(jobs[k], 0) + 1 + after
     return urgency
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
 from rbdhw.cores.array.model import (
@@ -70,6 +71,8 @@ def place_jobs(
     timing: Timing,
     registers: int,  # the number of pipeline registers of each product
     widths: tuple[int, int],  # the bits of an accumulator's operands, the wider first
+    awaited: Mapping[int, int] | None = None,  # values that something waits for, as urgencies have them
+    extra: int = 0,  # accumulators beyond those of SPARE
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
 
@@ -77,11 +80,12 @@ def place_jobs(
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:
-        placement = _Placement(jobs, ii, timing, widths, apart)
+        make = partial(_Placement, jobs, ii, timing, widths, awaited or {}, apart)
+        placement = make(extra)
         if placement.place_all():
             if placement.added:
                 half = max(placement.added // 2, 1)
-                again = _Placement(jobs, ii, timing, widths, apart, half)
+                again = make(extra + half)
                 if again.place_all() and again.size < placement.size:
                     placement = again
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
@@ -135,8 +139,9 @@ class _Placement:
         ii: int,
         timing: Timing,
         widths: tuple[int, int],
+        awaited: Mapping[int, int],
         apart: bool,
-        extra: int = 0,
+        extra: int,
     ) -> None:
         self.added = 0
         self.steps: list[ArrayStep] = []
@@ -156,7 +161,7 @@ class _Placement:
         self._original: dict[int, int] = {}
         # What each placed job added to memories and to the shifts of its unit.
         self._added: list[tuple[Sequence[tuple[Port, Write]], set[int]]] = []
-        self._needs = needs_of(jobs)
+        self._needs, self._awaited = needs_of(jobs), awaited
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
             slots[job.resource] += job.cycles
@@ -177,7 +182,7 @@ class _Placement:
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
         needs, users = self._needs, users_of(self._needs)
-        urgency = urgencies(self._jobs, users, self._timing)
+        urgency = urgencies(self._jobs, users, self._timing, self._awaited)
         first = max(urgency, default=0) + 1
         for k, job in enumerate(self._jobs):
             if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's

@@ -1,0 +1,1 @@
+"""The core of a sweep back through the knots of a horizon."""

@@ -1,0 +1,114 @@
+"""The array of a knot's step, at an interval at which what it hands on is there when the next knot starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from rbdhw.cores.array.build import build_array
+from rbdhw.cores.array.cells import array_blocks, array_cells
+from rbdhw.cores.array.model import ArraySchedule
+from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.fixed.program import Program, Word
+from rbdhw.graph.sweeps import Given, Sweeps
+from rbdhw.target import Target
+
+SOON = 1 << 12
+"""The cycles of what follows a number that is handed on: more than any path to other results takes."""
+
+
+@dataclass(frozen=True)
+class SweepArray:
+    """A knot's step on an array of shared units.
+
+    A knot starts every ``schedule.ii`` cycles. It takes what the knot behind it hands on as words of a task.
+    The numbers of a knot come one after the other from a memory with a column for each source of the array.
+    """
+
+    sweeps: Sweeps
+    program: Program
+    device: Target
+    schedule: ArraySchedule
+
+    @property
+    def sweep(self) -> str:
+        """The function of the program whose words are handed on."""
+        return self.sweeps.sweeps[0].name
+
+    @property
+    def between(self) -> int:
+        """The number of problems that take turns, so that what a knot hands on is there for the next one."""
+        return -(-(self.schedule.latency[self.sweep] + 1) // self.schedule.ii)
+
+    @cached_property
+    def handed(self) -> tuple[tuple[Word, Word], ...]:
+        """The words that a knot takes from the one behind it, each with the word that this one hands on."""
+        given = {word.name.partition(".")[2]: word for word in self.program.outputs[self.sweep]}
+        return tuple((word, given[word.name]) for word in self.program.inputs if word.name in given)
+
+    @cached_property
+    def streamed(self) -> frozenset[int]:
+        """The values of the numbers of a knot."""
+        sources = self.sweeps.sources
+        return frozenset(word.value for word in self.program.inputs if isinstance(sources[word.name], Given))
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The sources that hand out numbers of knots."""
+        producer = self.schedule.producer
+        return tuple(sorted({producer[value].unit for value in self.streamed if value in producer}))
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """The row and the column of each number in the part of a knot; one that nothing reads has none."""
+        producer = self.schedule.producer
+        words = (word for word in self.program.inputs if word.value in self.streamed & producer.keys())
+        steps = ((word.name, producer[word.value]) for word in words)
+        return {name: (step.start - 1, self.columns.index(step.unit)) for name, step in steps}
+
+    @property
+    def width(self) -> int:
+        """The bits of a number in the memory."""
+        return max(word.format.width for word in self.program.inputs if word.value in self.streamed)
+
+    @property
+    def rows(self) -> int:
+        """The rows of the memory."""
+        return self.sweeps.links * self.between * self.schedule.ii
+
+    def row(self, knot: int, problem: int) -> int:
+        """Return the first row of a knot's part of the memory."""
+        return ((self.sweeps.links - 1 - knot) * self.between + problem) * self.schedule.ii
+
+    @property
+    def cycles(self) -> int:
+        """The cycles from the start of the last knot to the policy of the first one, of all problems."""
+        starts = (self.sweeps.links * self.between - 1) * self.schedule.ii
+        return starts + max(self.schedule.latency.values()) + 2
+
+    @property
+    def dsp_blocks(self) -> int:
+        return array_blocks(self.program, self.schedule, self.device)
+
+    def cells(self) -> dict[str, Cells]:
+        """Return the cells of the array and of the memory of numbers, by the parts of an estimate."""
+        cells = array_cells(self.program, self.schedule, self.device, self.streamed)
+        memory = FABRICS[self.device.family].memory(self.width, self.rows)
+        return {**cells, "waiting": cells["waiting"] + memory * len(self.columns)}
+
+
+def build_sweep(
+    sweeps: Sweeps, program: Program, device: Target, ii: int, extra: int = 0, clock_mhz: float | None = None
+) -> SweepArray:
+    """Return the core of a sweep with a knot every ``ii`` cycles.
+
+    ``extra`` are accumulators beyond those that the products take, which make a knot's results earlier.
+
+    Raises InputError if the clock is too fast, or there is no place for an operation.
+    """
+    (sweep,) = sweeps.sweeps
+    awaited = {word.value: SOON for word in program.outputs[sweep.name]}
+    schedule = build_array(program, device, clock_mhz, ii, awaited=awaited, extra=extra)
+    built = SweepArray(sweeps, program, device, schedule)
+    assert all(word.format == given.format for word, given in built.handed)
+    return built

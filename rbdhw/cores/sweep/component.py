@@ -1,0 +1,190 @@
+"""The core of a sweep back: an array that passes the value function from knot to knot, and its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.cores.array.component import ArrayComponent
+from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.target import Primitive
+
+REGULARISATION, DECREASE, PIVOT = "regularisation", "decrease", "pivot["
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The knot that the array takes in the present interval, or took some intervals ago."""
+
+    running: Any
+    position: Any  # 0 for the last knot
+    problem: Any
+
+    def __iter__(self) -> Any:
+        return iter((self.running, self.position, self.problem))
+
+
+class SweepComponent(wiring.Component):
+    """Sweeps back through the knots of as many problems as the array has between two knots of one.
+
+    The memory is read row by row: all rows of the last knot of every problem, then those of the knot before,
+    and so on. :attr:`SweepArray.places` has the row and the column of each number in the part of a knot. The
+    numbers stay for the next sweep.
+    """
+
+    def __init__(self, sweep: SweepArray, primitive: Primitive | None = None) -> None:
+        self.sweep, self.primitive = sweep, primitive
+        self._inputs = {word.name: word for word in sweep.program.inputs}
+        self._policy = sweep.program.outputs[sweep.sweeps.function]
+        self._handed = {word.name: given for word, given in sweep.handed}
+        super().__init__(
+            {
+                "write_enable": In(len(sweep.columns)),  # by column
+                "write_row": In(range(sweep.rows)),
+                "write_data": In(signed(sweep.width)),
+                "start": In(1),  # begins a sweep while `ready`; the memory holds all problems
+                "ready": Out(1),
+                # Held during a sweep, for all problems.
+                REGULARISATION: In(signed(self._inputs[REGULARISATION].format.width)),
+                "valid": Out(1),  # whether a knot has a policy in this cycle, and which one
+                "knot": Out(range(sweep.sweeps.links)),
+                "problem": Out(range(sweep.between)),
+                "policy": Out(sum(word.format.width for word in self._policy)),  # its packed words
+                # The decrease that the policies of this knot and all behind it expect; whether a value of
+                # theirs overflowed; and whether a Hessian by the forces was not positive.
+                DECREASE: Out(signed(self._handed[DECREASE].format.width)),
+                "overflow": Out(1),
+                "indefinite": Out(1),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        sweep, array = self.sweep, self.sweep.schedule
+        m.submodules.array = core = ArrayComponent(
+            program=sweep.program,
+            array=array,
+            memory_stages=sweep.device.memory_stages,
+            primitive=self.primitive,
+            streamed=sweep.streamed,
+        )
+        self._slot = Signal(range(array.ii))
+        self._last = self._slot == array.ii - 1
+        m.d.sync += self._slot.eq(Mux(self._last, 0, self._slot + 1))
+        done = Signal()
+        task = self._control(m, done)
+        self._stream(m, core, task)
+        self._hand_on(m, core, task)
+        self._put_out(m, core, task, done)
+        return m
+
+    def _control(self, m: Module, done: Any) -> _Task:
+        """Let the knots of all problems follow each other, and return the present one."""
+        sweep = self.sweep
+        asked, busy = Signal(), Signal()
+        position = Signal(range(sweep.sweeps.links), name="position")
+        problem = Signal(range(sweep.between), name="task_problem")
+        task = _Task(Signal(name="running"), position, problem)
+        m.d.comb += self.ready.eq(~busy)
+        with m.If(self.start & self.ready):
+            m.d.sync += [asked.eq(1), busy.eq(1)]
+        with m.Elif(done):
+            m.d.sync += busy.eq(0)
+        with m.If(self._last):
+            m.d.sync += task.problem.eq(task.problem + 1)
+            with m.If(task.problem == sweep.between - 1):
+                m.d.sync += task.problem.eq(0)
+                with m.If(task.running & (task.position != sweep.sweeps.links - 1)):
+                    m.d.sync += task.position.eq(task.position + 1)
+                with m.Else():
+                    m.d.sync += [task.running.eq(asked), task.position.eq(0), asked.eq(0)]
+        return task
+
+    def _stream(self, m: Module, core: ArrayComponent, task: _Task) -> None:
+        """Read a row in every cycle; the sources hand out its words in the next one."""
+        sweep = self.sweep
+        row = Signal(range(sweep.rows))
+        with m.If(task.running):
+            m.d.sync += row.eq(row + 1)
+        with m.If(~task.running | (row == sweep.rows - 1)):
+            m.d.sync += row.eq(0)
+        for column, unit in enumerate(sweep.columns):
+            memory = Memory(shape=signed(sweep.width), depth=sweep.rows, init=[])
+            m.submodules[f"numbers_{column}"] = memory
+            write, read = memory.write_port(), memory.read_port()
+            m.d.comb += [
+                write.en.eq(self.write_enable[column]),
+                write.addr.eq(self.write_row),
+                write.data.eq(self.write_data),
+                read.addr.eq(row),
+                getattr(core, f"streamed_{unit}").eq(read.data),
+            ]
+
+    def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
+        """Give each knot what the one behind it hands on; the last knot takes zeros."""
+        self._given = self._split(m, core, self.sweep.sweep)
+        slots = [Const(0, width) for width in self.sweep.program.slots]
+        for word, given in self.sweep.handed:
+            slots[word.slot] = Mux(task.position == 0, 0, self._given[given.name])[: word.format.width]
+        slots[self._inputs[REGULARISATION].slot] = getattr(self, REGULARISATION)
+        m.d.comb += core.payload.eq(Cat(slots))
+
+    def _split(self, m: Module, core: ArrayComponent, function: str) -> dict[str, Any]:
+        """Return the words of a function's result by name."""
+        words = self.sweep.program.outputs[function]
+        parts = split_sum(m, getattr(core, f"result_{function}"), [word.format.width for word in words])
+        return {word.name: part for word, part in zip(words, parts, strict=True)}
+
+    def _put_out(self, m: Module, core: ArrayComponent, task: _Task, done: Any) -> None:
+        """Put out the policy of a knot in the cycle after both its results and their flags are there."""
+        sweep, function = self.sweep, self.sweep.sweeps.function
+        flags = {name: core.latency(name) for name in (sweep.sweep, function)}
+        cycle = max(flags.values()) + 1
+        assert cycle - min(flags.values()) < core.ii
+        tasks = self._history(m, task, cycle // core.ii + 1)
+
+        def known(at: int) -> tuple[Any, _Task]:
+            then = tasks[at // core.ii]
+            return (self._slot == at % core.ii) & then.running, then
+
+        overflows, indefinites = (
+            Array(Signal(name=f"{name}_of_{k}") for k in range(sweep.between))
+            for name in ("overflow", "indefinite")
+        )
+        with m.If(self.start & self.ready):
+            m.d.sync += [flag.eq(0) for flag in (*overflows, *indefinites)]
+        for name, at in flags.items():
+            here, then = known(at)
+            with m.If(here & getattr(core, f"overflow_{name}")):
+                m.d.sync += overflows[then.problem].eq(1)
+        here, then = known(cycle)
+        pivots = [part for name, part in self._split(m, core, function).items() if f".{PIVOT}" in name]
+        indefinite = Cat(pivot[-1] | ~pivot.any() for pivot in pivots).any() | indefinites[then.problem]
+        with m.If(here):
+            m.d.sync += indefinites[then.problem].eq(indefinite)
+        m.d.comb += [
+            done.eq(here & (then.position == sweep.sweeps.links - 1) & (then.problem == sweep.between - 1)),
+            self.valid.eq(here),
+            self.knot.eq(sweep.sweeps.links - 1 - then.position),
+            self.problem.eq(then.problem),
+            self.policy.eq(getattr(core, f"result_{function}")),
+            getattr(self, DECREASE).eq(self._given[self._handed[DECREASE].name].as_signed()),
+            self.overflow.eq(overflows[then.problem]),
+            self.indefinite.eq(indefinite),
+        ]
+
+    def _history(self, m: Module, task: _Task, intervals: int) -> list[_Task]:
+        """Return the present knot and those of so many intervals less one before."""
+        tasks = [task]
+        for k in range(1, intervals):
+            before = _Task(*(Signal(part.shape(), name=f"{part.name}_before_{k}") for part in tasks[-1]))
+            with m.If(self._last):
+                m.d.sync += [old.eq(new) for old, new in zip(before, tasks[-1], strict=True)]
+            tasks.append(before)
+        return tasks

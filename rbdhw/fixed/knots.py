@@ -1,0 +1,40 @@
+"""The program of a knot's step, with one set of number formats for all knots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rbdhw.fixed.fusion import fuse
+from rbdhw.fixed.lower import InputRange
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.steps import lower_steps
+from rbdhw.fixed.widths import FactorLimits
+from rbdhw.graph.joined_steps import join_steps
+from rbdhw.graph.sweeps import Carried, Sweeps
+
+MOST_TERMS = 8
+"""The most products that an accumulator adds for one number."""
+
+
+def knot_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Program:
+    """Return the program of a knot's step, whose sums of products are rounded once.
+
+    Both operands of a product have ``width`` bits. ``magnitudes`` has the largest of each node of the step
+    over all knots, with headroom. The functions of the program are the sweep, whose words are what it hands
+    on, by the names of the inputs that take it, and that of the results.
+    """
+    joined, (sweep,) = join_steps(sweeps), sweeps.sweeps
+    sizes = dict(zip(sweep.step.inputs, (magnitudes[i] for i in sweep.step.inputs.values()), strict=True))
+    ranges = {
+        name: InputRange(-sizes[name], sizes[name], "1")
+        for name, source in sweeps.sources.items()
+        if not isinstance(source, Carried)
+    }
+    factors = FactorLimits(joined.graph, guard=0)
+    widths = replace(factors.widths(width, factors.caps(width, frozenset())), ports=(width, width))
+    plain = lower_steps(joined, magnitudes, ranges, widths).program
+    words = plain.outputs[sweep.name]
+    handed = tuple(word for word in words if word.name.startswith(f"{sweep.name}."))
+    outputs = {sweep.name: handed, sweeps.function: tuple(word for word in words if word not in handed)}
+    return fuse(replace(plain, outputs=outputs), MOST_TERMS)

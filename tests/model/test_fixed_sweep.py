@@ -1,0 +1,52 @@
+"""The bit-exact sweep back in a solver: it finds the optimum, and says where numbers do not fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.golden.riccati import sweep_back
+from rbdhw.golden.solver import solve
+from rbdhw.protocol import Solved
+from tests.support.knots import fixed_sweep, random_expansion
+from tests.support.optimal_control import random_problem, toy
+
+KNOTS = 6
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return fixed_sweep(toy(), KNOTS, 27)
+
+
+def test_policies_are_those_of_double_precision(fixed):
+    expansion = random_expansion(toy(), KNOTS, 30)
+    policy, reference = fixed(expansion, 1e-3), sweep_back(expansion, 1e-3)
+    for one, other in ((policy.gains, reference.gains), (policy.changes, reference.changes)):
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-5 * np.abs(other).max())
+    assert policy.decrease == pytest.approx(reference.decrease, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", [40, 41, 42])
+def test_a_solver_finds_the_optimum(fixed, seed):
+    problem = random_problem(toy(), KNOTS, seed, rows=0)
+    one, other = (solve(toy(), problem, 20, 6, 1e-9, sweep) for sweep in (fixed, sweep_back))
+    assert one["cost"] == pytest.approx(float(other["cost"]), rel=1e-8)
+
+
+def test_numbers_beyond_their_formats_have_no_policy(fixed):
+    expansion = random_expansion(toy(), KNOTS, 30)
+    assert fixed(replace(expansion, hessian=100.0 * expansion.hessian), 1e-3) is None
+
+
+def test_a_value_that_overflows_has_no_policy(fixed):
+    """All numbers are at the ends of their formats."""
+    words = {word.name: np.full(KNOTS + 1, word.format.highest) for word in fixed.taken}
+    assert fixed.sweep(words | {"regularisation": np.array(0)}).overflow
+
+
+def test_a_solver_without_a_policy_says_so():
+    narrow = fixed_sweep(toy(), KNOTS, 27, seeds=(0,))
+    problem = random_problem(toy(), KNOTS, 40, rows=0)
+    problem["Q"] = 1e3 * problem["Q"]
+    assert solve(toy(), problem, 20, 6, 1e-9, narrow)["status"] == Solved.INDEFINITE

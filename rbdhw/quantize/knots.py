@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.frontend.knot_step import REGULARISATION
+from rbdhw.golden.riccati import Expansion, Policy, sweep_back
+from rbdhw.golden.solver import solve
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.knots import sweep_knots
 from rbdhw.graph.sweeps import Sweeps
+from rbdhw.model.knot_numbers import knot_numbers
+from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
 
 HEADROOM_BITS = 3
 """The bits of headroom over the largest value that was observed."""
+
+ITERATIONS, ALPHAS, TOLERANCE = 8, 6, 1e-9
+"""The most iterations of a problem that are observed, the step lengths, and the share of the cost to gain."""
+
+
+def solver_numbers(
+    robot: Robot, problems: Iterable[Mapping[str, Array]], forces: Sequence[int], iterations: int = ITERATIONS
+) -> list[dict[str, Array]]:
+    """Return the numbers of every sweep back of a solver in double precision.
+
+    ``problems`` are those of :func:`rbdhw.golden.solver.solve`, and ``forces`` the coordinates whose forces
+    change.
+    """
+    numbers = []
+    for problem in problems:
+
+        def sweep(
+            expansion: Expansion, regularisation: float, h: float = float(problem["h"])
+        ) -> Policy | None:
+            added = {REGULARISATION: np.array(regularisation)}
+            numbers.append(knot_numbers(expansion, h, forces) | added)
+            return sweep_back(expansion, regularisation)
+
+        solve(robot, problem, iterations, ALPHAS, TOLERANCE, sweep)
+    return numbers
 
 
 def knot_magnitudes(
@@ -35,4 +65,4 @@ def knot_magnitudes(
 
     for numbers in sampled:
         sweep_knots(sweeps, numbers, step)
-    return np.ldexp(largest, headroom_bits).tolist()
+    return [float(size) for size in np.ldexp(largest, headroom_bits)]

@@ -4,10 +4,11 @@ import numpy as np
 
 from rbdhw.frontend.knot_step import REGULARISATION, driven, record_sweep
 from rbdhw.golden.riccati import sweep_back
+from rbdhw.golden.solver import solve
 from rbdhw.model.knot_numbers import knot_numbers
-from rbdhw.quantize.knots import knot_magnitudes
+from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
 from tests.support.knots import random_expansion
-from tests.support.optimal_control import STEP, toy
+from tests.support.optimal_control import STEP, random_problem, toy
 
 KNOTS = 4
 
@@ -24,3 +25,10 @@ def test_magnitudes_are_the_largest_of_all_knots_and_sweeps_with_headroom():
     changes = [sweep_back(each, 0.5).changes[:, 0] for each in expansions]
     edge = dict(step.outputs)["knot.k[0]"]
     np.testing.assert_allclose(np.ldexp(sizes[edge.node], edge.shift), 2.0 * np.abs(changes).max(), rtol=1e-9)
+
+
+def test_every_sweep_of_a_solver_is_observed():
+    problems = [random_problem(toy(), KNOTS, seed, rows=0) for seed in (1, 2)]
+    numbers = solver_numbers(toy(), problems, (0, 1))
+    assert len(numbers) == sum(int(solve(toy(), problem, 8, 6, 1e-9)["iterations"]) for problem in problems)
+    assert numbers[0]["g[0]"].shape == (KNOTS + 1,)

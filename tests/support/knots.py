@@ -9,8 +9,11 @@ from rbdhw.graph.interpret import interpret
 from rbdhw.graph.knots import sweep_knots
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.knot_numbers import knot_numbers, policy_of
-from rbdhw.quantize.knots import knot_magnitudes
+from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
 from tests.support.optimal_control import STEP, random_problem, toy
+
+MOST = 1e-2
+"""A regularisation that bit-exact sweeps take."""
 
 
 def random_expansion(robot, knots, seed, held=()):
@@ -37,9 +40,10 @@ def policy_of_graph(robot, sweeps, expansion, regularisation, held=()):
 def fixed_sweep(robot, knots, width, seeds=range(4)):
     """Return the bit-exact sweep of random problems."""
     sweeps, forces = record_sweep(robot, knots), driven(robot)
-    expansions = (random_expansion(robot, knots, seed) for seed in seeds)
-    sampled = [knot_numbers(each, STEP, forces) | {REGULARISATION: np.array(1e-2)} for each in expansions]
-    program = knot_program(sweeps, knot_magnitudes(sweeps, sampled), width)
+    problems = [random_problem(robot, knots, seed, rows=0) for seed in seeds]
+    numbers = solver_numbers(robot, problems, forces)
+    numbers[0] |= {REGULARISATION: np.array(MOST)}
+    program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
     return FixedSweep(sweeps, program, STEP, forces)
 
 

@@ -32,13 +32,13 @@ def build_array(
     ii: int,
     share: float = 1.0,
     awaited: Mapping[int, int] | None = None,
-    extra: int = 0,
+    extra: Mapping[ArrayResource, int] | None = None,
 ) -> ArraySchedule:
     """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
     block RAMs may be used. Values that are ``awaited`` come first, by the cycles of what follows them, and
-    ``extra`` accumulators may make all results earlier.
+    ``extra`` units may make all results earlier.
 
     Raises InputError if the clock is too fast, or there is no place for a job.
     """

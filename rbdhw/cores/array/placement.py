@@ -72,7 +72,7 @@ def place_jobs(
     registers: int,  # the number of pipeline registers of each product
     widths: tuple[int, int],  # the bits of an accumulator's operands, the wider first
     awaited: Mapping[int, int] | None = None,  # values that something waits for, as urgencies have them
-    extra: int = 0,  # accumulators beyond those of SPARE
+    extra: Mapping[ArrayResource, int] | None = None,  # units beyond the least number, and those of SPARE
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
 
@@ -81,11 +81,12 @@ def place_jobs(
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:
         make = partial(_Placement, jobs, ii, timing, widths, awaited or {}, apart)
-        placement = make(extra)
+        more = Counter(extra or {})
+        placement = make(more)
         if placement.place_all():
             if placement.added:
                 half = max(placement.added // 2, 1)
-                again = make(extra + half)
+                again = make(more + Counter({ArrayResource.ACCUMULATOR: half}))
                 if again.place_all() and again.size < placement.size:
                     placement = again
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
@@ -130,7 +131,8 @@ class _Fit:
 class _Placement:
     """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
 
-    ``extra`` are accumulators beyond those of :data:`SPARE`; ``added`` counts those that the attempt added.
+    ``extra`` are units beyond the least number; accumulators have those of :data:`SPARE`, too. ``added``
+    counts those that the attempt added.
     """
 
     def __init__(
@@ -141,7 +143,7 @@ class _Placement:
         widths: tuple[int, int],
         awaited: Mapping[int, int],
         apart: bool,
-        extra: int,
+        extra: Mapping[ArrayResource, int],
     ) -> None:
         self.added = 0
         self.steps: list[ArrayStep] = []
@@ -169,7 +171,8 @@ class _Placement:
         self._usual = moved.most_common(1)[0][0] if moved else 0
         least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
         accumulators = least[ArrayResource.ACCUMULATOR]
-        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE)) + extra
+        least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
+        least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
         self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
         for resource, count in least.items():
             self.units += [_Unit(resource) for _ in range(count)]

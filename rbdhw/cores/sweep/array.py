@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from rbdhw.cores.array.build import build_array
 from rbdhw.cores.array.cells import array_blocks, array_cells
-from rbdhw.cores.array.model import ArraySchedule
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.fixed.program import Program, Word
 from rbdhw.graph.sweeps import Given, Sweeps
@@ -71,14 +72,19 @@ class SweepArray:
         """The bits of a number in the memory."""
         return max(word.format.width for word in self.program.inputs if word.value in self.streamed)
 
+    @cached_property
+    def rows_of_knot(self) -> int:
+        """The rows of a knot's part of the memory."""
+        return 1 + max(row for row, _ in self.places.values())
+
     @property
     def rows(self) -> int:
         """The rows of the memory."""
-        return self.sweeps.links * self.between * self.schedule.ii
+        return self.sweeps.links * self.between * self.rows_of_knot
 
     def row(self, knot: int, problem: int) -> int:
         """Return the first row of a knot's part of the memory."""
-        return ((self.sweeps.links - 1 - knot) * self.between + problem) * self.schedule.ii
+        return ((self.sweeps.links - 1 - knot) * self.between + problem) * self.rows_of_knot
 
     @property
     def cycles(self) -> int:
@@ -98,11 +104,17 @@ class SweepArray:
 
 
 def build_sweep(
-    sweeps: Sweeps, program: Program, device: Target, ii: int, extra: int = 0, clock_mhz: float | None = None
+    sweeps: Sweeps,
+    program: Program,
+    device: Target,
+    ii: int,
+    extra: Mapping[ArrayResource, int] | None = None,
+    clock_mhz: float | None = None,
 ) -> SweepArray:
     """Return the core of a sweep with a knot every ``ii`` cycles.
 
-    ``extra`` are accumulators beyond those that the products take, which make a knot's results earlier.
+    ``extra`` are units beyond those that the products and words take, which make a knot's results earlier:
+    accumulators, and sources that hand out words.
 
     Raises InputError if the clock is too fast, or there is no place for an operation.
     """

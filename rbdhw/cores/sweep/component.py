@@ -107,13 +107,13 @@ class SweepComponent(wiring.Component):
         return task
 
     def _stream(self, m: Module, core: ArrayComponent, task: _Task) -> None:
-        """Read a row in every cycle; the sources hand out its words in the next one."""
+        """Read the rows of a knot from its start on; the sources hand out their words in the next cycle."""
         sweep = self.sweep
         row = Signal(range(sweep.rows))
-        with m.If(task.running):
-            m.d.sync += row.eq(row + 1)
-        with m.If(~task.running | (row == sweep.rows - 1)):
+        with m.If(~task.running):
             m.d.sync += row.eq(0)
+        with m.Elif(self._slot < sweep.rows_of_knot):
+            m.d.sync += row.eq(Mux(row == sweep.rows - 1, 0, row + 1))
         for column, unit in enumerate(sweep.columns):
             memory = Memory(shape=signed(sweep.width), depth=sweep.rows, init=[])
             m.submodules[f"numbers_{column}"] = memory

@@ -8,8 +8,12 @@ from functools import cached_property
 
 from rbdhw.cores.array.build import build_array
 from rbdhw.cores.array.cells import array_blocks, array_cells
+from rbdhw.cores.array.core import ArrayCore
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import FABRICS, Cells
+from rbdhw.estimate.model import weights_of
+from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program, Word
 from rbdhw.graph.sweeps import Given, Sweeps
 from rbdhw.target import Target
@@ -101,6 +105,10 @@ class SweepArray:
         cells = array_cells(self.program, self.schedule, self.device, self.streamed)
         memory = FABRICS[self.device.family].memory(self.width, self.rows)
         return {**cells, "waiting": cells["waiting"] + memory * len(self.columns)}
+
+    def estimate(self) -> Resources:
+        """Return the resources that the core takes, by the weights of array cores."""
+        return weigh(self.cells(), self.dsp_blocks, weights_of(self.device, ArrayCore.estimated_as))
 
 
 def build_sweep(

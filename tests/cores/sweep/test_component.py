@@ -1,7 +1,11 @@
-"""The core of a sweep back equals the bit-exact model, bit for bit."""
+"""The core of a sweep back: it equals the bit-exact model, bit for bit, and has a place for every number."""
+
+from dataclasses import replace
+from functools import cache
 
 import pytest
 
+from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.sweep.array import build_sweep
 from rbdhw.target import target
 from tests.support.knots import any_words, fixed_sweep, random_words
@@ -11,16 +15,58 @@ from tests.support.swept import expected, simulated
 
 KNOTS = 2
 
+MORE = {ArrayResource.SOURCE: 1, ArrayResource.ACCUMULATOR: 2}
 
-@pytest.mark.parametrize(("width", "ii"), [(27, 100), (18, 34), long(32, 120), long(24, 52)])
-def test_sweeps_are_those_of_the_model(width, ii):
-    fixed = fixed_sweep(toy(), KNOTS, width)
-    sweep = build_sweep(fixed.sweeps, fixed.program, target("xcvu9p"), ii)
-    runs = [random_words(fixed, 10, sweep.between), any_words(fixed, 11, sweep.between)]
+
+@cache
+def fixed(width):
+    return fixed_sweep(toy(), KNOTS, width)
+
+
+@cache
+def built(width, ii, more=False):
+    model = fixed(width)
+    return build_sweep(model.sweeps, model.program, target("xcvu9p"), ii, MORE if more else None)
+
+
+@pytest.mark.parametrize(
+    ("width", "ii", "more", "between"),
+    [(27, 100, False, 1), (18, 34, True, 3), long(32, 120, True, 1), long(24, 52, False, 2)],
+)
+def test_sweeps_are_those_of_the_model(width, ii, more, between):
+    model, sweep = fixed(width), built(width, ii, more)
+    assert sweep.between == between
+    runs = [random_words(model, 10, between), any_words(model, 11, between)]
     statuses = []
     for words, (policies, cycles) in zip(runs, simulated(sweep, runs), strict=True):
-        assert policies == expected(fixed, words)
-        assert 0 <= cycles - sweep.cycles <= sweep.between * ii
+        assert policies == expected(model, words)
+        assert 0 <= cycles - sweep.cycles <= between * ii
         statuses.append({tuple(policy[-2:]) for policy in policies.values()})
     assert statuses[0] == {(0, 0)}
     assert (1, 1) in statuses[1]
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_every_number_has_a_place_of_its_own(more):
+    sweep = built(18, 34, more)
+    places = sweep.places
+    assert len(set(places.values())) == len(places)
+    assert {name.partition("[")[0] for name in places} == {"D", "H", "g", "R"}
+    parts = {sweep.row(knot, problem) for knot in range(KNOTS + 1) for problem in range(sweep.between)}
+    assert parts == set(range(0, sweep.rows, sweep.rows_of_knot))
+
+
+def test_more_sources_hand_numbers_out_sooner():
+    assert built(18, 34, more=True).rows_of_knot < built(18, 34).rows_of_knot
+
+
+def test_a_longer_horizon_takes_memory_and_nothing_else():
+    sweep = built(27, 100)
+    longer = replace(sweep, sweeps=replace(sweep.sweeps, links=1025))
+    before, after = sweep.cells(), longer.cells()
+    assert after["waiting"].block_rams > before["waiting"].block_rams
+    assert {part: after[part] for part in after if part != "waiting"} == {
+        part: before[part] for part in before if part != "waiting"
+    }
+    assert longer.dsp_blocks == sweep.dsp_blocks
+    assert longer.cycles - sweep.cycles == (1025 - KNOTS - 1) * 100

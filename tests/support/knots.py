@@ -10,7 +10,7 @@ from rbdhw.graph.knots import sweep_knots
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.knot_numbers import knot_numbers, policy_of
 from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
-from tests.support.optimal_control import STEP, random_problem, toy
+from tests.support.optimal_control import STEP, random_problem
 
 MOST = 1e-2
 """A regularisation that bit-exact sweeps take."""
@@ -47,9 +47,9 @@ def fixed_sweep(robot, knots, width, seeds=range(4)):
     return FixedSweep(sweeps, program, STEP, forces)
 
 
-def random_words(sweep, seed, problems):
+def random_words(robot, sweep, seed, problems):
     """Return the words (problems, knots) of random problems, with one regularisation for all."""
-    robot, knots = toy(), sweep.sweeps.links - 1
+    knots = sweep.sweeps.links - 1
     columns = [
         knot_numbers(random_expansion(robot, knots, seed + k), STEP, sweep.forces) for k in range(problems)
     ]

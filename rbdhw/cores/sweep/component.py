@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -12,22 +11,20 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.frontend.knot_step import REGULARISATION
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.target import Primitive
 
-REGULARISATION, DECREASE, PIVOT = "regularisation", "decrease", "pivot["
+DECREASE, PIVOT = "decrease", "pivot["
+"""What a knot hands on beside the value function, and the beginning of the names of pivots."""
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """The knot that the array takes in the present interval, or took some intervals ago."""
 
     running: Any
     position: Any  # 0 for the last knot
     problem: Any
-
-    def __iter__(self) -> Any:
-        return iter((self.running, self.position, self.problem))
 
 
 class SweepComponent(wiring.Component):

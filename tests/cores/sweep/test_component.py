@@ -7,6 +7,8 @@ import pytest
 
 from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.sweep.array import build_sweep
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.target import target
 from tests.support.knots import any_words, fixed_sweep, random_words
 from tests.support.marks import long
@@ -14,6 +16,9 @@ from tests.support.optimal_control import toy
 from tests.support.swept import expected, simulated
 
 KNOTS = 2
+
+ARM = {ArrayResource.ACCUMULATOR: 4}
+"""Units with which the arm takes two problems in turn."""
 
 MORE = {ArrayResource.SOURCE: 1, ArrayResource.ACCUMULATOR: 2}
 
@@ -36,7 +41,7 @@ def built(width, ii, more=False):
 def test_sweeps_are_those_of_the_model(width, ii, more, between):
     model, sweep = fixed(width), built(width, ii, more)
     assert sweep.between == between
-    runs = [random_words(model, 10, between), any_words(model, 11, between)]
+    runs = [random_words(toy(), model, 10, between), any_words(model, 11, between)]
     statuses = []
     for words, (policies, cycles) in zip(runs, simulated(sweep, runs), strict=True):
         assert policies == expected(model, words)
@@ -54,6 +59,19 @@ def test_every_number_has_a_place_of_its_own(more):
     assert {name.partition("[")[0] for name in places} == {"D", "H", "g", "R"}
     parts = {sweep.row(knot, problem) for knot in range(KNOTS + 1) for problem in range(sweep.between)}
     assert parts == set(range(0, sweep.rows, sweep.rows_of_knot))
+
+
+@pytest.mark.verify(minutes=12)
+def test_an_arm_is_the_model_in_few_look_up_tables_and_blocks():
+    arm = load_urdf(path("iiwa14"))
+    model = fixed_sweep(arm, 1, 27, seeds=range(2))
+    sweep = build_sweep(model.sweeps, model.program, target("xcvu9p"), 264, ARM)
+    assert sweep.estimate().luts <= 60_000
+    assert sweep.dsp_blocks <= 400
+    words = random_words(arm, model, 0, sweep.between)
+    ((policies, cycles),) = simulated(sweep, [words])
+    assert policies == expected(model, words)
+    assert cycles <= sweep.cycles + sweep.between * sweep.schedule.ii
 
 
 def test_more_sources_hand_numbers_out_sooner():

@@ -99,12 +99,18 @@ def one_function() -> Iterator[Row]:
 
 
 def touching() -> Iterator[Row]:
-    """Yield contacts of both kinds, which the arm's two joints only hold with damping."""
+    """Yield contacts of both kinds, which the arm's two joints only hold with damping; feet; and a loop."""
     contacts = (("tip", "point"), ("upper_arm", "surface"))
     robot = load_mounted(path("toy"), Mounting(contacts=contacts))
     damped = replace(robot, contacts=replace(robot.contacts, damping=1.0))
     yield damped, ("id", "cfd", "impulse", "dcfd"), 100, {"ii": 4, "contacts": contacts}
     yield damped, ("cstep", "dcstep"), 100, {"ii": 8, "width": 27, "number": "float32", "contacts": contacts}
+    feet = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "lh", "rf", "rh"))
+    legged = load_mounted(path("hyq"), Mounting("floating", contacts=feet))
+    legged = replace(legged, contacts=replace(legged.contacts, damping=1e-2))
+    yield legged, ("cfd",), 200, {"ii": 8, "width": 24, "samples": 4096, "base": "floating", "contacts": feet}
+    pin = {"loops": (("pin", "coupler@0.5:0:0", "rocker@0:0:0.3"),)}
+    yield GRIPPER.with_name("parallelogram.urdf"), ("cfd", "dcstep"), 200, {"ii": 8, "width": 27, **pin}
 
 
 def all_functions() -> Iterator[Row]:

@@ -38,7 +38,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("sid", "kin"), "ii": 4, "width": 18, "mounting": Mounting(frames=("tip",))}),
     ("toy", {"functions": ("dstep",), "ii": 4, "width": 18, "mounting": Mounting(time_step=0.002)}),
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
-    ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("gains",)}),
+    ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("samples", "gains"), "hold": 2}),
     ("toy", LOADS),
     ("toy", {"functions": ("impulse",), "ii": 4, "width": 18, "mounting": TOUCHING}),
     ("toy", {"functions": ("m",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),

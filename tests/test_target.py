@@ -13,7 +13,8 @@ def test_an_unknown_target_is_refused():
     with pytest.raises(InputError) as error:
         target("xc7z007")
     known = "ecp5-85, xc7a100t, xc7a200t, xc7z020, xc7z045, xck26, xcvu9p, xczu7ev, xczu9eg"
-    assert str(error.value) == f"target: 'xc7z007' is unknown; expected one of {known}"
+    expected = f"target: 'xc7z007' is unknown; expected one of {known}; the nearest is xc7z020"
+    assert str(error.value) == expected
 
 
 def test_the_targets():

@@ -5,10 +5,11 @@
 // MODEL is text: the number of joints, gravity, and for each joint its parent, its type, its axis, its
 // placement (rotation by rows, translation), and the mass, the centre of mass and the rotational inertia of
 // its body; then the damping and the number of contacts, and for each contact its joint, the number of motions
-// that it prevents, and its placement. STATES holds the doubles of q, then of v, a and tau, each task by task. For each way to compute a
-// function, the standard output gets a line: the function, the nanoseconds of a call, the tasks per second of
-// a batch, and the way. RESULTS gets the results in the order of these lines, task by task, matrices by
-// columns.
+// that it prevents, and its placement. STATES holds the doubles of q, then of v, a and tau, each task by task.
+// With CONTACTS defined the program has the functions with contacts, else the others: a compiler takes minutes
+// for either. For each way to compute a function, the standard output gets a line: the function, the nanoseconds
+// of a call, the tasks per second of a batch, and the way. RESULTS gets the results in the order of these lines,
+// task by task, matrices by columns.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -151,10 +152,16 @@ public:
         for (MatrixXd* array : {&first_, &second_}) *array = MatrixXd::Zero(nv, nv);
         vector_ = VectorXd::Zero(nv);
         for (const Constraint& contact : contacts_) contact_data_.push_back(contact.createData());
+#ifdef CONTACTS
         initConstraintDynamics(model_, data_, contacts_, contact_data_);
+#endif
     }
 
     void run() {
+#ifdef CONTACTS
+        dynamics_with_contacts();
+        derivatives_with_contacts();
+#else
         inverse_dynamics();
         forward_dynamics();
         mass_matrix();
@@ -162,8 +169,7 @@ public:
         derivatives_of_inverse_dynamics();
         derivatives_of_forward_dynamics();
         derivatives_at_given_accelerations();
-        dynamics_with_contacts();
-        derivatives_with_contacts();
+#endif
     }
 
 private:

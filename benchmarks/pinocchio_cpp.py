@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -259,6 +259,7 @@ class _Exchange:
 
     def __init__(self, reference: Reference, states: Arrays, folder: Path) -> None:
         self._free, self._folder, self._tasks = reference.free, folder, len(states["q"])
+        self._touches = bool(reference.robot.contacts.places)
         drives = [zip(states["q"], states["v"], states[name], strict=True) for name in ("a", "tau")]
         (q, v, a), (_, _, tau) = (
             zip(*(self._free.convert_task(*task) for task in tasks), strict=True) for tasks in drives
@@ -270,7 +271,8 @@ class _Exchange:
     def run(self, build: Build, functions: Sequence[str], rounds: int) -> list[Outcome]:
         """Run the program and return the outcomes of all ways."""
         paths = [str(self._folder / name) for name in ("model", "states", "results")]
-        program = build_program(build, self._folder)
+        options = ("-DCONTACTS", *build.options) if self._touches else build.options
+        program = build_program(replace(build, options=options), self._folder)
         printed = _run([str(program), *paths, str(self._tasks), str(rounds), *functions]).decode()
         outcomes = []
         with (self._folder / "results").open("rb") as file:

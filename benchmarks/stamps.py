@@ -19,7 +19,7 @@ from benchmarks.batches import SIZES
 from benchmarks.builds import plan_of, software_of
 from benchmarks.calls import CALLED
 from benchmarks.casadi_steps import software_of_steps
-from benchmarks.contacts import contact_software, legged
+from benchmarks.contacts import contact_software, timed
 from benchmarks.gradients import FUNCTIONS, ROBOTS
 from benchmarks.linked import design_of
 from benchmarks.partitions import NUMBER, PARTITIONS
@@ -48,7 +48,7 @@ Code = Software | Plan | Design
 MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "pinocchio": lambda: [plan_small()],
     "processors": lambda: [software_of(name, base) for name, base in COMPARED],
-    "contact-speeds": lambda: [contact_software(each) for each in legged()],
+    "contact-speeds": lambda: [contact_software(each) for each in timed()],
     "beside": lambda: [plan_of(ARM, width=None, ii=1), software_of(ARM, FIXED)],
     "calls": lambda: [plan_of(ARM, CALLED, None, 1), software_of(ARM, FIXED, functions=CALLED)],
     "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],

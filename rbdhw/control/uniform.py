@@ -224,7 +224,7 @@ def evaluate_uniform(
     source, robot
         The robot as given, and as computed with (elementary, all axes z).
     arrays
-        The user's arrays, as for :func:`rbdhw.golden.evaluate.evaluate`.
+        The user's arrays, as for :func:`rbdhw.golden.evaluation.evaluate`.
     word
         The format of all words, of at most 32 bits.
     fext

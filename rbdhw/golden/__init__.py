@@ -4,7 +4,7 @@ It shares no code with :mod:`rbdhw.dynamics`. The tests compare it with Pinocchi
 """
 
 from rbdhw.golden.contacts import contact_jacobians, loop_gaps
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.golden.integrators import integrate
 from rbdhw.golden.tasks import inputs_of, with_unit_quaternions
 

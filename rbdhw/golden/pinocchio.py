@@ -79,7 +79,7 @@ class Reference:
     def evaluate(self, function: str, arrays: Mapping[str, Array]) -> Arrays:
         """Return the results (N, ...) of a function without external forces, in golden's arrays.
 
-        See :func:`rbdhw.golden.evaluate.evaluate`.
+        See :func:`rbdhw.golden.evaluation.evaluate`.
         """
         drive = "tau" if FUNCTIONS[function].takes_force else "a"
         motion = (arrays["q"], arrays["v"], arrays[drive])

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbdhw.golden.complex_step import STEP, displaced, rotated
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.spatial import Array

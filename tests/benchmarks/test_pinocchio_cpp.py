@@ -12,7 +12,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
 from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.error_norm import relative_errors
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 

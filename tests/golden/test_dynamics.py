@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rbdhw.robots
 from rbdhw import golden
 from rbdhw.errors import InputError
-from rbdhw.golden.evaluate import CHUNK
+from rbdhw.golden.evaluation import CHUNK
 from rbdhw.golden.functions import TWINS
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rbdhw.arrays import MULTIPLIERS
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
 from rbdhw.robot.model import JointKind, Placement, Robot

@@ -15,7 +15,7 @@ import pytest
 
 from rbdhw.design.folder import Design, read, write
 from rbdhw.domain.strata import ordinary_motions
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.model.packets import decode, encode, responses
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions

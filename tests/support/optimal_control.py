@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbdhw.golden.contacts import contact_jacobians
-from rbdhw.golden.evaluate import evaluate
+from rbdhw.golden.evaluation import evaluate
 from rbdhw.golden.integrators import integrate
 from rbdhw.golden.kinematics import placements
 from rbdhw.robot.link_frames import choose_frames

@@ -101,8 +101,8 @@ def run(
     Parameters
     ----------
     source, target
-        The npz files. The source has arrays as in :func:`rbdhw.golden.evaluation.evaluate`. The target gets the
-        results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
+        The npz files. The source has arrays as in :func:`rbdhw.golden.evaluation.evaluate`. The target gets
+        the results and ``status`` (N,), zero if the inputs are within the domain and nothing overflowed.
     engine
         One of :data:`rbdhw.engines.table.ENGINES` that serve an accelerator; by default the first. A
         simulator is kept in ``cache``.

@@ -109,7 +109,7 @@ def contact_operations_layout(rows: Rows) -> Rows:
     return shown
 
 
-def contact_builds(functions: Sequence[str] = ("cfd", "dcfd")) -> Rows:
+def contact_builds(functions: Sequence[str] = ("cfd",)) -> Rows:
     """Return the shortest intervals at which functions of HyQ fit the share of the VU9P, and their cost."""
     hyq, *_ = legged()
     robot = load_mounted(hyq.urdf, hyq.mounting)

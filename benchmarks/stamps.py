@@ -70,7 +70,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
 }
 """The code that a table measures, by the table's name.
 
-Of others that depend on the machine there is none: they time the generator, nextpnr or long chains for hours.
+The other tables that depend on the machine have no stamp. Their code takes long to make again.
 """
 
 

@@ -56,7 +56,7 @@ class Candidate:
 
 
 def parse_formats(text: str) -> list[str]:
-    """Return the uniform formats ``QI.F`` of a grid such as ``Q8-12.10-18``; InputError if it is none.
+    """Return the uniform formats ``QI.F`` of a grid such as ``Q8-12.10-18``; InputError for other text.
 
     A format has I bits with the sign before the binary point, and F behind it.
     """

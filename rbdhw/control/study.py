@@ -157,8 +157,8 @@ def study(
         for candidate in settings.candidates(options)
     }
     same = replace(options, width=None, max_error=None)
-    told = f"{robot!r} {same!r} {overrides!r} {task!r} {settings.exact!r}"
-    digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+    inputs = f"{robot!r} {same!r} {overrides!r} {task!r} {settings.exact!r}"
+    digest = hashlib.sha256(inputs.encode()).hexdigest()[:12]
     rows = execute(
         judge,
         jobs,

@@ -177,7 +177,7 @@ class SweepComponent(wiring.Component):
         ]
 
     def _history(self, m: Module, task: _Task, intervals: int) -> list[_Task]:
-        """Return the present knot and those of so many intervals less one before."""
+        """Return the present knot and the knots before it, one for each interval."""
         tasks = [task]
         for k in range(1, intervals):
             before = _Task(*(Signal(part.shape(), name=f"{part.name}_before_{k}") for part in tasks[-1]))

@@ -176,12 +176,13 @@ class ContactGradients:
         for place in self.contacts.places:
             with region("contact_gradient", place.frame.body):
                 if isinstance(place, Loop):
-                    columns = place.residual(self.setting.coupling.spread(self.contacts.proper_accelerations))
+                    columns = place.residual(self.setting.coupling.spread(self.contacts.seen_from(place)))
                 else:
                     columns = self._residual(place)
                 for half, rows in zip((by_position, by_velocity), columns, strict=True):
                     half += [self.setting.coupling.gather(row) for row in rows[: place.contact.rows]]
-        return by_position, by_velocity
+        falling = self._minus(self.contacts.rows_from_world)
+        return self.gradients.add_proper((by_position, by_velocity), falling)
 
     def _motion(self, place: Place) -> FrameMotion:
         """Return the frame's motion; a floating body has no linear velocity, and the proper acceleration."""

@@ -183,9 +183,27 @@ class Contacts:
         for place in self.places:
             with region("contact_motion", place.frame.body):
                 wanted += self._wanted(place)
+        seen = [self._seen(free, place) for place in self._of_rows]
         with region("contact_dynamics"):
-            changes = [x - inner_product(row, free) for x, row in zip(wanted, self._rows, strict=True)]
+            changes = [x - inner_product(row, a) for x, row, a in zip(wanted, self._rows, seen, strict=True)]
         return solve(self.row_factors, changes)
+
+    def seen_from(self, place: Place | Loop) -> Sequence[Scalar]:
+        """Return the accelerations (nv,) at the solution as the rows of a place take them."""
+        return self._seen(self.proper_accelerations, place)
+
+    def _seen(self, proper: list[Scalar], place: Place | Loop) -> list[Scalar]:
+        """Return accelerations as the rows of a place take them: from the world, a floating body falls."""
+        from_world = isinstance(place, Loop) and place.reaches_world
+        return self.forward.coordinate(proper) if from_world else proper
+
+    @property
+    def rows_from_world(self) -> Matrix:
+        """The Jacobian (rows, nv) of loops that reach the world, with zeros for other rows."""
+        return [
+            row if isinstance(place, Loop) and place.reaches_world else [0.0] * len(row)
+            for place, row in zip(self._of_rows, self._rows, strict=True)
+        ]
 
     @cached_property
     def places(self) -> list[Place | Loop]:

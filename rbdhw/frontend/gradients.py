@@ -75,7 +75,7 @@ class Gradients:
 
     def completed(self, halves: Halves) -> Halves:
         """Return derivatives of inverse dynamics, completed by the terms of the proper acceleration."""
-        return self._add_proper(halves, self.forward_dynamics.mass_matrix)
+        return self.add_proper(halves, self.forward_dynamics.mass_matrix)
 
     def of_accelerations(self, halves: Halves) -> Halves:
         """Return derivatives of accelerations from derivatives of inverse dynamics.
@@ -92,7 +92,7 @@ class Gradients:
         """Return derivatives of a floating body's accelerations in place of those of proper ones."""
         n = len(halves[0])
         units: Matrix = [[-1.0 if i == k else 0.0 for k in range(3)] for i in range(n)]
-        by_position, by_velocity = self._add_proper(halves, units)
+        by_position, by_velocity = self.add_proper(halves, units)
         held = self.setting.task.held_base
         if held is None:
             return by_position, by_velocity
@@ -103,7 +103,7 @@ class Gradients:
         products = [self.forward_dynamics.inverse_times(inverse, column) for column in columns]
         return [list(row) for row in zip(*products, strict=True)]
 
-    def _add_proper(self, halves: Halves, columns: Matrix) -> Halves:
+    def add_proper(self, halves: Halves, columns: Matrix) -> Halves:
         """Return derivatives plus the first three ``columns`` times the proper acceleration's derivatives."""
         floating = self.setting.task.floating
         if floating is None:

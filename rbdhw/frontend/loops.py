@@ -38,6 +38,11 @@ class Loop:
         )
         return one, other
 
+    @property
+    def reaches_world(self) -> bool:
+        """Whether no body carries both points: a floating robot is then held to the world."""
+        return self._root == BASE
+
     @cached_property
     def _root(self) -> int:
         """The nearest body that carries both points, or the base."""

@@ -26,7 +26,13 @@ from rbdhw.robot.model import BASE, FRAME_AXES, Contacts, JointKind
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 from tests.support.contacts import constrained, with_contacts
-from tests.support.graph_results import assert_graph_is_golden, assert_results_are_golden, prepared, results
+from tests.support.graph_results import (
+    assert_extended_graph_is_golden,
+    assert_graph_is_golden,
+    assert_results_are_golden,
+    prepared,
+    results,
+)
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_states, robots
@@ -97,13 +103,7 @@ def test_derivatives_of_forces_are_differences(axes):
 @settings(max_examples=5)
 @given(robots(max_bodies=3, kinds=ALL_KINDS, mimics=True), st.integers(1, 3), st.booleans())
 def test_graphs_are_golden(function, axes, robot, count, base_given):
-    robot = with_contacts(robot, count, axes)
-    if base_given and not robot.floats:
-        robot = replace(robot, base_given=True, gravity_given=True)
-    elements, arrays = prepared(robot), random_states(robot, 2, seed=2)
-    graph = trace(elements, (function,), elements.links)
-    extended = bool(FUNCTIONS[function].optional_outputs)
-    assert_results_are_golden(graph, robot, arrays, (function,), 1e-6, extended)
+    assert_extended_graph_is_golden(with_contacts(robot, count, axes), function, base_given)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,11 @@ from tests.support import rtl_cores
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
 from tests.support.builds import random_words
 from tests.support.contacts import HELD, constrained
-from tests.support.graph_results import assert_results_are_golden, prepared, results
+from tests.support.graph_results import (
+    assert_extended_graph_is_golden,
+    prepared,
+    results,
+)
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
 
@@ -100,13 +104,7 @@ def test_golden_is_pinocchio_where_loops_are_closed(function, robot, count, seed
     robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(1, 2), st.integers(0, 99), st.booleans()
 )
 def test_graphs_are_golden(function, robot, count, seed, base_given):
-    robot = with_loops(robot, count, seed)
-    if base_given and not robot.floats:
-        robot = replace(robot, base_given=True, gravity_given=True)
-    elements, arrays = prepared(robot), random_states(robot, 2, seed=2)
-    graph = trace(elements, (function,), elements.links)
-    extended = bool(FUNCTIONS[function].optional_outputs)
-    assert_results_are_golden(graph, robot, arrays, (function,), 1e-6, extended)
+    assert_extended_graph_is_golden(with_loops(robot, count, seed), function, base_given)
 
 
 @settings(max_examples=10)
@@ -294,3 +292,19 @@ def test_a_loop_and_a_contact_have_different_names():
     robot = choose_contacts(load_mounted(PARALLELOGRAM, Mounting()), [("rocker", "surface")])
     with pytest.raises(InputError, match="a contact has this name"):
         choose_loops(robot, [("rocker", *PIN[0][1:])])
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+@pytest.mark.parametrize("function", TOUCHING)
+def test_a_floating_robot_is_held_to_the_world(function, chosen):
+    """Seen from there it falls, and its linear velocity turns; tasks may hold the base."""
+    rng = np.random.default_rng(3)
+    robot = mechanism([JointKind.FLOATING, JointKind.REVOLUTE], [BASE, 0], seed=2)
+    places = []
+    for k in (0, 1):
+        first, second = (
+            Placement(random_rotation(rng), tuple(rng.uniform(-0.3, 0.3, 3).tolist())) for _ in range(2)
+        )
+        places.append(Contact(Frame(f"rod {k}", f"b{k}", first), "point", Frame(f"rod {k}", "", second)))
+    held = replace(HELD, places=tuple(places), position_gain=5.0)
+    assert_extended_graph_is_golden(replace(robot, contacts=held, base_chosen=chosen), function, False)

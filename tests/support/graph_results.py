@@ -1,6 +1,7 @@
 """A graph's results beside those of the golden model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,6 +81,16 @@ def assert_graph_is_golden(
     elements = prepared(robot)
     graph = trace(elements, functions, elements.links, algorithms)
     assert_results_are_golden(graph, robot, arrays, functions, within)
+
+
+def assert_extended_graph_is_golden(robot: Robot, function: str, base_given: bool) -> None:
+    """Check a function with its optional results, where the robot can on a base whose motion is given."""
+    if base_given and not robot.floats:
+        robot = replace(robot, base_given=True, gravity_given=True)
+    elements, arrays = prepared(robot), random_states(robot, 2, seed=2)
+    graph = trace(elements, (function,), elements.links)
+    extended = bool(FUNCTIONS[function].optional_outputs)
+    assert_results_are_golden(graph, robot, arrays, (function,), 1e-6, extended)
 
 
 def assert_results_are_golden(

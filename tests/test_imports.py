@@ -17,6 +17,8 @@ STEPS = "fixed.step_program graph.sweeps"
 
 ROLLOUTS = "fixed.cost fixed.feedback fixed.state_error fixed.rollout"
 
+SOLVER = "fixed.knots fixed.scaled fixed.solver"
+
 EVERYTHING = "*"
 """The stages that only the pipeline and the command line may import."""
 
@@ -70,7 +72,7 @@ MAY_IMPORT = {
     "estimate.energy": "target fixed.program",
     "model": (
         "errors runtime arrays protocol robot graph.knots graph.sweeps golden domain fixed.format "
-        f"fixed.program {ROLLOUTS} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
+        f"fixed.program {ROLLOUTS} {SOLVER} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
     ),
     "design": (
         "errors verilog_names runtime options.build arrays protocol robot domain model "

@@ -13,6 +13,9 @@ from rbdhw.fixed.widths import FactorLimits
 from rbdhw.graph.joined_steps import join_steps
 from rbdhw.graph.sweeps import Carried, Sweeps
 
+HEADROOM_BITS = 3
+"""The bits of headroom over the largest value that was observed."""
+
 MOST_TERMS = 8
 """The most products that an accumulator adds for one number."""
 

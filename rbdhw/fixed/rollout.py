@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.cost import CostTerm, cost_terms
 from rbdhw.fixed.feedback import Feedback
+from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
 
@@ -56,6 +59,24 @@ def state_words(step: StepWords, nq: int) -> tuple[StateWord, ...]:
         if name.array in ("q", "v"):
             words.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
     return tuple(words)
+
+
+def next_state(
+    step: StepWords, state: Sequence[StateWord], results: Mapping[str, Integers]
+) -> dict[str, Integers]:
+    """Return the words (N,) of the state behind a step from its results (N,), not limited."""
+    words = {}
+    for each in state:
+        if each.place is None:
+            words[each.word.name] = np.zeros_like(next(iter(results.values())))
+            continue
+        result = step.outputs[each.place]
+        more = each.word.format.binary_point - result.format.binary_point
+        value = results[result.name]
+        back = value << more if more >= 0 else round_half_up(value, -more)
+        limited = each.word.lowest is not None
+        words[each.word.name] = back if limited else wrap(back, each.word.format.width)
+    return words
 
 
 def constant_words(step: StepWords) -> tuple[Word, ...]:

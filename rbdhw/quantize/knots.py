@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.fixed.knots import HEADROOM_BITS
 from rbdhw.frontend.knot_step import REGULARISATION
 from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.solver import solve
@@ -18,9 +19,6 @@ from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
-
-HEADROOM_BITS = 3
-"""The bits of headroom over the largest value that was observed."""
 
 ITERATIONS, ALPHAS, TOLERANCE = 8, 6, 1e-9
 """The most iterations of a problem that are observed, the step lengths, and the share of the cost to gain."""

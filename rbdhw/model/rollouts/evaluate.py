@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rbdhw.fixed.format import Integers, round_half_up, wrap
-from rbdhw.fixed.rollout import force_words, state_words
+from rbdhw.fixed.format import Integers
+from rbdhw.fixed.rollout import force_words, next_state, state_words
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
@@ -24,6 +24,8 @@ Respond = Callable[[Words], Response]
 def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> Answered:
     """Return the answers of the bit-exact model; ``step_of`` computes ``step``."""
     step = model.interface.words("step")
+    assert model.interface.rollout is not None
+    state = state_words(step, model.interface.rollout.nq)
     words = {word.name: rollouts.words[word.name] for word in step.inputs if word.name in rollouts.words}
     flags, first, cost = np.zeros((3, rollouts.tasks), np.int64)
     answered: list[tuple[Integers, Integers, Integers, Words]] = []
@@ -31,7 +33,7 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
         forces = step_forces(model, rollouts, k, words)
         status, results = step_of(words | forces)
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
-        words |= _next_state(model, results)
+        words |= next_state(step, state, results)
         row, behind = rollouts.row(k), words | forces
         cost = cost + sum(part.cost(model, row, behind) for part in parts_in(model))
         if k + 1 in rollouts.sent:
@@ -40,22 +42,6 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
     status, flagged, costs = (np.stack(column, axis=1) for column in numbers)
     stacked = {name: np.stack([each[name] for each in states], axis=1) for name in states[0]}
     return Answered(status, flagged, stacked, costs)
-
-
-def _next_state(model: AcceleratorModel, results: Words) -> dict[str, Integers]:
-    assert model.interface.rollout is not None
-    step, words = model.interface.words("step"), {}
-    for each in state_words(step, model.interface.rollout.nq):
-        if each.place is None:
-            words[each.word.name] = np.zeros_like(next(iter(results.values())))
-            continue
-        result = step.outputs[each.place]
-        more = each.word.format.binary_point - result.format.binary_point
-        value = results[result.name]
-        back = value << more if more >= 0 else round_half_up(value, -more)
-        limited = each.word.lowest is not None
-        words[each.word.name] = back if limited else wrap(back, each.word.format.width)
-    return words
 
 
 def step_forces(

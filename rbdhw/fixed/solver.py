@@ -1,0 +1,277 @@
+"""The words of a solver: what its parts take from each other, each with the formats of both.
+
+A knot's numbers come from the results of ``dstep`` and from errors of the state, which are those of rollouts'
+costs (:mod:`rbdhw.fixed.cost`). A policy becomes the gains of rollouts' feedback
+(:mod:`rbdhw.fixed.feedback`), and changes of the forces in their own steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rbdhw.arrays import WordName, given_elements
+from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.cost import CostTerm, cost_format
+from rbdhw.fixed.feedback import GAIN, Feedback
+from rbdhw.fixed.format import Format, IntegerLike, exponent_above
+from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.rollout import (
+    RolloutShape,
+    StateWord,
+    StepWords,
+    constant_words,
+    force_words,
+    rollout_feedback,
+    rollout_terms,
+    state_words,
+)
+from rbdhw.fixed.scaled import Scaled
+from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.graph.sweeps import Sweeps
+
+FACTOR_BITS = 24
+"""The bits of a factor that is no word of a task."""
+
+REGULARISATION = "regularisation"
+"""The name of the word that is added to the weights of all forces."""
+
+REGULARISATION_BITS = 3
+"""The bits by which a regularisation is raised or lowered."""
+
+LEAST_REGULARISATION = 1 << REGULARISATION_BITS
+"""The word of the smallest regularisation beside none."""
+
+TOLERANCE_BITS = 14
+"""The binary logarithm of how much more a cost is than the tolerance within which costs are equal.
+
+Weighted errors of 18 bits leave a cost about as uncertain.
+"""
+
+
+def with_tolerance(cost: IntegerLike) -> IntegerLike:
+    """Return the largest cost that equals a cost within the tolerance."""
+    return cost + (cost >> TOLERANCE_BITS)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor of words, which is constant, the word ``h``, or a weight of a goal."""
+
+    name: str
+    format: Format
+    constant: int | None = None
+
+
+@dataclass(frozen=True)
+class SolverShape:
+    """The words of a solver for robots whose joints have one degree of freedom each.
+
+    ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
+    ``sweeps``, where the forces of coordinates ``forces`` change. A pass forward tries the step lengths 1,
+    1/2, 1/4, ... in a number of ``alphas``.
+    """
+
+    step: StepWords
+    dstep: StepWords
+    sweeps: Sweeps
+    program: Program
+    forces: tuple[int, ...]
+    alphas: int
+
+    @property
+    def knots(self) -> int:
+        """The steps of a trajectory, which has one knot more."""
+        return self.sweeps.links - 1
+
+    @property
+    def nv(self) -> int:
+        return len(self.state) // 2
+
+    @cached_property
+    def state(self) -> tuple[StateWord, ...]:
+        """The words of a state, q and then v."""
+        return state_words(self.step, len(state_words(self.step, 0)) // 2)
+
+    @property
+    def taus(self) -> tuple[Word, ...]:
+        return force_words(self.step)
+
+    @property
+    def constants(self) -> tuple[Word, ...]:
+        """The words of a step that stay the same in a solution, such as ``h``."""
+        return constant_words(self.step)
+
+    @property
+    def rollout(self) -> RolloutShape:
+        return RolloutShape(self.knots, self.nv)
+
+    @cached_property
+    def terms(self) -> tuple[CostTerm, ...]:
+        """The terms of the cost: the words of the state, then the forces."""
+        return rollout_terms(self.step, self.rollout)
+
+    @cached_property
+    def feedback(self) -> tuple[Feedback, ...]:
+        return rollout_feedback(self.step, self.rollout)
+
+    @property
+    def cost(self) -> Format:
+        """The format of the cost of a trajectory."""
+        return cost_format(len(self.terms), self.knots)
+
+    @cached_property
+    def inputs(self) -> dict[str, Word]:
+        """The words of a knot's step by name."""
+        return {word.name: word for word in self.program.inputs}
+
+    @cached_property
+    def policy(self) -> tuple[Word, ...]:
+        """The words of a policy; their names begin with that of its function."""
+        return self.program.outputs[self.sweeps.function]
+
+    # Weights
+
+    def weighted(self, term: int) -> int | None:
+        """Return the element of a knot's gradient that a term of the cost has; None for a fixed force."""
+        if term < 2 * self.nv:
+            return term
+        force = WordName.parse(self.terms[term].word.name).index[0]
+        return 2 * self.nv + self.forces.index(force) if force in self.forces else None
+
+    def hessian(self, term: int) -> Word | None:
+        """Return the word of a knot's Hessian that a term of the cost has; None for a fixed force."""
+        place = self.weighted(term)
+        if place is None:
+            return None
+        first = place - 2 * self.nv
+        return self.inputs[f"R[{first}]" if first >= 0 else f"H[{place},{place}]"]
+
+    @cached_property
+    def slopes(self) -> tuple[Factor | None, ...]:
+        """The factor of each term of the cost: a knot's gradient is the product of it and the error."""
+        return tuple(self._slope(k) for k in range(len(self.terms)))
+
+    def _slope(self, term: int) -> Factor | None:
+        hessian = self.hessian(term)
+        if hessian is None:
+            return None
+        exponent = hessian.format.width - 1 - hessian.format.binary_point
+        unit = self.terms[term].word.unit
+        if unit == "turn":
+            exponent += math.ceil(math.log2(TURN))
+        if self.nv <= term < 2 * self.nv:
+            exponent += exponent_above(self._most_h)
+        format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent)
+        return Factor(f"slope[{term}]", format_)
+
+    @property
+    def _most_h(self) -> float:
+        word = self.time_step
+        assert word.highest is not None
+        return word.highest * word.format.step
+
+    @property
+    def time_step(self) -> Word:
+        return next(word for word in self.constants if word.array == "h")
+
+    # From a step's derivatives and errors to the numbers of a knot
+
+    @cached_property
+    def number_factors(self) -> tuple[Factor, ...]:
+        """The factors of the numbers of a knot."""
+        slopes = (slope for slope in self.slopes if slope is not None)
+        return (_constant("one", 1.0), Factor("h", self.time_step.format), *slopes)
+
+    @cached_property
+    def errors(self) -> tuple[Format, ...]:
+        """The formats of the errors of all terms."""
+        return tuple(
+            Format(term.error_bits, term.word.format.binary_point - term.error_drop) for term in self.terms
+        )
+
+    @cached_property
+    def numbers(self) -> tuple[Scaled, ...]:
+        """The numbers of a knot that follow from the trajectory.
+
+        Their sources are the results of ``dstep``, and the errors of the terms of the cost.
+        """
+        return (*self._derivatives(), *self._gradient())
+
+    def _derivatives(self) -> Iterator[Scaled]:
+        n, outputs = self.nv, self.dstep.outputs
+        factors = self.number_factors
+        for element in given_elements((word.elements for word in outputs), n):
+            if element.integrated or element.name.array not in ("A", "B"):
+                continue
+            row, column = element.name.index[0] - n, element.name.index[1]
+            if row < 0 or (element.name.array == "B" and column not in self.forces):
+                continue
+            by = int(element.name.array == "B" or column < n)
+            column = column if element.name.array == "A" else 2 * n + self.forces.index(column)
+            word = self.inputs[f"D[{row},{column}]"]
+            source = outputs[element.word].format
+            factor = factors[by].format
+            yield Scaled(word.name, element.word, by, source, factor, word.format, element.negative)
+
+    def _gradient(self) -> Iterator[Scaled]:
+        first, names = len(self.dstep.outputs), [factor.name for factor in self.number_factors]
+        for k, (slope, source) in enumerate(zip(self.slopes, self.errors, strict=True)):
+            if slope is not None:
+                word = self.inputs[f"g[{self.weighted(k)}]"]
+                by = names.index(slope.name)
+                yield Scaled(word.name, first + k, by, source, slope.format, word.format)
+
+    # From a policy to the feedback and the changes of forces
+
+    @cached_property
+    def policy_factors(self) -> tuple[Factor, ...]:
+        """The factors of gains and changes."""
+        return (_constant("one", 1.0), _constant("turn", TURN), Factor("h", self.time_step.format))
+
+    @cached_property
+    def gains(self) -> tuple[Scaled, ...]:
+        """The gains of the forces that change, force after force, by the names of stored gains."""
+        return tuple(
+            self._from_policy(each.stored(term), f"K[{i},{j}]", factor, self._gain(each, term))
+            for i, each in enumerate(self.changed)
+            for j, (term, factor) in enumerate(zip(each.terms, self._units, strict=True))
+        )
+
+    @cached_property
+    def changes(self) -> tuple[Scaled, ...]:
+        """The changes of the forces that change, in their own steps."""
+        return tuple(
+            self._from_policy(each.force.name, f"k[{i}]", 0, each.force.format)
+            for i, each in enumerate(self.changed)
+        )
+
+    @cached_property
+    def changed(self) -> tuple[Feedback, ...]:
+        """The feedback to each force that changes."""
+        by_coordinate = {each.coordinate: each for each in self.feedback}
+        return tuple(by_coordinate[force] for force in self.forces)
+
+    @property
+    def _units(self) -> Sequence[int]:
+        """The factor of the gains of each word of the state, which makes a gain that of the word's unit."""
+        turns = [int(state.word.unit == "turn") for state in self.state[: self.nv]]
+        return [*turns, *[2] * self.nv]
+
+    @staticmethod
+    def _gain(feedback: Feedback, term: ErrorTerm) -> Format:
+        """Return the format of a gain, which counts the largest one as one."""
+        return Format(GAIN.width, GAIN.binary_point - round(math.log2(feedback.largest(term))))
+
+    def _from_policy(self, name: str, result: str, by: int, target: Format) -> Scaled:
+        names = [word.name.partition(".")[2] for word in self.policy]
+        place = names.index(result)
+        source, factor = self.policy[place].format, self.policy_factors[by].format
+        return Scaled(name, place, by, source, factor, target)
+
+
+def _constant(name: str, value: float) -> Factor:
+    format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent_above(value))
+    return Factor(name, format_, round(value / format_.step))

@@ -1,0 +1,375 @@
+"""A solver of optimal control in the integers of an accelerator, bit for bit.
+
+It is made of the models of ``step`` and ``dstep``, of the feedback and the costs of rollouts, and of the
+sweep back. In an iteration the derivatives of all steps are taken, the sweep finds gains and changes of the
+forces, and trials with the step lengths 1, 1/2, 1/4, ... follow. The cheapest of them takes the place of the
+trajectory so far, unless it costs more. Costs are equal within their tolerance, and of equal trials the one
+with the longest step is kept: it is nearest to the optimum, where costs do not tell. A sweep without a policy
+is repeated with a larger regularisation. If all trials cost more, the regularisation is raised, and else
+lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.errors import InputError
+from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.cost import stage_cost
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
+from rbdhw.fixed.knots import HEADROOM_BITS
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import StateWord, next_state
+from rbdhw.fixed.scaled import Scaled
+from rbdhw.fixed.solver import (
+    LEAST_REGULARISATION,
+    REGULARISATION,
+    REGULARISATION_BITS,
+    SolverShape,
+    with_tolerance,
+)
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.fixed_sweep import FixedSweep
+from rbdhw.model.packets import encode
+from rbdhw.model.responses import Words, respond
+from rbdhw.protocol import Solved
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The words of a goal: those of a row for each step (N,), and the Hessian of each knot (N + 1,).
+
+    A row has the references ``x_ref`` of the state behind the step, and the weights and slopes of it and of
+    the step's forces. ``unit`` is the cost that counts as one.
+    """
+
+    rows: Words
+    hessian: Words
+    unit: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A trajectory and the gains around it: what a solver keeps.
+
+    ``states`` are words (N + 1,), ``forces`` words (N,) in the names of ``step``, and ``gains`` words (N,) in
+    the names of stored gains.
+    """
+
+    states: Words
+    forces: Words
+    gains: Words
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The plan of a solver and its cost; ``regularisation`` is the word that the last sweep took."""
+
+    plan: Plan
+    cost: int
+    iterations: int
+    regularisation: int
+    status: Solved
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Trajectories: words (trials, N + 1) and (trials, N), costs, and whether a step was flagged."""
+
+    states: Words
+    forces: Words
+    cost: Integers
+    flagged: NDArray[np.bool_]
+
+    def plan(self, trial: int, gains: Words) -> Plan:
+        states, forces = (
+            {name: words[trial] for name, words in each.items()} for each in (self.states, self.forces)
+        )
+        return Plan(states, forces, gains)
+
+
+@dataclass(frozen=True)
+class FixedSolver:
+    """A solver on the words of an accelerator.
+
+    Raises InputError if a joint has several degrees of freedom.
+    """
+
+    model: AcceleratorModel
+    sweep: FixedSweep
+    alphas: int
+
+    def __post_init__(self) -> None:
+        if self.model.robot.nq != self.model.robot.nv:
+            reason = "has a joint of several degrees of freedom"
+            raise InputError(f"robot '{self.model.robot.name}'", reason, "joints of one degree of freedom")
+
+    @cached_property
+    def shape(self) -> SolverShape:
+        step, dstep = (self.model.interface.words(name) for name in ("step", "dstep"))
+        forces = tuple(self.sweep.forces)
+        return SolverShape(step, dstep, self.sweep.sweeps, self.sweep.program, forces, self.alphas)
+
+    # Goals and first guesses
+
+    def goal(self, problem: Mapping[str, Array]) -> Goal:
+        """Return the words of a problem's ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1, 2 nv) and ``R`` (N, nv).
+
+        The first row of the state's counts for nothing. Weights are those that the words of their roots have.
+        Raises InputError if a weight is negative, or too large for the formats of the sweep.
+        """
+        weights = np.hstack([problem["Q"][1:], problem["R"]])
+        if not np.all(weights >= 0.0):
+            raise InputError("weights", "one is negative or not a number", "at least zero")
+        shape, rows = self.shape, dict(self._references(problem["x_ref"][1:]))
+        units = np.array([TURN if term.word.unit == "turn" else 1.0 for term in shape.terms])
+        largest = np.array([4.0**term.exponent for term in shape.terms])
+        unit = float(np.max(weights * units**2 * largest)) or 1.0
+        h = self._h(problem)
+        hessian = {name: np.zeros(shape.knots + 1, np.int64) for name in shape.inputs}
+        for k, term in enumerate(shape.terms):
+            root = term.weight_format.quantise(np.sqrt(weights[:, k] / unit) * units[k])
+            rows[term.weight] = root
+            exact = np.square(term.weight_format.real(root) / units[k]) * unit
+            slope, word = shape.slopes[k], shape.hessian(k)
+            if slope is None or word is None:
+                continue
+            rate = h if shape.nv <= k < 2 * shape.nv else 1.0
+            rows[slope.name] = _fitting(slope.name, slope.format, exact * units[k] / rate)
+            knots = slice(1, None) if k < 2 * shape.nv else slice(0, -1)
+            hessian[word.name][knots] = _fitting(word.name, word.format, exact / rate**2)
+            if k >= 2 * shape.nv:
+                hessian[word.name][-1] = word.format.highest >> HEADROOM_BITS
+        weighted = {word.name for word in map(shape.hessian, range(len(shape.terms))) if word is not None}
+        return Goal(rows, {name: hessian[name] for name in sorted(weighted)}, unit)
+
+    def _references(self, states: Array) -> Words:
+        nv = self.shape.nv
+        words = self._encoded(states[:, :nv], states[:, nv:], np.zeros((len(states), nv)))
+        references = {}
+        for term in self.shape.terms[: 2 * nv]:
+            own = words[term.word.name]
+            assert term.reference is not None
+            limited = own if term.wraps else np.clip(own, term.word.lowest, term.word.highest)
+            references[term.reference] = limited
+        return references
+
+    def _encoded(self, q: Array, v: Array, tau: Array, h: float = 0.0) -> Words:
+        return encode(self.model, "step", {"q": q, "v": v, "tau": tau, "h": np.full(len(q), h)})
+
+    def _h(self, problem: Mapping[str, Array]) -> float:
+        """Return the time step that the word for a problem's has."""
+        word = self.shape.time_step
+        return float(word.format.real(word.format.quantise(problem["h"])))
+
+    def task(self, problem: Mapping[str, Array], tau: Array) -> dict[str, int]:
+        """Return the words of a first state, of forces (nv,) that a first guess holds, and of constants."""
+        q, v = (problem[name][np.newaxis] for name in ("q", "v"))
+        words = self._encoded(q, v, tau[np.newaxis], float(problem["h"]))
+        return {word.name: int(words[word.name][0]) for word in self.shape.step.inputs}
+
+    # Solutions
+
+    def solve(
+        self, task: Mapping[str, int], goal: Goal, iterations: int, before: Plan | None = None, shift: int = 0
+    ) -> Solution:
+        """Return the solution of a task.
+
+        The first trajectory is that of a plan ``before``, ``shift`` steps later, with its last step repeated;
+        without one the forces of the task are held. A first trajectory with a flagged step ends the solution.
+        """
+        first = self._begin(task, goal, before, shift)
+        plan = first.plan(0, {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names})
+        cost, regularisation, taken = int(first.cost[0]), 0, 0
+        if first.flagged[0]:
+            return Solution(plan, cost, 0, 0, Solved.NOT_FINITE)
+        status, added = Solved.ITERATIONS, 0
+        while status is Solved.ITERATIONS and taken < iterations:
+            taken += 1
+            swept, regularisation = self._sweep(task, goal, plan, regularisation)
+            added = regularisation
+            if swept is None:
+                status = Solved.INDEFINITE
+                break
+            plan = replace(plan, gains=self._gains(task, swept))
+            trials = self._forward(task, goal, plan, self._changes(task, swept), self.alphas)
+            best = _best(trials, cost)
+            if best is not None:
+                plan, cost = trials.plan(best, plan.gains), int(trials.cost[best])
+                regularisation = _lowered(regularisation)
+            else:
+                regularisation = _raised(regularisation)
+                status = Solved.STALLED if regularisation > self._most else status
+        return Solution(plan, cost, taken, added, status)
+
+    @cached_property
+    def _gain_names(self) -> list[str]:
+        return [each.stored(term) for each in self.shape.feedback for term in each.terms]
+
+    @property
+    def _most(self) -> int:
+        """The word of the largest regularisation."""
+        return self.shape.inputs[REGULARISATION].format.highest
+
+    def _begin(self, task: Mapping[str, int], goal: Goal, before: Plan | None, shift: int) -> _Trials:
+        """Return the first trajectory."""
+        steps = np.minimum(np.arange(self.shape.knots) + shift, self.shape.knots - 1)
+        none = np.zeros(self.shape.knots, np.int64)
+        if before is None:
+            states = {state.word.name: none for state in self.shape.state}
+            forces = {word.name: none + task[word.name] for word in self.shape.taus}
+            around = Plan(states, forces, dict.fromkeys(self._gain_names, none))
+        else:
+            around = Plan(
+                *(
+                    {name: words[steps] for name, words in each.items()}
+                    for each in (before.states, before.forces, before.gains)
+                )
+            )
+        return self._forward(task, goal, around, {word.name: none for word in self.shape.taus}, 1)
+
+    def _forward(
+        self, task: Mapping[str, int], goal: Goal, around: Plan, changes: Words, trials: int
+    ) -> _Trials:
+        """Return trials around a plan, with the changes (N,) of forces and step lengths 1, 1/2, ..."""
+        shape, none = self.shape, np.zeros(trials, np.int64)
+        words = {word.name: none + task[word.name] for word in shape.step.inputs}
+        state = {each.word.name: words[each.word.name] for each in shape.state}
+        states, applied, cost, flagged = [state], [], none, none != 0
+        for k in range(shape.knots):
+            forces = self._forces(around, changes, k, state)
+            status, results = respond(self.model, "step", words | state | forces)
+            flagged = flagged | (status != 0)
+            state = next_state(shape.step, shape.state, results)
+            row = {name: int(column[k]) for name, column in goal.rows.items()}
+            inside = {own.name: wrap(state[own.name], own.format.width) for own in map(_word, shape.state)}
+            flagged = flagged | np.any([state[name] != inside[name] for name in state], axis=0)
+            state = inside
+            cost = cost + stage_cost(shape.terms, state | forces, row)
+            states.append(state)
+            applied.append(forces)
+        return _Trials(_stacked(states), _stacked(applied), cost, flagged)
+
+    def _forces(self, around: Plan, changes: Words, k: int, state: Words) -> dict[str, Integers]:
+        """Return the forces (trials,) of a step, in states (trials,) before it."""
+        references = {
+            str(term.reference): int(around.states[term.word.name][k])
+            for term in self.shape.feedback[0].terms
+        }
+        gains = {name: int(words[k]) for name, words in around.gains.items()}
+        forces = {}
+        for each in self.shape.feedback:
+            word, halvings = each.force, range(len(next(iter(state.values()))))
+            change = np.array([round_half_up(int(changes[word.name][k]), j) for j in halvings])
+            total = int(around.forces[word.name][k]) + change + each.added(state, references, gains)
+            forces[word.name] = np.clip(total, word.lowest, word.highest)
+        return forces
+
+    # The sweep
+
+    def _sweep(
+        self, task: Mapping[str, int], goal: Goal, plan: Plan, regularisation: int
+    ) -> tuple[Words | None, int]:
+        """Return the results of a sweep, or None, and the regularisation that it takes."""
+        numbers, fits = self.numbers(task, goal, plan)
+        while fits and regularisation <= self._most:
+            swept = self.sweep.sweep(numbers | {REGULARISATION: np.array(regularisation)})
+            if not swept.overflow and not swept.indefinite:
+                return swept.words, regularisation
+            regularisation = _raised(regularisation)
+        return None, regularisation
+
+    def numbers(self, task: Mapping[str, int], goal: Goal, plan: Plan) -> tuple[dict[str, Integers], bool]:
+        """Return the numbers (N + 1,) of all knots, and whether all fit their formats."""
+        shape, none = self.shape, np.zeros(self.shape.knots + 1, np.int64)
+        constants = {word.name: none[:-1] + task[word.name] for word in shape.constants}
+        before = {name: words[:-1] for name, words in plan.states.items()}
+        status, results = respond(self.model, "dstep", {**constants, **before, **plan.forces})
+        sources = [results[word.name] for word in shape.dstep.outputs]
+        behind = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
+        for term in shape.terms:
+            reference = 0 if term.reference is None else goal.rows[term.reference]
+            sources.append(term.error(behind[term.word.name], reference))
+        numbers = {word.name: none.copy() for word in self.sweep.taken} | dict(goal.hessian)
+        fits = not np.any(status)
+        factors = [
+            task[factor.name] if factor.name in task else _row(goal, factor.name, factor.constant)
+            for factor in shape.number_factors
+        ]
+        for number in shape.numbers:
+            word, beyond = number.limited(sources[number.place], factors[number.by])
+            # The gradient by the state is that of the knot behind a step.
+            numbers[number.name][slice(1, None) if self._is_behind(number.name) else slice(0, -1)] = word
+            fits = fits and not np.any(beyond)
+        return numbers, fits
+
+    def _is_behind(self, name: str) -> bool:
+        array, index = name.split("[")
+        return array == "g" and int(index[:-1]) < 2 * self.shape.nv
+
+    def _gains(self, task: Mapping[str, int], swept: Words) -> Words:
+        gains = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}
+        return gains | self._policy_words(task, swept, self.shape.gains)
+
+    def _changes(self, task: Mapping[str, int], swept: Words) -> Words:
+        changes = {word.name: np.zeros(self.shape.knots, np.int64) for word in self.shape.taus}
+        return changes | self._policy_words(task, swept, self.shape.changes)
+
+    def _policy_words(
+        self, task: Mapping[str, int], swept: Words, results: Sequence[Scaled]
+    ) -> dict[str, Integers]:
+        """Return words (N,) of a policy's results, limited to their formats."""
+        sources = [swept[word.name.partition(".")[2]][:-1] for word in self.shape.policy]
+        factors = [task.get(factor.name, factor.constant) for factor in self.shape.policy_factors]
+        words = {}
+        for each in results:
+            factor = factors[each.by]
+            assert factor is not None
+            words[each.name] = each.limited(sources[each.place], factor)[0]
+        return words
+
+
+def _best(trials: _Trials, cost: int) -> int | None:
+    """Return the trial with the longest step among the cheapest, if they cost no more than the last one."""
+    allowed = [int(own) for own, flagged in zip(trials.cost, trials.flagged, strict=True) if not flagged]
+    if not allowed or min(allowed) > with_tolerance(cost):
+        return None
+    most = with_tolerance(min(allowed))
+    return int(np.argmax(~trials.flagged & (trials.cost <= most)))
+
+
+def _raised(regularisation: int) -> int:
+    return max(regularisation << REGULARISATION_BITS, LEAST_REGULARISATION)
+
+
+def _lowered(regularisation: int) -> int:
+    lower = regularisation >> REGULARISATION_BITS
+    return lower if lower >= LEAST_REGULARISATION else 0
+
+
+def _fitting(name: str, format_: Format, values: Array) -> Integers:
+    """Return the words of values; InputError if one is too large for the format."""
+    if np.any(values > format_.highest * format_.step):
+        remedy = "smaller weights, or formats from problems with such weights"
+        raise InputError(f"weights: {name}", f"{np.max(values):g} is too large", remedy=remedy)
+    return format_.quantise(values)
+
+
+def _row(goal: Goal, name: str, constant: int | None) -> Integers | int:
+    return goal.rows[name] if constant is None else constant
+
+
+def _word(state: StateWord) -> Word:
+    return state.word
+
+
+def _stacked(steps: Sequence[Words]) -> dict[str, Integers]:
+    """Return words (trials, steps) of words (trials,) of all steps."""
+    return {name: np.stack([each[name] for each in steps], axis=1) for name in steps[0]}

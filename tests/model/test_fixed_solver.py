@@ -1,0 +1,135 @@
+"""The bit-exact solver: it finds the optimum, starts from earlier plans, and says where it fails."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.errors import InputError
+from rbdhw.fixed.cost import COST_POINT
+from rbdhw.fixed.solver import with_tolerance
+from rbdhw.golden.solver import Trajectory, expand, roll_out, solve
+from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.knot_numbers import knot_numbers
+from rbdhw.protocol import Solved
+from tests.support.fixed_solvers import STEP, fixed_solver, solver_problem
+from tests.support.floating_robots import floating
+
+KNOTS, ALPHAS = 10, 6
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return fixed_solver("toy", KNOTS, ALPHAS)
+
+
+def posed(fixed, seed):
+    """Return a problem, its task, and the words of its goal."""
+    problem = solver_problem(fixed.model.robot, fixed.model.domain.bounds, fixed.shape.knots, seed)
+    return problem, fixed.task(problem, problem["tau"][0]), fixed.goal(problem)
+
+
+def forces(fixed, plan):
+    """Return the forces (N, nv) of a plan."""
+    words = ((word.format.real(plan.forces[word.name])) for word in fixed.shape.taus)
+    return np.stack(list(words), axis=1)
+
+
+def real_states(fixed, plan):
+    """Return the states (N + 1, nq + nv) of a plan."""
+    words = (state.word for state in fixed.shape.state)
+    units = (2.0 * np.pi if word.unit == "turn" else 1.0 for word in words)
+    real = (state.word.format.real(plan.states[state.word.name]) for state in fixed.shape.state)
+    return np.stack([unit * each for unit, each in zip(units, real, strict=True)], axis=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_finds_the_optimum_of_double_precision(fixed, seed):
+    problem, task, goal = posed(fixed, seed)
+    optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
+    found = fixed.solve(task, goal, 10)
+    assert found.status is Solved.ITERATIONS
+    again = {**problem, "tau": forces(fixed, found.plan)}
+    cost = roll_out(fixed.model.robot, again, np.zeros((KNOTS, 2))).cost
+    assert float(optimum["cost"]) <= cost * (1.0 + 1e-12)
+    assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
+
+
+def test_its_cost_is_twice_that_of_its_trajectory_behind_the_first_state(fixed):
+    problem, task, goal = posed(fixed, 0)
+    found = fixed.solve(task, goal, 3)
+    again = {**problem, "tau": forces(fixed, found.plan)}
+    again["Q"] = problem["Q"] * (np.arange(KNOTS + 1) > 0)[:, np.newaxis]
+    cost = roll_out(fixed.model.robot, again, np.zeros((KNOTS, 2))).cost
+    assert 0.5 * found.cost * 2.0**-COST_POINT * goal.unit == pytest.approx(cost, rel=1e-3)
+
+
+def test_numbers_of_knots_are_those_of_double_precision(fixed):
+    """They are the expansion around a plan, to the words of derivatives and weights."""
+    problem, task, goal = posed(fixed, 1)
+    plan = fixed.solve(task, goal, 2).plan
+    words, fits = fixed.numbers(task, goal, plan)
+    around = Trajectory(real_states(fixed, plan), forces(fixed, plan), 0.0)
+    exact = knot_numbers(expand(fixed.model.robot, problem, around), STEP, fixed.sweep.forces)
+    assert fits
+    given = {word.name: word.format for word in fixed.sweep.taken if word.name != "regularisation"}
+    for name, format_ in given.items():
+        # The first state has no cost here, and the last knot no forces.
+        array = name.partition("[")[0]
+        knots = {"H": slice(1, None), "g": slice(1, -1), "R": slice(0, -1)}.get(array, slice(None))
+        found, expected = format_.real(words[name])[knots], exact[name][knots]
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-3 * np.abs(exact[name]).max() + 1e-9)
+
+
+def test_an_earlier_plan_is_a_better_first_guess(fixed):
+    _, task, goal = posed(fixed, 2)
+    plan = fixed.solve(task, goal, 10).plan
+    later = task | {state.word.name: int(plan.states[state.word.name][1]) for state in fixed.shape.state}
+    warm, cold = fixed.solve(later, goal, 1, plan, shift=1), fixed.solve(later, goal, 1)
+    assert warm.cost < cold.cost
+    for name, words in fixed.solve(later, goal, 0, plan, shift=1).plan.forces.items():
+        np.testing.assert_array_equal(words[:-1], plan.forces[name][1:])
+
+
+def test_a_first_trajectory_that_leaves_the_domain_ends_the_solution(fixed):
+    _, task, goal = posed(fixed, 0)
+    beyond = {"v[0]": next(s.word.highest for s in fixed.shape.state if s.word.name == "v[0]") + 1}
+    found = fixed.solve(task | beyond, goal, 5)
+    assert (found.status, found.iterations) == (Solved.NOT_FINITE, 0)
+
+
+def test_numbers_beyond_their_formats_leave_no_policy(fixed):
+    _, task, goal = posed(fixed, 0)
+    steep = {each.name: np.full(KNOTS, each.format.highest) for each in fixed.shape.slopes}
+    found = fixed.solve(task, replace(goal, rows={**goal.rows, **steep}), 5)
+    assert (found.status, found.iterations) == (Solved.INDEFINITE, 1)
+
+
+def test_a_solution_without_a_cheaper_trial_stalls(fixed):
+    """The slopes lead uphill, and the regularisation rises to its end."""
+    _, task, goal = posed(fixed, 0)
+    uphill = {each.name: -goal.rows[each.name] for each in fixed.shape.slopes}
+    found = fixed.solve(task, replace(goal, rows={**goal.rows, **uphill}), 40)
+    assert found.status is Solved.STALLED
+    assert found.cost == fixed.solve(task, goal, 0).cost
+
+
+def test_of_equal_costs_the_longest_step_is_kept(fixed):
+    """Near the optimum costs do not tell trials apart, and all solutions are as good."""
+    _, task, goal = posed(fixed, 2)
+    costs = [fixed.solve(task, goal, iterations).cost for iterations in (6, 7, 8)]
+    assert max(costs) <= with_tolerance(min(costs))
+
+
+@pytest.mark.parametrize(("weight", "text"), [(-1.0, "negative"), (np.nan, "negative"), (1e9, "too large")])
+def test_weights_out_of_bounds_are_refused(fixed, weight, text):
+    problem, _, _ = posed(fixed, 0)
+    problem["Q"][3, 1] = weight
+    with pytest.raises(InputError, match=text):
+        fixed.goal(problem)
+
+
+def test_joints_of_several_degrees_of_freedom_are_refused(fixed):
+    robot = floating("toy")
+    with pytest.raises(InputError, match="several degrees of freedom"):
+        FixedSolver(replace(fixed.model, robot=robot), fixed.sweep, ALPHAS)

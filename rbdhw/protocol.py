@@ -5,7 +5,7 @@ The hardware, the host and the generator all read these tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -407,6 +407,11 @@ def steps_with(contacts: bool) -> tuple[str, str]:
     return ("cstep", "dcstep") if contacts else ("step", "dstep")
 
 
+def rolled_by(functions: Collection[str]) -> str | None:
+    """Return the function whose steps rollouts of an accelerator take; None if it is not built."""
+    return next((step for step, _ in map(steps_with, (False, True)) if step in functions), None)
+
+
 class Solved(IntEnum):
     """The status of a solution."""
 
@@ -431,14 +436,22 @@ SUFFICIENT_DECREASE = 0.1
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
 
+ROW_INPUTS = ("tau", CONTACT)
+"""The arrays of a step that are loaded before rollouts, for each step; all others come with a rollout."""
+
 COMMANDS: dict[str, Function] = {
     ROLLOUT: Function(
         16,
         "state after several steps, without the link between them",
-        ("q", "v", "h", BASE_HELD, *BASE, "fext", "steps", "every", "seed"),
+        ("q", "v", "h", HOLDING, BASE_HELD, *BASE, "fext", "steps", "every", "seed"),
         ("x_next", "step", "first_flagged", "cost"),
     ),
-    LOAD: Function(17, "load the forces of one step of rollouts", ("tau", "row", "std", "x_nominal"), ()),
+    LOAD: Function(
+        17,
+        "load the forces and the contacts of one step of rollouts",
+        (*ROW_INPUTS, "row", "std", "x_nominal"),
+        (),
+    ),
     LOAD_PARAMETERS: Function(18, "load the inertial parameters of later tasks", (PARAMETERS,), ()),
     LOAD_COST: Function(
         19, "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
@@ -449,7 +462,8 @@ COMMANDS: dict[str, Function] = {
 }
 """What an accelerator does beside the functions of a core.
 
-A rollout takes steps of ``step`` whose results go back into the core (:mod:`rbdhw.rtl.rollout`)."""
+A rollout takes steps of ``step`` or ``cstep``, whose results go back into the core
+(:mod:`rbdhw.rtl.rollout`)."""
 
 ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""

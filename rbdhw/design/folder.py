@@ -46,7 +46,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
 from rbdhw.options.build import DATA_WIDTHS, HOLDS, HORIZONS, PARAMETER_SETS, STREAMS
-from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS
+from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS, rolled_by
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -220,8 +220,9 @@ def _read_interface(
     built = [function for program in programs for function in program.outputs]
     _check_functions(stream.functions.keys() & FUNCTIONS, built, path)
     shape = None
-    if stream.horizon is not None:
-        shape = RolloutShape(stream.horizon, robot.nq, tuple(stream.rollout), stream.hold)
+    step = rolled_by(stream.functions)
+    if stream.horizon is not None and step is not None:
+        shape = RolloutShape(stream.horizon, robot.nq, step, tuple(stream.rollout), stream.hold)
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     interface = program_interface(
         programs,
@@ -252,8 +253,8 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.tdata_width", str(stream.tdata_width), f"one of {expected}")
     if not stream.functions or not stream.functions.items() <= CODES.items():
         raise InputError("stream.functions", str(stream.functions), f"some of {CODES}")
-    if stream.horizon is not None and (stream.horizon not in HORIZONS or "step" not in stream.functions):
-        expected = f"{HORIZONS[0]} to {HORIZONS[-1]}, of a build with step"
+    if stream.horizon is not None and (stream.horizon not in HORIZONS or not rolled_by(stream.functions)):
+        expected = f"{HORIZONS[0]} to {HORIZONS[-1]}, of a build with step or cstep"
         raise InputError("stream.horizon", str(stream.horizon), expected)
     if not set(stream.rollout) <= ROLLOUT_PARTS.keys():
         raise InputError("stream.rollout", str(stream.rollout), f"some of {', '.join(ROLLOUT_PARTS)}")

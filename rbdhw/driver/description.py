@@ -240,7 +240,7 @@ class _Function(Declaration):
         """Return the packets of a step, and the numbers of the words that count steps."""
         packets, shape = int(self.name in ROW_COMMANDS), self.model.interface.rollout
         if self.name == LOAD_GAINS and shape is not None:
-            packets = len(rollout_feedback(self.model.interface.words("step"), shape))
+            packets = len(rollout_feedback(self.model.interface.step, shape))
         if self.name != ROLLOUT:
             return f"{packets}, -1, -1, -1"
         asked = [WordName.parse(word.name).array for word in self.words.inputs]

@@ -32,7 +32,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.model.loads import loads_of
 from rbdhw.model.packets import encode
 from rbdhw.model.rollouts.data import Answered, Rollouts
-from rbdhw.model.rollouts.packets import asks_for_states, row_words
+from rbdhw.model.rollouts.packets import asks_for_states, row_words, states_in
 from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
 from rbdhw.remarks import warn
 
@@ -129,15 +129,14 @@ class DriverEngine(WordEngine):
         status = np.zeros((len(asked), answers), np.uint8)
         with self._lock:
             self._load_rows(rollouts)
-            for part in self._parts("step", rollouts.words):
+            for part in self._parts(interface.step.name, rollouts.words):
                 data = Data(words=asked[part], results=results[part], status=status[part])
                 self.driver.rollout(extended * EXTENDED, len(asked[part]), steps, rollouts.every, data)
         words = dict(zip(names, np.moveaxis(results, -1, 0), strict=True))
-        states = interface.words("step").outputs if rollouts.states else ()
         return Answered(
             status.astype(np.int64),
             words[f"{ROLLOUT}.first_flagged"],
-            {word.name: words[word.name.replace("step.", f"{ROLLOUT}.", 1)] for word in states},
+            states_in(self.design, rollouts, words),
             words.get(f"{ROLLOUT}.cost", np.zeros(status.shape, np.int64)),
         )
 

@@ -30,7 +30,9 @@ class WordEngine(RolloutEngine):
 
     def respond_rollouts(self, rollouts: Rollouts) -> Answered:
         """Return the answers to rollouts; here those of a loop of steps."""
-        return compute(self.design, rollouts, lambda words: self.respond("step", words))
+        return compute(
+            self.design, rollouts, lambda words: self.respond(self.design.interface.step.name, words)
+        )
 
     def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
         check_optional(self.design, function, arrays)

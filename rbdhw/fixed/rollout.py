@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,24 +14,26 @@ from rbdhw.fixed.feedback import Feedback
 from rbdhw.fixed.format import Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
+from rbdhw.protocol import ROLLOUT, ROW_INPUTS
 
 
 @dataclass(frozen=True)
 class RolloutShape:
     """The size of rollouts: the most steps, and the coordinates of a configuration.
 
-    ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is held for ``hold`` steps,
-    a power of two: step k takes that of number k // hold.
+    Steps are those of ``function``. ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is
+    held for ``hold`` steps, a power of two: step k takes that of number k // hold.
     """
 
     horizon: int
     nq: int
+    function: str
     parts: tuple[str, ...] = ()
     hold: int = 1
 
 
 class StepWords(Protocol):
-    """The words of ``step``."""
+    """The words of the function whose steps rollouts take."""
 
     @property
     def inputs(self) -> Sequence[Word]:
@@ -44,7 +46,7 @@ class StepWords(Protocol):
 
 @dataclass(frozen=True)
 class StateWord:
-    """A word of a state: as an input of ``step``, and its place among the results; None for always zero."""
+    """A word of a state: as an input of a step, and its place among the results; None for always zero."""
 
     word: Word
     place: int | None
@@ -81,12 +83,22 @@ def next_state(
 
 def constant_words(step: StepWords) -> tuple[Word, ...]:
     """Return the words of a step that stay the same in a rollout."""
-    return tuple(word for word in step.inputs if word.array not in ("q", "v", "tau"))
+    return tuple(word for word in step.inputs if word.array not in ("q", "v", *ROW_INPUTS))
+
+
+def row_inputs(step: StepWords) -> tuple[Word, ...]:
+    """Return the words of a step that come from the loaded rows: those of forces and of contacts."""
+    return tuple(word for word in step.inputs if word.array in ROW_INPUTS)
 
 
 def force_words(step: StepWords) -> tuple[Word, ...]:
-    """Return the words of a step that come from the loaded rows."""
+    """Return the words of the forces of a step."""
     return tuple(word for word in step.inputs if word.array == "tau")
+
+
+def answered_as(word: Word) -> str:
+    """Return the name in answers to rollouts of a result of a step."""
+    return str(replace(WordName.parse(word.name), function=ROLLOUT))
 
 
 def rollout_terms(step: StepWords, shape: RolloutShape) -> tuple[CostTerm, ...]:

@@ -106,7 +106,7 @@ class SolverShape:
 
     @property
     def rollout(self) -> RolloutShape:
-        return RolloutShape(self.knots, self.nv)
+        return RolloutShape(self.knots, self.nv, "step")
 
     @cached_property
     def terms(self) -> tuple[CostTerm, ...]:

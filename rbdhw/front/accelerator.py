@@ -26,12 +26,12 @@ from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
 from rbdhw.front.solve import Problems, Solution, check_goals
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
-from rbdhw.model.arrays import as_numbers, as_whole, task_shapes
+from rbdhw.model.arrays import as_numbers, as_whole, check_taken, task_shapes
 from rbdhw.model.limits import LIMIT, REFUSE, check_way, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
-from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT, steps_with
 from rbdhw.robot.model import Robot
 from rbdhw.software.folder import Software
 
@@ -337,6 +337,7 @@ class Accelerator:
         x_nominal: Any = None,
         K: Any = None,
         contact: Any = None,
+        holding: Any = None,
         states: bool = True,
         base_v: Any = None,
         base_a: Any = None,
@@ -352,9 +353,11 @@ class Accelerator:
         and the last. ``first_flagged`` is the first step whose status is not zero, or zero, and ``status``
         is that of all steps together. Batches of first states or seeds have an axis of tasks before.
 
+        With contacts, steps are those of ``cstep``, and ``contact`` (K, contacts) or (contacts,) is one for
+        each contact during a step; all by default. ``holding`` (3,) is that of ``cstep``.
+
         Software has all of the following, with one ``h`` for all rollouts, and ``Q`` for the tangent space:
-        (K, 2 nv) or (2 nv,). With contacts, steps are those of ``cstep``, and ``contact`` (K, contacts) or
-        (contacts,) is one for each contact during a step; all by default.
+        (K, 2 nv) or (2 nv,).
 
         In a build with ``--rollout samples``, normal samples of the standard deviations ``std``, (K, nv) or
         (nv,), are added to the forces. They depend on the ``seed`` of the rollout, an integer. Each is held
@@ -374,16 +377,11 @@ class Accelerator:
             The folder takes no rollouts, or an array is unusable.
         """
         arrays = {"q": q, "v": v, "h": h, "seed": seed, "fext": fext, "parameters": parameters}
-        arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity}
+        arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity, "holding": holding}
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
+        rows["contact"] = contact
+        check_taken(self.robot, [name for name, array in rows.items() if array is not None])
         software = isinstance(self._engine.source.content, Software)
-        if contact is not None:
-            if not (software and self.robot.contacts.places):
-                remedy = "generate with --target c --functions solve --contacts LINK:point"
-                raise InputError(
-                    "array 'contact'", "rollouts of this folder have no contacts", "none", remedy
-                )
-            rows["contact"] = contact
         if software:
             return self._follow(arrays, rows, as_whole("every", every), states, 1 if hold is None else hold)
         engine, tasks, lead = self._rollouts(arrays, rows, hold, parameter_set, base)
@@ -400,7 +398,7 @@ class Accelerator:
         engine, problems = self._solver()
         if not 0 <= every <= problems.steps:
             raise InputError("every", str(every), f"0 to {problems.steps} steps")
-        tasks, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        tasks, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
         limited = limit_tasks(self.robot, (), engine.source.content.domain, tasks, self._outside)
         good, first = limited.status != NOT_FINITE, limited.arrays
         if good.any():  # others repeat a good one
@@ -414,6 +412,15 @@ class Accelerator:
         results |= {"first_flagged": 1 * (status != 0), "status": status}
         values = [with_axes(array, lead) for array in results.values()]
         return results_type(ROLLOUT, tuple(results)[:-1])(*values)
+
+    @property
+    def _rolled(self) -> str:
+        """The function whose steps rollouts take."""
+        content = self._engine.source.content
+        if isinstance(content, Software):
+            return steps_with(contacts=bool(self.robot.contacts.places))[0]
+        shape = content.interface.rollout
+        return "step" if shape is None else shape.function
 
     def _solver(self) -> tuple[SolvingEngine, Problems]:
         """Return the engine of software that solves, and the problems of its horizon."""
@@ -539,7 +546,7 @@ class Accelerator:
         InputError
             The folder draws no samples, or an array is unusable.
         """
-        shapes, names = task_shapes(self.robot, self.robot.nq), inputs_of(self.robot, "step")
+        shapes, names = task_shapes(self.robot, self.robot.nq), inputs_of(self.robot, self._rolled)
         rest = {name: np.zeros(shapes[name]) for name in names if name != "tau"}
         rest["q"] = neutral_state(self.robot)[: self.robot.nq]
         if isinstance(self._engine.source.content, Software):
@@ -552,7 +559,7 @@ class Accelerator:
     def _forces_of_samples(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], hold: Any) -> Array:
         """Return the forces of rollouts of software."""
         _, problems = self._solver()
-        first, lead = as_batch(read_arrays(self.robot, "step", arrays, without=("tau",)))
+        first, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
         forces: Array = with_axes(forces_of(*rollout_of(problems, first, rows, hold)), lead)
         return forces
 
@@ -570,9 +577,9 @@ class Accelerator:
         if shape is not None and hold not in (None, shape.hold):
             remedy = f"generate with --hold {hold}"
             raise InputError("hold", f"{hold} steps", f"{shape.hold}, as the build has", remedy)
-        inputs = read_arrays(self.robot, "step", arrays, without=("tau",))
+        inputs = read_arrays(self.robot, self._rolled, arrays, without=("tau",))
         if base is not None:
-            inputs |= chosen_base(self.robot, "step", base, inputs)
+            inputs |= chosen_base(self.robot, self._rolled, base, inputs)
         self._sets.add_to(inputs, parameter_set)
         tasks, lead = as_batch(inputs)
         loaded = {

@@ -30,7 +30,7 @@ from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
+from rbdhw.protocol import BASE, CONTACT, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
@@ -226,8 +226,10 @@ def _run_control(
 
 def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, tuple[str, ...]]:
     """Return the arrays of rollouts in an npz file, ``every``, and the names of unused arrays."""
-    required = golden.inputs_of(design.robot, "step")
-    loaded = [PARAMETERS] if design.robot.loaded else []
+    shape = design.interface.rollout
+    step = "step" if shape is None else shape.function
+    required = golden.inputs_of(design.robot, step)
+    loaded = [PARAMETERS] * bool(design.robot.loaded) + [CONTACT] * FUNCTIONS[step].touches
     arrays, others = read_archive(source, [*required, *loaded, "fext", "every", *ARRAYS])
     for name in required:
         if name not in arrays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,23 +13,25 @@ from rbdhw.robot.model import Robot
 
 def rollout(
     robot: Robot,
+    function: str,
     arrays: Mapping[str, Array],
-    steps: int,
+    rows: Sequence[Mapping[str, Array]],
     commands: Callable[[int, Array], Array],
     efforts: Array,
 ) -> tuple[Array, Array]:
     """Return the states (N, K, nq + nv) after each of K steps, and the forces (N, K, nv) of the steps.
 
-    ``arrays`` are those of the function ``step`` in the first state of N tasks, without forces. ``commands``
-    are the forces (N, nv) of a step, counted from 0, in the state (N, nq + nv) before it. ``efforts`` are the
-    bounds (nv, 2) to which forces are limited.
+    ``arrays`` are those of the ``function`` in the first state of N tasks, without forces, and ``rows`` those
+    that all tasks share in each step. ``commands`` are the forces (N, nv) of a step, counted from 0, in the
+    state (N, nq + nv) before it. ``efforts`` are the bounds (nv, 2) to which forces are limited.
     """
     state = dict(arrays)
     states, forces = [], []
-    for k in range(steps):
+    for k, row in enumerate(rows):
+        shared = {name: np.tile(array, (len(state["q"]), 1)) for name, array in row.items()}
         asked = commands(k, np.hstack([state["q"], state["v"]]))
         limited = np.clip(asked, efforts[:, 0], efforts[:, 1])
-        after = evaluate(robot, "step", state | {"tau": limited})["x_next"]
+        after = evaluate(robot, function, state | shared | {"tau": limited})["x_next"]
         state |= {"q": after[:, : robot.nq], "v": after[:, robot.nq :]}
         states.append(after)
         forces.append(limited)

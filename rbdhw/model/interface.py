@@ -163,6 +163,12 @@ class Interface:
         """Return the words of a function; KeyError for one that the accelerator does not have."""
         return self._by_name[function]
 
+    @property
+    def step(self) -> FunctionWords:
+        """The words of the function whose steps rollouts take, of an accelerator that takes them."""
+        assert self.rollout is not None
+        return self.words(self.rollout.function)
+
     @cached_property
     def _by_name(self) -> dict[str, FunctionWords]:
         return {function.name: function for function in self.functions}

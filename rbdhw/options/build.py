@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, staged, steps_with
+from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, rolled_by, staged, steps_with
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -167,7 +167,8 @@ class BuildOptions:
     mix: Mapping[str, float] = field(default_factory=dict)
     """The tasks of some functions that are wanted in proportion. With it, cores and intervals are chosen."""
     horizon: int | None = None
-    """The most steps of a rollout, which needs ``step`` among the functions; None for no rollouts."""
+    """The most steps of a rollout, which needs ``step`` or ``cstep`` among the functions; None for no
+    rollouts."""
     rollout: tuple[str, ...] = ()
     """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
     hold: int = 1
@@ -205,10 +206,14 @@ class BuildOptions:
             object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
             if self.target == "c":
                 object.__setattr__(self, "horizon", None)
-        if ROLLOUT not in (*self.functions, *(name for request in self.cores for name in request.functions)):
+        named = {*self.functions, *(name for request in self.cores for name in request.functions)}
+        if ROLLOUT not in named:
             return
-        cores = tuple(replace(request, functions=_with_steps(request.functions)) for request in self.cores)
-        object.__setattr__(self, "functions", _with_steps(self.functions))
+        step = rolled_by(named) or steps_with(contacts=self.mounting.constrained)[0]
+        cores = tuple(
+            replace(request, functions=_with_step(request.functions, step)) for request in self.cores
+        )
+        object.__setattr__(self, "functions", _with_step(self.functions, step))
         object.__setattr__(self, "cores", cores)
         object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
 
@@ -217,6 +222,11 @@ class BuildOptions:
         """Whether the build has a solver."""
         derivatives = steps_with(contacts=self.mounting.constrained)[1]
         return self.knots is not None and derivatives in self.functions
+
+    @property
+    def rolled(self) -> str | None:
+        """The function whose steps rollouts take, if one is built."""
+        return rolled_by(self.functions)
 
     @property
     def several(self) -> bool:
@@ -240,9 +250,9 @@ class BuildOptions:
                 cores=(),
                 fit=None,
                 priority=tuple(name for name in self.priority if name in request.functions),
-                horizon=self.horizon if "step" in request.functions else None,
-                rollout=self.rollout if "step" in request.functions else (),
-                hold=self.hold if "step" in request.functions else 1,
+                horizon=self.horizon if self.rolled in request.functions else None,
+                rollout=self.rollout if self.rolled in request.functions else (),
+                hold=self.hold if self.rolled in request.functions else 1,
                 share_stages=self.share_stages if staged(request.functions) else "auto",
             )
             for request in self.cores
@@ -286,6 +296,6 @@ class BuildOptions:
         return (self.budget or 1.0) / self.budgets[function] if function in self.budgets else 1.0
 
 
-def _with_steps(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the functions that cores compute: rollouts take the steps of ``step``."""
-    return tuple(dict.fromkeys("step" if name == ROLLOUT else name for name in names))
+def _with_step(names: Sequence[str], step: str) -> tuple[str, ...]:
+    """Return the functions that cores compute: rollouts take the steps of one."""
+    return tuple(dict.fromkeys(step if name == ROLLOUT else name for name in names))

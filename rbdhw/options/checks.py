@@ -123,12 +123,14 @@ def _check_rollouts(options: BuildOptions) -> None:
         raise InputError("hold", f"{options.hold} steps", f"at most the horizon of {options.horizon}")
     if options.streams > 1:
         reason = "rollouts return to the only pair of streams"
-        remedy = "leave --streams out, or use step instead of rollout"
+        remedy = f"leave --streams out, or use {options.rolled} instead of rollout"
         raise InputError("streams", reason, remedy=remedy)
-    homes = [request.copies for request in options.cores if "step" in request.functions] or [options.copies]
+    homes = [request.copies for request in options.cores if options.rolled in request.functions] or [
+        options.copies
+    ]
     if max(homes) > 1:
-        reason = "rollouts return to one core, and step has copies"
-        raise InputError("cores", reason, remedy="give step a core without copies")
+        reason = f"rollouts return to one core, and {options.rolled} has copies"
+        raise InputError("cores", reason, remedy=f"give {options.rolled} a core without copies")
     if options.mix:
         raise InputError("mix", "does not choose cores for rollouts", remedy="use --cores")
 

@@ -359,7 +359,7 @@ OPTIONS: tuple[Option, ...] = (
         check=between(HORIZONS, "steps"),
         effects=(
             Effect(
-                lambda options: "step" in options.functions,
+                lambda options: options.rolled is not None,
                 "the build has no rollouts",
                 remedy="use --functions rollout",
             ),

@@ -304,8 +304,9 @@ def accelerator_model(
 ) -> AcceleratorModel:
     """Return the bit-exact model of a build with the programs of its cores."""
     shape = None
-    if options.horizon and any("step" in program.outputs for program in programs):
-        shape = RolloutShape(options.horizon, model.source.nq, options.rollout, options.hold)
+    if options.horizon and options.rolled:
+        nq = model.source.nq
+        shape = RolloutShape(options.horizon, nq, options.rolled, options.rollout, options.hold)
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(
         programs,

@@ -76,9 +76,9 @@ def _pair(interface: Interface, ports: Sequence[CorePort], fabric: Fabric) -> tu
                 interface, interface.words(name), port.latency[name], port.ii, waiting, fabric
             )
             cells, buffers = cells + logic, buffers + queues
-        if interface.rollout is not None and "step" in port.latency:
+        if interface.rollout is not None and interface.step.name in port.latency:
             logic, queues = rollout_cells(
-                interface, interface.rollout, port.latency["step"], port.ii, port.bits, fabric
+                interface, interface.rollout, port.latency[interface.step.name], port.ii, port.bits, fabric
             )
             cells, buffers = cells + logic, buffers + queues
     for name, copies in Counter(name for port in ports for name in port.latency).items():

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, force_words
+from rbdhw.fixed.rollout import RolloutShape, row_inputs
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.arithmetic import ADDENDS
 from rbdhw.rtl.delay import delay_line, register
@@ -32,7 +32,7 @@ LIMITED = 2
 
 def _added_latency(interface: Interface) -> int:
     """Return the cycles until what is added to the forces of a row is there; none if nothing is."""
-    shape, step = interface.rollout, interface.words("step")
+    shape, step = interface.rollout, interface.step
     assert shape is not None
     return max((part.forces_latency(step, shape) for part in hardware_of(shape)), default=0)
 
@@ -48,7 +48,7 @@ def preparation_latency(interface: Interface) -> int:
     shape = interface.rollout
     if shape is None or not shape.parts:
         return 0
-    others = (part.latency(interface.words("step"), shape) for part in hardware_of(shape))
+    others = (part.latency(interface.step, shape) for part in hardware_of(shape))
     return max(forces_latency(interface), *others)
 
 
@@ -104,7 +104,7 @@ class Preparation(wiring.Component):
         return m
 
     def _forces(self, m: Module, between: Between) -> Any:
-        """Return the packed forces, :func:`forces_latency` cycles later."""
+        """Return the packed forces and contacts, :func:`forces_latency` cycles later."""
         cycles = _added_latency(self.interface)
         if not cycles:
             m.d.comb += self.address_load.eq(self.i.done)
@@ -112,7 +112,7 @@ class Preparation(wiring.Component):
         row = self._row_of_forces(m, cycles)
         parts = [part.forces(m, between, row, cycles) for part in self.parts]
         forces = []
-        for word in force_words(self.interface.words("step")):
+        for word in row_inputs(self.interface.step):
             nominal = register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
             added = (values[word.name] for values in parts if word.name in values)
             forces.append(_limited(m, word, sum(added, nominal)))
@@ -150,7 +150,7 @@ def preparation_products(interface: Interface) -> list[tuple[int, int]]:
     shape = interface.rollout
     if shape is None:
         return []
-    step = interface.words("step")
+    step = interface.step
     return [widths for part in hardware_of(shape) for widths in part.products(step, shape)]
 
 
@@ -172,7 +172,7 @@ def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric)
     """Return the cells between the result of a step and the queue of those that wait."""
     if not shape.parts:
         return Cells()
-    step = interface.words("step")
+    step = interface.step
     bits = entry_layout(step, shape).size + step.result_bits
     cells = fabric.delay(bits, preparation_latency(interface), MEMORY_STAGES)
     for part in hardware_of(shape):

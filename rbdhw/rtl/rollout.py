@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, state_words
+from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES, EXTENDED, HEADER, LOAD, LOADED, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
@@ -50,8 +50,8 @@ class Rollout(wiring.Component):
 
     A rollout circulates: it waits in a queue, starts a step in the core, and returns with the new state after
     the core's latency. It passes by the queue while that is empty. All steps take the same time, so what
-    belongs to a rollout waits in a second queue beside the core. The forces of a step are a row of a memory,
-    which tasks of ``load`` fill. A row is written only while no rollout is in progress.
+    belongs to a rollout waits in a second queue beside the core. The forces and contacts of a step are a row
+    of a memory, which tasks of ``load`` fill. A row is written only while no rollout is in progress.
 
     A step and a task of the link that both wait for the core alternate. A step whose state is to be sent
     starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
@@ -65,7 +65,7 @@ class Rollout(wiring.Component):
         *,
         interface: Interface,
         slots: tuple[int, ...],  # the widths of the core's slots
-        # The latency of `step` in the core, and the core's initiation interval.
+        # The latency of a step in the core, and the core's initiation interval.
         latency: int,
         ii: int,
     ) -> None:
@@ -77,7 +77,7 @@ class Rollout(wiring.Component):
         self.shape = interface.rollout
         self.slots = slots
         self.latency = latency
-        self.step, self.words_of_rollout = interface.words("step"), interface.words(ROLLOUT)
+        self.step, self.words_of_rollout = interface.step, interface.words(ROLLOUT)
         self.flights = flights(latency + preparation_latency(interface), ii)
         self.layout = entry_layout(self.step, self.shape)
         rows = len(interface.row_commands)
@@ -86,7 +86,7 @@ class Rollout(wiring.Component):
                 # The task at the input.
                 "tag": In(HEADER["tag"][1]),
                 "words": In(interface.places[-1]),
-                "result": In(self.step.result_bits),  # the packed result of `step` at the core's port
+                "result": In(self.step.result_bits),  # the packed result of a step at the core's port
                 # Whether the task at the input is malformed, or has a number that is not finite.
                 "malformed": In(1),
                 "not_finite": In(1),
@@ -97,7 +97,7 @@ class Rollout(wiring.Component):
                 # answers have as the option LOADED, where parameters are loaded. They are in `words`.
                 **({"extended": In(1)} if self.words_of_rollout.extensible else {}),
                 **({"loaded": In(1)} if self.step.held else {}),
-                "overflow": In(1),  # whether a value of `step` overflowed, valid with `result`
+                "overflow": In(1),  # whether a value of a step overflowed, valid with `result`
                 "available": In(1),  # whether there is a place for an answer
                 "loads": In(rows),  # one-hot: the task at the input is a row of this kind, and is admitted
                 # Whether a rollout, or a row, may be admitted.
@@ -285,12 +285,12 @@ class Rollout(wiring.Component):
     # Steps
 
     def _payload(self, m: Module, entry: Any, row: Any) -> Any:
-        """Give the core the words of a step; return them slot by slot as ``step`` alone has them."""
+        """Give the core the words of a step; return them slot by slot as if it had no other function."""
         values: dict[int, Any] = {}
         parts: tuple[tuple[Sequence[Word], Any], ...] = (
             (self._state, entry.state),
             (constant_words(self.step), entry.constant),
-            (force_words(self.step), row),
+            (row_inputs(self.step), row),
         )
         for words, bits in parts:
             named = split_words(words, bits)
@@ -378,10 +378,10 @@ def rollout_cells(
     The cells choose between a step and a task of the link, convert a state, limit forces, and check the
     domain.
     """
-    step = interface.words("step")
+    step = interface.step
     size = entry_layout(step, shape).size
     most = flights(latency + preparation_latency(interface), ii)
-    row = sum(word.format.width for word in force_words(step))
+    row = sum(word.format.width for word in row_inputs(step))
     checked = sum(width for _, width, _, _ in checks(interface, step.inputs))
     luts = bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.cost import COST_POINT, SQUARE_DROP, WEIGHTED, CostTerm, cost_format
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, rollout_terms
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_terms, row_inputs
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import COST, LOAD_COST
 from rbdhw.rtl.arithmetic import add_up, half, sum_latency
@@ -84,13 +84,14 @@ class CostHardware(PartHardware):
 
     def results(self, m: Module, between: Between, cycles: int) -> dict[str, Any]:
         """Return the cost of the rollout so far; before the first step there is none."""
-        entry = between.entry
+        entry, step = between.entry, between.step
+        driven = split_words(row_inputs(step), entry.forces)
         m.submodules.stage_cost = stage = StageCost(
             terms=rollout_terms(between.step, between.shape),
             words=loaded_words(between.interface, LOAD_COST),
         )
         m.d.comb += [
-            stage.values.eq(Cat(entry.state, entry.forces)),
+            stage.values.eq(Cat(entry.state, *(driven[word.name] for word in force_words(step)))),
             stage.row.eq(between.rows[LOAD_COST]),
             between.addresses[LOAD_COST].eq(entry.done - 1),
         ]

@@ -12,7 +12,7 @@ from rbdhw.fixed.rollout import (
     RolloutShape,
     StateWord,
     constant_words,
-    force_words,
+    row_inputs,
     state_words,
 )
 from rbdhw.model.interface import FunctionWords
@@ -27,12 +27,12 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
     ``left`` and ``done`` count steps. ``due`` are the steps until the next answer, zero if only the last
     state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
     fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
-    (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, the ``seed`` of the samples,
-    the ``cost`` so far, and whether answers have the state beside it (``extended``). ``loaded`` is the option
-    of that name, where parameters are loaded.
+    (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, with its contacts, the ``seed``
+    of the samples, the ``cost`` so far, and whether answers have the state beside it (``extended``).
+    ``loaded`` is the option of that name, where parameters are loaded.
     """
     number = shape.horizon.bit_length()
-    prepared = {"forces": sum(word.format.width for word in force_words(step))} if shape.parts else {}
+    prepared = {"forces": sum(word.format.width for word in row_inputs(step))} if shape.parts else {}
     for part in hardware_of(shape):
         prepared |= part.fields(step, shape)
     return data.StructLayout(

@@ -28,7 +28,7 @@ class Between:
 
     @property
     def step(self) -> FunctionWords:
-        return self.interface.words("step")
+        return self.interface.step
 
     @property
     def shape(self) -> RolloutShape:

@@ -37,7 +37,7 @@ def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
 def coordinates(interface: Interface, command: str) -> list[int]:
     """Return the coordinates of forces for each of which a command loads rows; none if rows are of all."""
     of_each = any(word.name == "coordinate" for word in interface.words(command).inputs)
-    forces = force_words(interface.words("step")) if of_each else ()
+    forces = force_words(interface.step) if of_each else ()
     return [WordName.parse(word.name).index[0] for word in forces]
 
 

@@ -82,8 +82,8 @@ class Accelerator(wiring.Component):
         _check_functions(cores, interface)
         for core in cores:
             _check_core(core, interface)
-        if interface.rollout is not None and sum("step" in core.names for core in cores) != 1:
-            raise ValueError("rollouts: step is in several cores; expected it in one")
+        if interface.rollout is not None and sum(interface.step.name in core.names for core in cores) != 1:
+            raise ValueError(f"rollouts: {interface.step.name} is in several cores; expected it in one")
         self.cores = tuple(cores)
         self.interface = interface
         members: dict[str, Any] = {}
@@ -142,7 +142,7 @@ class Accelerator(wiring.Component):
         """Add a core and the lane before it; return the entrance of each edge's tasks."""
         edges = self.interface.streams
         m.submodules[self._name("core", k)] = core
-        steps = self.interface.rollout is not None and "step" in core.names
+        steps = self.interface.rollout is not None and self.interface.step.name in core.names
         lane = Lane(
             bits=len(core.payload) + (edges - 1).bit_length(),
             functions=len(core.names),
@@ -184,13 +184,14 @@ class Accelerator(wiring.Component):
 
     def _share(self, m: Module, core: CorePorts, lane: Lane) -> None:
         """Add the rollouts, whose steps share a core with the tasks of its lane."""
+        function = self.interface.step.name
         m.submodules.rollout = self.rollout = rollout = Rollout(
-            interface=self.interface, slots=core.slots, latency=core.latency("step"), ii=core.ii
+            interface=self.interface, slots=core.slots, latency=core.latency(function), ii=core.ii
         )
         (edge,), names = self.edges, list(self.interface.codes)
         admission, task = edge.admission, edge.admission.i.p
         rooms = [admission.available[names.index(name)] for name in core.names]
-        starts, step = rollout.starts, 1 << core.names.index("step")
+        starts, step = rollout.starts, 1 << core.names.index(function)
         m.d.comb += [
             lane.offered.eq(edge.offers(core.names, rooms)),
             lane.phase_zero.eq(core.phase_zero & ~starts),
@@ -199,8 +200,8 @@ class Accelerator(wiring.Component):
             core.options.eq(Mux(starts, 0, lane.core_options)),
             rollout.phase_zero.eq(core.phase_zero),
             rollout.others.eq(lane.waits),
-            rollout.result.eq(core.result_step),
-            rollout.overflow.eq(core.overflow_step),
+            rollout.result.eq(getattr(core, f"result_{function}")),
+            rollout.overflow.eq(getattr(core, f"overflow_{function}")),
             rollout.tag.eq(task.tag),
             rollout.malformed.eq(task.malformed),
             rollout.not_finite.eq(task.not_finite),

@@ -216,7 +216,8 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
         return tau[k] + ROLLOUT["std"] * drawn[:, k] + feedback
 
     robot, efforts = acc.robot, np.array([[-40.0, 40.0], [-15.0, 15.0]])
-    after, forces = rollout(robot, {"q": q, "v": v, "h": np.full(9, 0.02)}, 7, commands, efforts)
+    first = {"q": q, "v": v, "h": np.full(9, 0.02)}
+    after, forces = rollout(robot, "step", first, [{}] * 7, commands, efforts)
     weights = np.array(ROLLOUT["x_ref"]), np.array(ROLLOUT["Q"]), np.array(ROLLOUT["R"])
     near = dict.fromkeys(("rel", "abs"), 1e-3 if engine == "float32" else 1e-10)
     assert found.states == pytest.approx(after[:, [2, 5, 6]], **near)

@@ -133,7 +133,7 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
     step = replace(STEP, outputs=tuple(replace(own, format=Format(14, 2)) for own in STEP.outputs))
     core = FakeCore(ii=2, functions=(step,), latencies={"step": 9})
     program = Program((), step.inputs, (), {"step": step.outputs}, None, None, (9, 9))
-    interface = program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1))
+    interface = program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, "step"))
     dut = Accelerator(cores=[core], interface=interface)
     rng, rows = random.Random(3), [5, -9, 17]
     states = [(rng.randrange(-128, 129), rng.randrange(-128, 129)) for _ in range(45)]

@@ -43,7 +43,9 @@ def test_a_wider_force_takes_a_wider_sum_and_wider_limits() -> None:
     """The sum with the row's force and two limits of it, in four registers."""
     narrow, wide = (
         SamplesHardware().cells(
-            replace(STEP, inputs=(*STEP.inputs[:2], word("tau[0]", width, 2))), RolloutShape(4, 1), ECP5
+            replace(STEP, inputs=(*STEP.inputs[:2], word("tau[0]", width, 2))),
+            RolloutShape(4, 1, "step"),
+            ECP5,
         )
         for width in (10, 30)
     )

@@ -169,7 +169,7 @@ def test_the_estimate_has_the_queues_and_rows(folder: Path) -> None:
     port = CorePort({"id": 9, "step": 11}, 1, sum(model.interface.slots[:9]))
     luts, rams = [], []
     for horizon in (None, 6, 2048):
-        shape = None if horizon is None else RolloutShape(horizon, 2)
+        shape = None if horizon is None else RolloutShape(horizon, 2, "step")
         interface = program_interface(model.programs, 128, rollout=shape)
         parts = edge_cells(interface, [port], FABRICS["ecp5"])
         luts.append(sum(part.luts for part in parts.values()))

@@ -19,6 +19,7 @@ from rbdhw.driver.library import EXTENDED, Data, Driver, Library, Options, Trans
 from rbdhw.errors import DriverError
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import answered_as
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.data import Rollouts, Words
@@ -201,7 +202,7 @@ class Work:
         data = Data(words=asked, results=results, status=status)
         driver.rollout(extended * EXTENDED, rollouts.tasks, rollouts.steps, rollouts.every, data)
         right, numbers = self.rolled[number][loaded]
-        states = [word.name.replace("step.", f"{ROLLOUT}.", 1) for word in interface.words("step").outputs]
+        states = [answered_as(word) for word in interface.step.outputs]
         order = [names.index(name) for name in (*states, f"{ROLLOUT}.cost")]
         return np.array_equal(right, status) and np.array_equal(numbers, results[..., order])
 

@@ -23,4 +23,4 @@ STEP = FunctionWords(
 def rollouts(parts: tuple[str, ...] = ()) -> Interface:
     """Return the interface of an accelerator of steps and rollouts."""
     program = Program((), STEP.inputs, (), {"step": STEP.outputs}, None, None, (9, 9))
-    return program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, parts))
+    return program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, "step", parts))

@@ -47,7 +47,7 @@ def model_answers(
 ) -> tuple[Rollouts, Answered]:
     """Return the rollouts of one number of steps and the model's answers."""
     own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every, states)
-    return own, compute(design, own, lambda given: respond(design, "step", given))
+    return own, compute(design, own, lambda given: respond(design, design.interface.step.name, given))
 
 
 class Stream:

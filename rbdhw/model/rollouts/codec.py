@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.fixed.rollout import RolloutShape, force_words
+from rbdhw.fixed.format import Integers
+from rbdhw.fixed.rollout import RolloutShape, force_words, row_inputs
 from rbdhw.golden.rollout import rollout as golden_rollout
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
 from rbdhw.model.limits import LIMIT, REFUSE, limit_tasks
 from rbdhw.model.packets import NOT_FINITE, OUTSIDE, decode, encode
-from rbdhw.model.rollouts.arrays import limit_references, nearer, with_signs
+from rbdhw.model.rollouts.arrays import check_rows, limit_references, nearer, with_signs
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, sent_after
-from rbdhw.model.rollouts.evaluate import step_forces
+from rbdhw.model.rollouts.evaluate import step_words
 from rbdhw.model.rollouts.parts import ARRAYS, PARTS, parts_in
 from rbdhw.model.rollouts.rows import row_words
-from rbdhw.protocol import NEXT_STATE, ROLLOUT
+from rbdhw.protocol import CONTACT, FUNCTIONS, NEXT_STATE, ROLLOUT, ROW_INPUTS
 from rbdhw.robot.model import Robot
 
 
@@ -44,11 +45,13 @@ def prepare_checked(
     model: AcceleratorModel, arrays: RolloutArrays, every: int, states: bool = True
 ) -> Rollouts:
     """Return the rollouts of checked arrays; InputError if a number of a part is too large for its word."""
-    words = encode(model, "step", arrays.states | {"tau": np.zeros_like(arrays.states["v"])})
-    step, parts = model.interface.words("step"), parts_in(model)
+    step, parts = model.interface.step, parts_in(model)
+    words = encode(model, step.name, arrays.states | {"tau": np.zeros_like(arrays.states["v"])})
     constant = {name: word for part in parts for name, word in part.words(arrays).items()}
-    constant |= {word.name: words[word.name] for word in step.inputs if word not in force_words(step)}
-    rows = dict(row_words(model, arrays, "tau", arrays.tau))
+    constant |= {word.name: words[word.name] for word in step.inputs if word not in row_inputs(step)}
+    rows: dict[str, Integers] = {}
+    for name, values in arrays.rows.items():
+        rows |= row_words(model, arrays, name, values)
     for part in parts:
         rows |= part.rows(model, arrays)
     return Rollouts(constant, rows, every, states or not _may_lack_states(model))
@@ -77,15 +80,30 @@ def check(
         raise InputError("array 'tau'", f"shape {tau.shape}", expected, remedy)
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
-    first = {name: array for name, array in arrays.items() if name not in ("tau", *ARRAYS)}
+    first = {name: array for name, array in arrays.items() if name not in (*ROW_INPUTS, *ARRAYS)}
     if not len(first["q"]):
         raise InputError("array 'q'", "no row", "a first state for each rollout")
     limited = limit_tasks(model.robot, model.fext, model.domain, first, way)
     any_q = np.ones((len(tau), *np.shape(first["q"])[1:]))
-    forces = check_arrays(model.robot, model.fext, {"q": any_q, "tau": tau})["tau"]
+    contacts = _contacts(model, shape, arrays, len(tau))
+    checked = check_arrays(model.robot, model.fext, {"q": any_q, "tau": tau} | contacts)
+    rows = {name: checked[name] for name in ("tau", *contacts)}
     late, near = (0, arrays) if way == REFUSE else limit_references(model, arrays)
     parts = _check_parts(model, shape, near, len(limited.status), len(tau))
-    return _with_near_quaternions(model.robot, RolloutArrays(limited, forces, parts, late=late))
+    return _with_near_quaternions(model.robot, RolloutArrays(limited, rows, parts, late=late))
+
+
+def _contacts(
+    model: AcceleratorModel, shape: RolloutShape, arrays: Mapping[str, Array], steps: int
+) -> dict[str, Array]:
+    """Return which contacts (K, contacts) steps have, all by default; refuse them where steps have none."""
+    if FUNCTIONS[shape.function].touches:
+        every = np.ones(model.robot.sizes["contacts"])
+        return {CONTACT: check_rows(CONTACT, arrays.get(CONTACT, every), steps, np.zeros_like(every), every)}
+    if CONTACT in arrays:
+        remedy = "generate with --functions rollout --contacts LINK:point"
+        raise InputError(f"array '{CONTACT}'", "rollouts of this folder have no contacts", "none", remedy)
+    return {}
 
 
 def _check_parts(
@@ -141,7 +159,9 @@ def decode_answers(
     if answered.states:
         flat = {name: words.ravel() for name, words in answered.states.items()}
         size = model.robot.nq + model.robot.nv
-        states = decode(model, "step", flat)[NEXT_STATE].reshape(*answered.status.shape, size)
+        states = decode(model, model.interface.step.name, flat)[NEXT_STATE].reshape(
+            *answered.status.shape, size
+        )
         results["states"] = with_signs(states, arrays.signs)
     for part in parts_in(model):
         results |= part.results(model, arrays, answered)
@@ -154,7 +174,9 @@ def golden_answers(
     """Return the same in double precision; nothing is flagged."""
     steps, bounds = len(arrays.tau), np.asarray(model.domain.bounds["tau"])
     commands = partial(golden_forces, model, arrays)
-    after, forces = golden_rollout(model.robot, arrays.states, steps, commands, bounds)
+    step = model.interface.step.name
+    each = [{name: row[k] for name, row in arrays.rows.items()} for k in range(steps)]
+    after, forces = golden_rollout(model.robot, step, arrays.states, each, commands, bounds)
     results: dict[str, NDArray[np.generic]] = {}
     if states or not _may_lack_states(model):
         results["states"] = with_signs(after[:, sent_after(steps, every) - 1], arrays.signs)
@@ -182,8 +204,8 @@ def applied_forces(model: AcceleratorModel, arrays: RolloutArrays) -> Array:
     rollouts = prepare_checked(model, arrays, 0)
     forces = np.zeros((rollouts.tasks, rollouts.steps, model.robot.nv))
     for k in range(rollouts.steps):
-        words = step_forces(model, rollouts, k)
-        for word in force_words(model.interface.words("step")):
+        words = step_words(model, rollouts, k)
+        for word in force_words(model.interface.step):
             forces[:, k, WordName.parse(word.name).index[0]] = word.format.real(words[word.name])
     return forces
 

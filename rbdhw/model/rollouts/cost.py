@@ -82,7 +82,7 @@ class Cost(Part[Costs]):
 
     def cost(self, model: AcceleratorModel, row: Mapping[str, int], words: Words) -> Integers:
         assert model.interface.rollout is not None
-        terms = rollout_terms(model.interface.words("step"), model.interface.rollout)
+        terms = rollout_terms(model.interface.step, model.interface.rollout)
         return stage_cost(terms, fitting(words, terms), row)
 
     def results(self, model: AcceleratorModel, arrays: RolloutArrays, answered: Answered) -> Results:
@@ -115,7 +115,7 @@ def _weights(model: AcceleratorModel, costs: Costs) -> list[tuple[CostTerm, Arra
     """Return each term, its weights (K,), and the unit of its word in that of the user's array."""
     assert model.interface.rollout is not None
     terms = []
-    for term in rollout_terms(model.interface.words("step"), model.interface.rollout):
+    for term in rollout_terms(model.interface.step, model.interface.rollout):
         weights = costs[2 if term.reference is None else 1]
         terms.append((term, weights[:, WordName.parse(term.weight).index[0]], unit_of(term)))
     return terms

@@ -21,9 +21,9 @@ class RolloutArrays:
     """The checked arrays of the user."""
 
     first: Limited
-    """The arrays of ``step`` in the N first states, without the forces."""
-    tau: Array
-    """The forces (K, nv)."""
+    """The arrays of a step in the N first states, without those of the rows."""
+    rows: dict[str, Array]
+    """The arrays (K, ...) of the rows: the forces ``tau``, and ``contact`` where steps have contacts."""
     parts: Mapping[str, Any]
     """What each part of the build has beside them (:mod:`rbdhw.model.rollouts.part`), by its name."""
     signs: Array | None = None
@@ -36,6 +36,11 @@ class RolloutArrays:
         return self.first.arrays
 
     @property
+    def tau(self) -> Array:
+        """The forces (K, nv)."""
+        return self.rows["tau"]
+
+    @property
     def tasks(self) -> int:
         return len(self.states["q"])
 
@@ -45,9 +50,9 @@ class Rollouts:
     """N rollouts of K steps with the same forces."""
 
     words: Words
-    """The input words (N,) of ``step`` in the first state, without forces, and those of parts."""
+    """The input words (N,) of a step in the first state, without those of the rows, and those of parts."""
     rows: Words
-    """The words of the rows, (K,) each, within their bounds: the forces, and what else is loaded."""
+    """The words of the rows, (K,) each, within their bounds: forces, contacts, and what else is loaded."""
     every: int
     """The steps from one answer to the next; zero for the last state only. The last one is always sent."""
     states: bool = True

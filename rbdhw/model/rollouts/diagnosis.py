@@ -1,4 +1,4 @@
-"""Causes of flagged rollouts: those of the first flagged step of each, as of a task of ``step``."""
+"""Causes of flagged rollouts: those of the first flagged step of each, as of a task."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def diagnose_rollouts(
     words, steps = {name: values[flagged] for name, values in flags.words.items()}, flags.steps[flagged]
     reals = {
         word.name: np.where(steps == 1, first[word.name][flagged], word.format.real(words[word.name]))
-        for word in model.interface.inputs("step")
+        for word in model.interface.step.inputs
         if word.name in first
     }
-    causes = explain(model, "step", words, reals)
+    causes = explain(model, model.interface.step.name, words, reals)
     return order_causes(
         replace(each, function=ROLLOUT, task=int(numbers[flagged[each.task]]), step=int(steps[each.task]))
         for each in causes
@@ -79,14 +79,14 @@ def explain_rollouts(
 ) -> tuple[Cause, ...]:
     """Return the causes of flagged rollouts; ``first_flagged`` (N,) is 0 of those without a flag.
 
-    ``states`` are the arrays of ``step`` in the first states.
+    ``states`` are the arrays of a step in the first states.
     """
     numbers = np.flatnonzero(first_flagged)
     if not len(numbers):
         return ()
     words = {name: values[numbers] for name, values in rollouts.words.items()}
     rows = {name: row[: int(first_flagged.max())] for name, row in rollouts.rows.items()}
-    flags = FirstFlags(lambda step: respond(model, "step", step), len(numbers))
+    flags = FirstFlags(lambda step: respond(model, model.interface.step.name, step), len(numbers))
     compute(model, replace(rollouts, words=words, rows=rows, every=0), flags)
     first = graph_inputs(model.robot, {name: array[numbers] for name, array in states.items()})
     return diagnose_rollouts(model, flags, numbers, first)

@@ -24,7 +24,7 @@ from rbdhw.model.rollouts.data import Array
 from rbdhw.model.rollouts.parts import ARRAYS, parts_in
 from rbdhw.model.rollouts.random_states import NEAR, NEARER, SHAKEN, longest_step, speeds
 from rbdhw.model.rollouts.rows import repeated
-from rbdhw.protocol import BASE_HELD, FUNCTIONS, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, PARAMETERS, ROW_INPUTS
 from rbdhw.robot.parameters import nominal_parameters
 
 PLANS = 4
@@ -56,12 +56,13 @@ def draw_plans(
 ) -> list[Plan]:
     """Return N rollouts of ``steps`` (N,) each, at most ``rows``, which each plan has.
 
-    ``arrays`` are random tasks (N, ...) of ``step``, whose inertial parameters stay as they are.
+    ``arrays`` are random tasks (N, ...) of a step, whose inertial parameters stay as they are.
     """
     plans = []
     for numbers in np.array_split(np.arange(len(steps)), PLANS):
         if len(numbers):
-            drawn = {name: arrays[name][numbers] for name in FUNCTIONS["step"].inputs if name in arrays}
+            inputs = [name for name in FUNCTIONS[model.interface.step.name].inputs if name not in ROW_INPUTS]
+            drawn = {name: arrays[name][numbers] for name in inputs if name in arrays}
             plans.append(Plan(numbers, _draw_plan(model, drawn, steps[numbers], rows, numbers, rng)))
     return plans
 
@@ -76,6 +77,8 @@ def _draw_plan(
 ) -> dict[str, Array]:
     centre = _draw_centre(model, rng)
     rows = _forces(model, centre, count, rng)
+    if FUNCTIONS[model.interface.step.name].touches:
+        rows[CONTACT] = rng.integers(0, 2, (count, model.robot.sizes["contacts"])).astype(np.float64)
     for part in parts_in(model):
         rows |= part.draw_rows(model, centre, count, rng)
     each = [part.draw_each(len(steps), rng) for part in parts_in(model)]
@@ -89,8 +92,7 @@ def _draw_plan(
             break
         share[left] *= NEARER
     arrays = _first_states(model, centre, drawn, share)
-    kept = {name: array for name, array in drawn.items() if name != "tau"}
-    return rows | {name: _where(free, array, arrays[name]) for name, array in kept.items()}
+    return rows | {name: _where(free, array, arrays[name]) for name, array in drawn.items()}
 
 
 def _where(chosen: NDArray[np.bool_], array: Array, other: Array) -> Array:
@@ -160,7 +162,7 @@ def _first_states(
 ) -> dict[str, Array]:
     """Return the arrays of rollouts whose states are a ``share`` (N,) of the usual way from the centre."""
     first = {name: array for name, array in drawn.items() if name in (PARAMETERS, *ARRAYS)}
-    for name in (name for name in drawn if name not in (*first, "tau")):
+    for name in (name for name in drawn if name not in first):
         array, ways = drawn[name], share.reshape(-1, *[1] * (drawn[name].ndim - 1))
         if name == "h":
             lowest = model.domain.bounds["h"][0, 0]

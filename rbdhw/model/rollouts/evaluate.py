@@ -1,4 +1,4 @@
-"""Rollouts: the bit-exact model, which is the model of ``step`` in a loop.
+"""Rollouts: the bit-exact model, which is the model of a step in a loop.
 
 The integers of a state go back as the words of the next step: rounded to the nearest step of the word, ties
 upward, and not limited.
@@ -11,30 +11,30 @@ from collections.abc import Callable
 import numpy as np
 
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import force_words, next_state, state_words
+from rbdhw.fixed.rollout import next_state, row_inputs, state_words
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.parts import parts_in
 
 Respond = Callable[[Words], Response]
-"""Answers tasks of ``step`` with these input words."""
+"""Answers tasks of the function whose steps rollouts take, with these input words."""
 
 
 def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> Answered:
-    """Return the answers of the bit-exact model; ``step_of`` computes ``step``."""
-    step = model.interface.words("step")
+    """Return the answers of the bit-exact model; ``step_of`` computes a step."""
+    step = model.interface.step
     assert model.interface.rollout is not None
     state = state_words(step, model.interface.rollout.nq)
     words = {word.name: rollouts.words[word.name] for word in step.inputs if word.name in rollouts.words}
     flags, first, cost = np.zeros((3, rollouts.tasks), np.int64)
     answered: list[tuple[Integers, Integers, Integers, Words]] = []
     for k in range(rollouts.steps):
-        forces = step_forces(model, rollouts, k, words)
-        status, results = step_of(words | forces)
+        driven = step_words(model, rollouts, k, words)
+        status, results = step_of(words | driven)
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         words |= next_state(step, state, results)
-        row, behind = rollouts.row(k), words | forces
+        row, behind = rollouts.row(k), words | driven
         cost = cost + sum(part.cost(model, row, behind) for part in parts_in(model))
         if k + 1 in rollouts.sent:
             answered.append((flags, first, cost, results if rollouts.states else {}))
@@ -44,16 +44,18 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
     return Answered(status, flagged, stacked, costs)
 
 
-def step_forces(
+def step_words(
     model: AcceleratorModel, rollouts: Rollouts, step: int, state: Words | None = None
 ) -> dict[str, Integers]:
-    """Return the words (N,) of the forces of a step, counted from 0: its row and what parts add, limited.
+    """Return the words (N,) of the forces and contacts of a step, counted from 0.
+
+    They are those of its row and what parts add, limited.
 
     What depends on the ``state`` before the step is left out without its words (N,).
     """
-    words, row = force_words(model.interface.words("step")), rollouts.row(step)
-    forces = {word.name: np.full(rollouts.tasks, row[word.name]) for word in words}
+    words, row = row_inputs(model.interface.step), rollouts.row(step)
+    driven = {word.name: np.full(rollouts.tasks, row[word.name]) for word in words}
     for part in parts_in(model):
         for name, added in part.forces(model, rollouts, step, state).items():
-            forces[name] = forces[name] + added
-    return {word.name: np.clip(forces[word.name], word.lowest, word.highest) for word in words}
+            driven[name] = driven[name] + added
+    return {word.name: np.clip(driven[word.name], word.lowest, word.highest) for word in words}

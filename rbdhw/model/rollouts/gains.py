@@ -58,7 +58,7 @@ class Gains(Part[tuple[Array, Array]]):
     def stream_entries(self, interface: Interface) -> dict[str, list[list[float]]]:
         """Return what a gain of one stands for, for each force and each error."""
         assert interface.rollout is not None
-        feedback = rollout_feedback(interface.words("step"), interface.rollout)
+        feedback = rollout_feedback(interface.step, interface.rollout)
         return {"largest_gains": [[each.largest(term) for term in each.terms] for each in feedback]}
 
     def packet_words(self, model: AcceleratorModel, rows: Words) -> dict[str, Integers]:
@@ -164,7 +164,7 @@ def largest_gains(model: AcceleratorModel) -> Array:
 
 def _feedback(model: AcceleratorModel) -> tuple[Feedback, ...]:
     assert model.interface.rollout is not None
-    return rollout_feedback(model.interface.words("step"), model.interface.rollout)
+    return rollout_feedback(model.interface.step, model.interface.rollout)
 
 
 def _check_size(values: Array, most: float, coordinate: int, element: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rbdhw.fixed.format import Integers
+from rbdhw.fixed.rollout import answered_as
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import Beats, Bytes, contents, field, merge, requests, responses, unpack
@@ -57,9 +58,8 @@ def rollout_responses(
 
     ``loads`` (N,) are the numbers of loads before each rollout of its set of parameters.
     """
-    words = {
-        name.replace("step.", f"{ROLLOUT}.", 1): values.ravel() for name, values in answered.states.items()
-    }
+    results = model.interface.step.outputs if rollouts.states else ()
+    words = {answered_as(word): answered.states[word.name].ravel() for word in results}
     words[f"{ROLLOUT}.step"] = np.tile(rollouts.sent, rollouts.tasks)
     words[f"{ROLLOUT}.first_flagged"] = answered.first_flagged.ravel()
     words[f"{ROLLOUT}.cost"] = answered.cost.ravel()
@@ -73,11 +73,15 @@ def read_responses(model: AcceleratorModel, rollouts: Rollouts, packets: Bytes) 
     """Return the contents of packets in the order of :func:`rollout_responses`."""
     status, words = contents(model, ROLLOUT, packets, asks_for_states(model, rollouts.states))
     shape = rollouts.tasks, len(rollouts.sent)
-    results = model.interface.words("step").outputs if rollouts.states else ()
-    names = {word.name: word.name.replace("step.", f"{ROLLOUT}.", 1) for word in results}
-    states = {name: words[other].reshape(shape) for name, other in names.items()}
+    states = {name: values.reshape(shape) for name, values in states_in(model, rollouts, words).items()}
     cost = words.get(f"{ROLLOUT}.cost", np.zeros_like(status)).reshape(shape)
     return Answered(status.reshape(shape), words[f"{ROLLOUT}.first_flagged"].reshape(shape), states, cost)
+
+
+def states_in(model: AcceleratorModel, rollouts: Rollouts, words: Words) -> dict[str, Integers]:
+    """Return the words of states, as those of a step, from the words of answers."""
+    results = model.interface.step.outputs if rollouts.states else ()
+    return {word.name: words[answered_as(word)] for word in results}
 
 
 def packets_of(model: AcceleratorModel, rollouts: Rollouts) -> Beats:
@@ -93,7 +97,7 @@ def packets_of(model: AcceleratorModel, rollouts: Rollouts) -> Beats:
         places[name] = first + np.arange(len(packets))
         first += len(packets)
     asked[ROLLOUT] = rollout_requests(model, rollouts.words, steps, every, tags, rollouts.states)
-    loads = loads_of(model, "step", rollouts.words)
+    loads = loads_of(model, model.interface.step.name, rollouts.words)
     places[ROLLOUT] = first + tags + loads.before
     if len(loads.places):
         asked[LOAD_PARAMETERS], places[LOAD_PARAMETERS] = load_packets(model, loads)[0], first + loads.places

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape
+from rbdhw.fixed.rollout import RolloutShape, answered_as
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.cost import Cost
@@ -19,7 +19,7 @@ from rbdhw.protocol import COMMANDS, LOAD, ROLLOUT
 PARTS: tuple[Part[Any], ...] = (Samples(), Cost(), Gains())
 
 ARRAYS = tuple(name for part in PARTS for name in part.arrays)
-"""The user's arrays that rollouts of some builds take beside those of ``step``."""
+"""The user's arrays that rollouts of some builds take beside those of a step."""
 
 
 def parts_in(model: AcceleratorModel) -> list[Part[Any]]:
@@ -33,8 +33,8 @@ def parts_of(shape: RolloutShape | None) -> list[Part[Any]]:
 
 
 def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) -> tuple[FunctionWords, ...]:
-    """Return the words of the commands. Those that are not words of ``step`` have slots of their own."""
-    step = next(function for function in functions if function.name == "step")
+    """Return the words of the commands. Those that are not words of a step have slots of their own."""
+    step = next(function for function in functions if function.name == shape.function)
     used = (word.slot for function in functions for word in function.brought(extended=True))
     first, parts = 1 + max(used, default=-1), parts_of(shape)
     asked = [word for part in parts for word in part.request_words(shape)]
@@ -42,7 +42,7 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
     last = [word for part in parts for word in part.last_row_words(step, shape)]
     request = _inputs(ROLLOUT, step, [*counts(shape, "steps", "every"), *asked], first)
     row = (*leading, *_inputs(LOAD, step, [*counts(shape, "row"), *last], first))
-    states = tuple(replace(word, name=word.name.replace("step.", f"{ROLLOUT}.", 1)) for word in step.outputs)
+    states = tuple(replace(word, name=answered_as(word)) for word in step.outputs)
     numbers = tuple(counts(shape, f"{ROLLOUT}.step", f"{ROLLOUT}.first_flagged"))
     answer = tuple(word for part in parts for word in part.answer_words(step, shape))
     results = ((*numbers, *answer), (), states) if answer else ((*states, *numbers), (), ())
@@ -55,6 +55,6 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
 
 
 def _inputs(name: str, step: FunctionWords, words: Sequence[Word], first: int) -> tuple[Word, ...]:
-    """Return the words of ``step`` that a command brings, and others in the slots from ``first`` on."""
+    """Return the words of a step that a command brings, and others in the slots from ``first`` on."""
     shared = (word for word in step.inputs if word.array in COMMANDS[name].inputs)
     return (*shared, *in_slots(words, first))

@@ -19,12 +19,24 @@ from rbdhw.model.rollouts.data import Array, RolloutArrays
 from rbdhw.protocol import LOAD
 
 
-def row_words(model: AcceleratorModel, arrays: RolloutArrays, array: str, values: Array) -> Words:
-    """Return the words (K,) of an array (K, nv) of rows, limited to their bounds."""
-    words = encode(model, "step", repeated(arrays.states, len(values)) | {"tau": values})
+def row_words(
+    model: AcceleratorModel, arrays: RolloutArrays, array: str, values: Array, like: str | None = None
+) -> Words:
+    """Return the words (K,) of an array (K, ...) of rows, limited to their bounds.
+
+    ``like`` is the array of a step whose formats it has, by default this one.
+    """
+    step_array = like or array
+    words = encode_rows(model, arrays, {step_array: values})
     loaded = [word for word in model.interface.inputs(LOAD) if word.array == array]
-    names = {word.name: str(replace(WordName.parse(word.name), array="tau")) for word in loaded}
+    names = {word.name: str(replace(WordName.parse(word.name), array=step_array)) for word in loaded}
     return {word.name: np.clip(words[names[word.name]], word.lowest, word.highest) for word in loaded}
+
+
+def encode_rows(model: AcceleratorModel, arrays: RolloutArrays, others: Mapping[str, Array]) -> Words:
+    """Return the words (K,) of steps with these arrays (K, ...), and all others of the rows."""
+    tasks = repeated(arrays.states, len(arrays.tau)) | arrays.rows | dict(others)
+    return encode(model, model.interface.step.name, tasks)
 
 
 def reference_words(
@@ -32,8 +44,7 @@ def reference_words(
 ) -> dict[str, Integers]:
     """Return the words (K,) of the references of errors, from states (K, nq + nv)."""
     nq = model.robot.nq
-    references = {"q": states[:, :nq], "v": states[:, nq:], "tau": arrays.tau}
-    encoded, rows = encode(model, "step", repeated(arrays.states, len(states)) | references), {}
+    encoded, rows = encode_rows(model, arrays, {"q": states[:, :nq], "v": states[:, nq:]}), {}
     for term in terms:
         if term.reference is not None:
             words = encoded[term.word.name]

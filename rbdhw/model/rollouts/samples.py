@@ -70,12 +70,12 @@ class Samples(Part[tuple[Array, Integers]]):
         return {SEED: self.of(arrays)[1]}
 
     def rows(self, model: AcceleratorModel, arrays: RolloutArrays) -> Words:
-        return row_words(model, arrays, "std", self.of(arrays)[0])
+        return row_words(model, arrays, "std", self.of(arrays)[0], like="tau")
 
     def forces(self, model: AcceleratorModel, rollouts: Rollouts, step: int, _state: Words | None) -> Words:
         drawn = normal_integers(rollouts.words[SEED], _number(model, step), model.robot.nv)[:, 0]
         row, added = rollouts.row(step), {}
-        for word in force_words(model.interface.words("step")):
+        for word in force_words(model.interface.step):
             name = WordName.parse(word.name)
             product = drawn[:, name.index[0]] * row[str(replace(name, array="std"))]
             added[word.name] = round_half_up(product, SAMPLE.binary_point)

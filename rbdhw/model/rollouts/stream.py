@@ -74,7 +74,9 @@ class RolloutStream:
 
     def add_rollouts(self, rollouts: Rollouts, numbers: Integers) -> None:
         """Add rollouts with these consecutive numbers, and the loads of parameters in front of them."""
-        flags = FirstFlags(lambda words: respond(self.model, "step", words), rollouts.tasks)
+        flags = FirstFlags(
+            lambda words: respond(self.model, self.model.interface.step.name, words), rollouts.tasks
+        )
         answered = compute(self.model, rollouts, flags)
         self.steps += rollouts.steps * rollouts.tasks
         self.flagged += int(np.count_nonzero(flags.steps))

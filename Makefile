@@ -64,8 +64,8 @@ docs: $(READY) ## Build the documentation, build/docs/html/index.html, with warn
 	$(BIN)/sphinx-build -W --keep-going -q -j $(JOBS) -b html -d build/docs/doctrees docs build/docs/html
 
 .PHONY: bench
-bench: $(READY) ## Measure the tables of docs/results.md and of the README; ONLY=TEXT: some of them
-	$(BIN)/python -m benchmarks tables --write docs/results.md --write README.md --only "$(ONLY)"
+bench: $(READY) ## Measure the tables of docs/results.md and of the README; ONLY=TEXT: some of them; PART=2/9: a ninth
+	$(BIN)/python -m benchmarks tables --write docs/results.md --write README.md --only "$(ONLY)" --part "$(PART)"
 
 .PHONY: sweep
 sweep: $(READY) ## Check every robot of example-robot-data, stage by stage; writes docs/robots.md

@@ -39,6 +39,7 @@ def tables(
         list[Path] | None,
         typer.Option(metavar="DOCUMENT", help="Measure the tables that documents have, and insert them."),
     ] = None,
+    part: Annotated[str, typer.Option(metavar="K/N", help="The K-th of N parts of equal time.")] = "1/1",
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +48,9 @@ def tables(
         check_file(path)
     with show_progress() as progress:
         results = (
-            document_tables.write(write, progress, only) if write else document_tables.measure(progress, only)
+            document_tables.write(write, progress, only, part)
+            if write
+            else document_tables.measure(progress, only, part=part)
         )
     _report(results, document_tables.markdown(document_tables.lay_out(results)), output, as_json)
 

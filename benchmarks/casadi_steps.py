@@ -1,24 +1,23 @@
-"""Steps in time and their derivatives in C from CasADi and Pinocchio, beside the generated C, on one core."""
+"""Functions in C from CasADi and Pinocchio, differentiated automatically, beside the generated C."""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import Rows
+from benchmarks.rows import Row, Rows, robot_label
 from benchmarks.solver import ROOT, STEPS, TIME_STEP, run_in
-from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
-from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import bundled
 from rbdhw.software.compiler import find_compiler
 from rbdhw.software.folder import Software
@@ -30,33 +29,40 @@ PACKAGES = ("cmeel-casadi-kin-dyn==1.6.14", "numpy==1.24.4")
 
 ROBOT = "iiwa14"
 
-FUNCTIONS = {"step": 1, "dstep": 3}
-"""The functions, and how many arrays each returns."""
+STEPPED = ("step", "dstep")
+"""The functions of steps in time."""
+
+SECOND = "sid"
+"""The function with whole second derivatives."""
+
+SECOND_ROBOTS = ("hyq", "iiwa14")
+"""The robots, on fixed bases, whose second derivatives are compared."""
 
 FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared")
 
 LOOP = """
 #define _POSIX_C_SOURCE 199309L
+#include <stddef.h>
 #include <time.h>
 #ifdef OURS
 #include "dynamics.h"
 #else
 int CALLED(const double **, double **, long long *, double *, int);
 #endif
-double seconds(int rounds, int tasks, int n, const double *q, const double *v, const double *tau,
-    const double *h, double *x, double *A, double *B, double *work)
+double seconds(int rounds, int tasks, const int *sizes, double **arrays, double *work)
 {
     double least = 1e9;
     for (int round = 0; round < rounds; round++) {
         struct timespec from, to;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
         for (int i = 0; i < tasks; i++) {
-            const double *inputs[] = {q + i * n, v + i * n, tau + i * n, h + i};
-            double *results[] = {x + i * 2 * n, A + i * 4 * n * n, B + i * 2 * n * n};
+            double *own[ARRAYS];
+            for (int k = 0; k < ARRAYS; k++)
+                own[k] = arrays[k] + (ptrdiff_t)i * sizes[k];
 #ifdef OURS
-            CALLED(1, inputs[0], inputs[1], inputs[2], inputs[3], PASSED);
+            CALLED(1, PASSED);
 #else
-            CALLED(inputs, results, (long long *)work, work, 0);
+            CALLED((const double **)own, own + INPUTS, (long long *)work, work, 0);
 #endif
         }
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
@@ -68,83 +74,156 @@ double seconds(int rounds, int tasks, int n, const double *q, const double *v, c
 """
 """Calls a function for one task after the other."""
 
+OWN = ("called", "kernels")
+"""How the names of sources begin that are a function's own."""
+
 ROUNDS = 1000
 
 AGREEMENT = 1e-10
-"""The largest difference of an element."""
+"""The largest difference of an element of steps, and of second derivatives relative to the largest."""
+
+Arrays = Mapping[str, NDArray[np.float64]]
 
 
 def software_of_steps() -> Software:
-    """Return the functions in C."""
-    return generate_software(bundled()[ROBOT], BuildOptions(tuple(FUNCTIONS), target="c"))
+    """Return steps in time and their derivatives in C."""
+    return generate_software(bundled()[ROBOT], BuildOptions(STEPPED, target="c"))
+
+
+def software_of_second(name: str) -> Software:
+    """Return the second derivatives of inverse dynamics of a robot in C."""
+    return generate_software(bundled()[name], BuildOptions((SECOND,), target="c"))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A function in C: the time of a task, the results by name, the lines, and the bytes of the library."""
+
+    seconds: float
+    results: Arrays
+    lines: int
+    size: int
 
 
 def casadi_rows() -> Rows:
     """Return the seconds of a task of each function, by CasADi's C and by the generated one, in doubles."""
-    robot = load_mounted(bundled()[ROBOT], Mounting())
-    rng = np.random.default_rng(0)
-    arrays = [rng.uniform(-1.0, 1.0, (STEPS, robot.nv)) for _ in range(3)] + [np.full(STEPS, TIME_STEP)]
-    software = software_of_steps()
-    rows = []
-    with _code_of_casadi() as theirs:
-        for name, count in FUNCTIONS.items():
-            source = (theirs / f"{name}.c").read_text()
-            ours = {**software.sources, "called.c": software.sources[f"dynamics_{name}.c"]}
-            passed = ", ".join(f"results[{k}]" for k in range(count))
-            flags = ["-DOURS", "-DRBDHW_REAL=double", f"-DPASSED={passed}", f"-DCALLED=rbdhw_{name}"]
-            casadi, found = _time({"called.c": source}, [f"-DCALLED={name}_of_casadi"], arrays)
-            generated, expected = _time(ours, flags, arrays)
-            for one, other in zip(found, expected, strict=True):
-                np.testing.assert_allclose(one, other, rtol=0.0, atol=AGREEMENT)
-            rows.append({"function": name, "casadi": casadi, "ours": generated})
+    return _rows(ROBOT, software_of_steps())
+
+
+def second_code_rows(robots: Iterable[str] = SECOND_ROBOTS) -> Rows:
+    """Return the same of whole second derivatives, with lines of C and bytes of compiled code."""
+    return [row for name in robots for row in _rows(name, software_of_second(name))]
+
+
+def _rows(name: str, software: Software) -> Rows:
+    rng, n = np.random.default_rng(0), software.robot.nv
+    rows: Rows = []
+    states = {key: rng.uniform(-1.0, 1.0, (STEPS, n)) for key in ("q", "v", "tau", "a")}
+    states["h"] = np.full(STEPS, TIME_STEP)
+    with _code_of_casadi(name, software.functions) as theirs:
+        for function in software.functions:
+            inputs, outputs = software.arrays(function)
+            passed = {array.name: states[array.name] for array in inputs}
+            shapes = {array.name: array.shape for array in outputs}
+            called = {"called.c": (theirs / f"{function}.c").read_text()}
+            casadi = time_called(called, [f"-DCALLED={function}_of_casadi"], passed, shapes)
+            called = {"called.c": software.sources[f"dynamics_{function}.c"]}
+            shared = ("dynamics.h", "batch.h", f"kernels_{function}.h")
+            called |= {key: software.sources[key] for key in shared}
+            flags = ["-DOURS", "-DRBDHW_REAL=double", f"-DCALLED=rbdhw_{function}"]
+            ours = time_called(called, flags, passed, shapes)
+            for key, expected in ours.results.items():
+                limit = AGREEMENT * max(1.0, float(np.abs(expected).max()))
+                np.testing.assert_allclose(casadi.results[key], expected, rtol=0.0, atol=limit)
+            row = {"robot": name, "function": function}
+            rows.append(row | {"casadi": _figures(casadi), "ours": _figures(ours)})
     return rows
+
+
+def _figures(timed: Timed) -> Row:
+    return {"seconds": timed.seconds, "lines": timed.lines, "bytes": timed.size}
 
 
 def casadi_layout(rows: Rows) -> Rows:
     """Return a line for each function."""
+    return [{"": row["function"]} | _times(row) for row in rows]
+
+
+def second_code_layout(rows: Rows) -> Rows:
+    """Return a line for each robot: times, thousands of lines of C, and megabytes of the library."""
     return [
-        {
-            "": row["function"],
-            "CasADi": f"{1e6 * row['casadi']:.2f} µs",
-            "generated C": f"{1e6 * row['ours']:.2f} µs ({row['casadi'] / row['ours']:.1f}×)",
+        {"": robot_label(row)}
+        | _times(row)
+        | {
+            f"{title}, {what}": f"{row[key][figure] / unit:.1f} {sign}".strip()
+            for what, figure, unit, sign in (("lines", "lines", 1e3, "k"), ("compiled", "bytes", 1e6, "MB"))
+            for title, key in (("CasADi", "casadi"), ("generated C", "ours"))
         }
         for row in rows
     ]
 
 
+def _times(row: Row) -> dict[str, str]:
+    theirs, ours = (1e6 * row[key]["seconds"] for key in ("casadi", "ours"))
+    return {"CasADi": f"{theirs:.2f} µs", "generated C": f"{ours:.2f} µs ({theirs / ours:.1f}×)"}
+
+
 @contextmanager
-def _code_of_casadi() -> Iterator[Path]:
+def _code_of_casadi(robot: str, functions: Iterable[str]) -> Iterator[Path]:
     """Return a folder with a source of each function."""
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         program = ROOT / "benchmarks" / "casadi_code.py"
-        run_in(ENVIRONMENT, PACKAGES, program, bundled()[ROBOT], folder)
+        run_in(ENVIRONMENT, PACKAGES, program, bundled()[robot], folder, *functions)
         yield Path(folder)
 
 
-def _time(
-    sources: dict[str, str], flags: list[str], arrays: list[NDArray[np.float64]]
-) -> tuple[float, list[NDArray[np.float64]]]:
-    """Compile ``called.c`` and time it; return the seconds of a task, and its results in columns or rows."""
-    tasks, n = arrays[0].shape
-    results = [np.zeros((tasks, size)) for size in (2 * n, 4 * n * n, 2 * n * n)]
+def time_called(
+    sources: Mapping[str, str], flags: list[str], inputs: Arrays, shapes: Mapping[str, tuple[int, ...]]
+) -> Timed:
+    """Compile ``called.c`` and time it for tasks one after the other.
+
+    Parameters
+    ----------
+    flags
+        Options of the compiler, with ``-DOURS`` for the generated C. CasADi's arrays are in columns.
+    inputs
+        The inputs of the tasks, in the order in which they are passed.
+    shapes
+        The shapes of the results of a task.
+    """
+    tasks = len(next(iter(inputs.values())))
+    results = {name: np.zeros((tasks, math.prod(shape))) for name, shape in shapes.items()}
+    arrays = [*inputs.values(), *results.values()]
+    sizes = np.array([array.size // tasks for array in arrays], np.int32)
+    passed = ", ".join(f"own[{k}]" for k in range(len(arrays)))
+    flags = [*flags, f"-DARRAYS={len(arrays)}", f"-DINPUTS={len(inputs)}", f"-DPASSED={passed}"]
     work = np.zeros(1 << 20)
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         for name, text in {**sources, "loop.c": LOOP}.items():
             Path(folder, name).write_text(text)
         files = [str(Path(folder, name)) for name in ("called.c", "loop.c")]
-        library = str(Path(folder, "library.so"))
-        command = [*find_compiler(), "-std=gnu11", *FLAGS, *flags, *files, "-o", library, "-lm"]
+        library = Path(folder, "library.so")
+        command = [*find_compiler(), "-std=gnu11", *FLAGS, *flags, *files, "-o", str(library), "-lm"]
         subprocess.run(command, check=True)
-        call = ctypes.CDLL(library).seconds
+        call = ctypes.CDLL(str(library)).seconds
         call.restype = ctypes.c_double
-        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (*arrays, *results, work)]
-        seconds: float = call(ROUNDS, tasks, n, *pointers)
-    return seconds, _in_rows(results, n, "-DOURS" in flags)
+        pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        seconds = call(
+            ROUNDS,
+            tasks,
+            sizes.ctypes.data_as(ctypes.c_void_p),
+            pointers,
+            work.ctypes.data_as(ctypes.c_void_p),
+        )
+        by_columns = "-DOURS" not in flags
+        shaped = {name: _shaped(results[name], shape, by_columns) for name, shape in shapes.items()}
+        lines = sum(text.count("\n") for name, text in sources.items() if name.startswith(OWN))
+        return Timed(seconds, shaped, lines, library.stat().st_size)
 
 
-def _in_rows(results: list[NDArray[np.float64]], n: int, ours: bool) -> list[NDArray[Any]]:
-    """Return the results with matrices in rows; CasADi's are in columns."""
-    x, A, B = results
-    if ours:
-        return [x, A.reshape(-1, 2 * n, 2 * n), B.reshape(-1, 2 * n, n)]
-    return [x, A.reshape(-1, 2 * n, 2 * n).swapaxes(1, 2), B.reshape(-1, n, 2 * n).swapaxes(1, 2)]
+def _shaped(numbers: NDArray[np.float64], shape: tuple[int, ...], by_columns: bool) -> NDArray[np.float64]:
+    """Return the results of tasks, whose first index varies fastest if they are in columns."""
+    if not by_columns:
+        return numbers.reshape(-1, *shape)
+    reverse = (0, *range(len(shape), 0, -1))
+    return numbers.reshape(-1, *shape[::-1]).transpose(reverse)

@@ -44,12 +44,15 @@ LONGEST_IN_FIXED_POINT = 32
 """The links of the longest chain in fixed point."""
 
 ALL_LINKS = (7, 32, 1024)
-"""The links of the chains."""
+"""The links of the chains whose errors are found."""
 
-MOST_LINKS = {"inverse": 32, "solves": 64, "reduced": 32, "eliminated": 64}
-"""The longest chains whose C is compiled, by way: compiling others takes hours, or they do not exist."""
+TIMED_LINKS = (10, 32, 100, 200)
+"""The links of the chains that are timed. The paper on parallel forward dynamics has 10 to 200."""
 
-CALLS = (1, 100, 10_000)
+MOST_LINKS = {"inverse": 32, "solves": 64, "reduced": 100, "eliminated": 32}
+"""The longest chains whose C is compiled, by way: compiling others takes too long, or they do not exist."""
+
+CALLS = (1, 10, 100, 1000, 10_000)
 """The tasks of a call."""
 
 Array = NDArray[np.float64]
@@ -61,7 +64,7 @@ def chain_errors(links: Iterable[int] = ALL_LINKS, widths: Iterable[int] = WIDTH
     return [row for count in links for row in _errors(count, tuple(widths))]
 
 
-def chain_times(links: Iterable[int] = ALL_LINKS) -> Rows:
+def chain_times(links: Iterable[int] = TIMED_LINKS) -> Rows:
     """Return the microseconds of ``fd`` for one task, in ``float`` on one core, by chain, way and call."""
     rows = []
     for count in links:

@@ -23,7 +23,7 @@ STEPS = {
 
 
 def latency_rows(intervals: Iterable[int] = (1, 4)) -> Rows:
-    """Return the first and the last cycle of each step, by interval; the steps overlap."""
+    """Return the first and the last cycle of each step, by interval, and those of each of its joints."""
     rows = []
     for ii in intervals:
         options = BuildOptions((FUNCTION,), ii=ii, width=WIDTH)
@@ -32,8 +32,9 @@ def latency_rows(intervals: Iterable[int] = (1, 4)) -> Rows:
         missing = spans.keys() - {name for names in STEPS.values() for name in names}
         assert not missing, f"steps without a row: {missing}"
         for step, names in STEPS.items():
-            cycles = [cycle for name in names for span in spans.get(name, ()) for cycle in span]
-            rows.append({"ii": ii, "step": step, "first": min(cycles), "last": max(cycles)})
+            joints = sorted(span for name in names for span in spans.get(name, ()))
+            first, last = min(first for first, _ in joints), max(last for _, last in joints)
+            rows.append({"ii": ii, "step": step, "first": first, "last": last, "joints": joints})
     return rows
 
 

@@ -22,6 +22,9 @@ LABELS = {
     "accelerator": "accelerator (VU9P, 125 MHz by estimate)",
 }
 
+STAGE_COLOURS = ("#72b7b2", "#4c78a8", "#e4572e", "#54a24b", "#b279a2")
+"""The colours of steps, one after the other."""
+
 PANELS = {"latency (µs)": "one task (µs, less is better)", "(tasks/s)": "tasks a second (more is better)"}
 """The ends of the columns' names, and the titles of the panels."""
 
@@ -79,6 +82,38 @@ def draw_steps(rows: Rows, path: Path) -> None:
             axes.spines[["top", "right"]].set_visible(False)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+
+
+def draw_stages(rows: Rows, path: Path) -> None:
+    """Draw the steps of a task over its cycles, a bar for each joint, and where the next tasks start.
+
+    Parameters
+    ----------
+    rows
+        The rows of :func:`benchmarks.latency_steps.latency_rows`. Equal rows give identical files.
+    """
+    intervals = list(dict.fromkeys(row["ii"] for row in rows))
+    with _drawn(path) as figure:
+        panels = figure.subplots(1, len(intervals), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, ii in zip(panels, intervals, strict=True):
+            steps = [row for row in rows if row["ii"] == ii]
+            for place, row in enumerate(steps):
+                thick = 0.8 / len(row["joints"])
+                axes.barh(
+                    [place - 0.4 + thick * k for k in range(len(row["joints"]))],
+                    [last - first + 1 for first, last in row["joints"]],
+                    height=0.8 * thick,
+                    left=[first for first, _ in row["joints"]],
+                    align="edge",
+                    color=STAGE_COLOURS[place % len(STAGE_COLOURS)],
+                )
+            end = 1 + max(row["last"] for row in rows)
+            for start in range(0, end + 1, ii):
+                axes.axvline(start, color="#d0d0d0", linewidth=0.5, zorder=0)
+            axes.set(xlim=(0, end), ylim=(len(steps) - 0.5, -0.5), xlabel="cycle of a task")
+            axes.set_yticks(range(len(steps)), [row["step"] for row in steps])
+            axes.set_title(f"a task each {ii} cycles" if ii > 1 else "a task each cycle", fontsize=9.5)
+            axes.spines[["top", "right"]].set_visible(False)
 
 
 @contextmanager

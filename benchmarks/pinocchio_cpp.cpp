@@ -6,8 +6,8 @@
 // placement (rotation by rows, translation), and the mass, the centre of mass and the rotational inertia of
 // its body; then the damping and the number of contacts, and for each contact its joint, the number of motions
 // that it prevents, and its placement. STATES holds the doubles of q, then of v, a and tau, each task by task.
-// With CONTACTS defined the program has the functions with contacts, else the others: a compiler takes minutes
-// for either. For each way to compute a function, the standard output gets a line: the function, the nanoseconds
+// With CONTACTS defined the program has the functions with contacts, with REGRESSOR that, else the others: a
+// compiler takes minutes for each. For each way to compute a function, the standard output gets a line: the function, the nanoseconds
 // of a call, the tasks per second of a batch, and the way. RESULTS gets the results in the order of these lines,
 // task by task, matrices by columns.
 
@@ -24,6 +24,7 @@
 #include <pinocchio/algorithm/constrained-dynamics-derivatives.hpp>
 #include <pinocchio/algorithm/constrained-dynamics.hpp>
 #include <pinocchio/algorithm/crba.hpp>
+#include <pinocchio/algorithm/regressor.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
@@ -161,6 +162,8 @@ public:
 #ifdef CONTACTS
         dynamics_with_contacts();
         derivatives_with_contacts();
+#elif defined REGRESSOR
+        regressor();
 #else
         inverse_dynamics();
         forward_dynamics();
@@ -279,6 +282,13 @@ private:
                 multiply_by_inverse();
             },
             first_, second_);
+    }
+
+    void regressor() {
+        measure(
+            "regressor", "computeJointTorqueRegressor",
+            [&](auto i) { computeJointTorqueRegressor(model_, data_, q(i), v(i), a(i)); },
+            data_.jointTorqueRegressor);
     }
 
     void dynamics_with_contacts() {

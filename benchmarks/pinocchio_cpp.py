@@ -60,6 +60,9 @@ CONTACT_TOLERANCE = 1e-6
 RESULTS = {"cfd": ("a",), "dcfd": ("da_dq", "da_dv", "da_dtau")}
 """The results that are compared of functions with contacts."""
 
+REGRESSOR = "regressor"
+"""The function that is measured alone, by the parameters of all links."""
+
 Contacts = Sequence[tuple[str, str]]
 """The links of contacts, and the kind of each."""
 
@@ -146,7 +149,8 @@ def measure(
     base
         The robot's base: ``fixed`` or ``floating``.
     functions
-        Names of :data:`rbdhw.protocol.DEFAULT_FUNCTIONS`, or with contacts of :data:`RESULTS`.
+        Names of :data:`rbdhw.protocol.DEFAULT_FUNCTIONS`, or with contacts of :data:`RESULTS`, or
+        :data:`REGRESSOR` alone.
     states
         The tasks: ``q`` (N, nq), ``v``, ``a``, ``tau`` (N, nv). By default :data:`BATCH` random tasks over
         the robot's domain, always the same.
@@ -182,13 +186,17 @@ def run(
     contacts: Contacts = (),
 ) -> list[Outcome]:
     """Return the outcomes of all ways to compute each function; see :func:`measure`."""
-    known = tuple(RESULTS) if contacts else DEFAULT_FUNCTIONS
+    alone = REGRESSOR in functions
+    known = tuple(RESULTS) if contacts else (REGRESSOR,) if alone else DEFAULT_FUNCTIONS
     if base not in BASES:
         raise InputError(f"base '{base}'", "not measured with Pinocchio", f"one of {', '.join(BASES)}")
     for function in functions:
         if function not in known:
             raise InputError(f"function '{function}'", "unknown", f"one of {', '.join(known)}")
-    robot = mount(load_urdf(urdf), Mounting(base, contacts=tuple(contacts), contact_axes="local"))
+    robot = load_urdf(urdf)
+    frames = tuple(body.name for body in mount(robot, Mounting(base)).bodies) if alone else ()
+    mounting = Mounting(base, frames=frames, contacts=tuple(contacts), contact_axes="local")
+    robot = mount(robot, mounting)
     reference = Reference.read(urdf, robot)
     if states is None:
         states = sample(robot, input_domain(robot), BATCH, np.random.default_rng(0))
@@ -271,8 +279,8 @@ class _Exchange:
     def run(self, build: Build, functions: Sequence[str], rounds: int) -> list[Outcome]:
         """Run the program and return the outcomes of all ways."""
         paths = [str(self._folder / name) for name in ("model", "states", "results")]
-        options = ("-DCONTACTS", *build.options) if self._touches else build.options
-        program = build_program(replace(build, options=options), self._folder)
+        own = ["-DCONTACTS"] * self._touches + ["-DREGRESSOR"] * (REGRESSOR in functions)
+        program = build_program(replace(build, options=(*own, *build.options)), self._folder)
         printed = _run([str(program), *paths, str(self._tasks), str(rounds), *functions]).decode()
         outcomes = []
         with (self._folder / "results").open("rb") as file:
@@ -285,6 +293,8 @@ class _Exchange:
     def _read_results(self, function: str, file: BinaryIO) -> dict[str, Array]:
         """Read the results of one way and return them in the robot's coordinates."""
         nv = self._free.model.nv
+        if function == REGRESSOR:
+            return {"Y": self._read_regressor(file)}
         outputs = _outputs(function)
         shape = ARRAYS[outputs[0]].shape({"nv": nv})
         count = self._tasks * len(outputs) * math.prod(shape)
@@ -296,6 +306,13 @@ class _Exchange:
             name: np.stack([self._free.reduce(array) for array in tasks[:, i]])
             for i, name in enumerate(outputs)
         }
+
+    def _read_regressor(self, file: BinaryIO) -> Array:
+        """Read the joint forces (N, nv, links, 10) by the parameters of each joint's link."""
+        nv, columns = self._free.model.nv, 10 * (self._free.model.njoints - 1)
+        forces = np.fromfile(file, count=self._tasks * columns * nv).reshape(-1, nv)
+        ours = np.stack([self._free.reduce(force) for force in forces])
+        return ours.reshape(self._tasks, columns // 10, 10, -1).transpose(0, 3, 1, 2)
 
 
 def _model_text(model: Any) -> str:
@@ -326,7 +343,9 @@ def _outputs(function: str) -> tuple[str, ...]:
 
 
 def _expected(function: str, reference: Reference, states: Arrays) -> Arrays:
-    """Return the results by Pinocchio in Python; those with contacts by the golden model."""
+    """Return the results by Pinocchio in Python; those with contacts and regressors by the golden model."""
+    if function == REGRESSOR:
+        return evaluate(reference.robot, function, states)
     if function in RESULTS:
         return {name: evaluate(reference.robot, function, states)[name] for name in RESULTS[function]}
     drive = "tau" if FUNCTIONS[function].takes_force else "a"

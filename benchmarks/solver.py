@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import Rows
+from benchmarks.rows import Rows, robot_label
 from rbdhw import golden
 from rbdhw.boards.tools import ToolError
 from rbdhw.front.solve import Problems
@@ -95,10 +95,9 @@ def software_of_mean() -> Software:
     return generate_software(bundled()[PROBLEMS[0][0]], BuildOptions(("mppi",), target="c", knots=STEPS))
 
 
-def software_of_account() -> Software:
-    """Return the solver of the arm in C, with the derivatives of a step."""
-    name, base, frame = PROBLEMS[0]
-    mounting = Mounting(base, frames=(frame,))
+def software_of_account(name: str, base: str, frame: str) -> Software:
+    """Return the solver of one of :data:`PROBLEMS` in C, with the derivatives of a step."""
+    mounting = Mounting(base, frames=(frame,) if frame else ())
     options = BuildOptions(("solve", "dstep"), target="c", knots=STEPS, alphas=1, mounting=mounting)
     return generate_software(bundled()[name], options)
 
@@ -165,29 +164,41 @@ def mppi_layout(rows: Rows) -> Rows:
 
 
 def account_rows() -> Rows:
-    """Return the times of the parts of an iteration: by Crocoddyl, in C, and with an accelerator."""
-    (name, _, frame), software = PROBLEMS[0], software_of_account()
-    problem = problem_of(software.robot)
-    theirs = by_crocoddyl(bundled()[name], False, frame, problem)
-    rows = [{"by": "Crocoddyl, C++"} | {part: 1e6 * float(theirs[part]) for part in PARTS}]
-    for number in ("float64", "float32"):
-        rows.append({"by": f"C, {number}"} | _parts_in_c(software, problem, number))
-    plan = plan_build(load_mounted(bundled()[name], Mounting()), BuildOptions(("dstep",), ii=1, width=18))
-    packets = traffic(plan.interface)["dstep"]
-    core = (plan.latency("dstep") + (STEPS - 1) * plan.parts[0].plan.ii) / plan.clock_mhz
-    link = STEPS * max(packets.bytes_in, packets.bytes_out) / (1e3 * LINK)
-    rows.append(rows[-1] | {"by": "derivatives of steps on the accelerator", "derivatives": max(core, link)})
+    """Return the times of the parts of an iteration: by Crocoddyl, in C, and for arms with an accelerator."""
+    rows = []
+    for name, base, frame in PROBLEMS:
+        software, label = software_of_account(name, base, frame), {"robot": name, "base": base}
+        problem = problem_of(software.robot)
+        theirs = by_crocoddyl(bundled()[name], base == "floating", frame, problem)
+        rows.append(label | {"by": "Crocoddyl, C++"} | {part: 1e6 * float(theirs[part]) for part in PARTS})
+        for number in ("float64", "float32"):
+            rows.append(label | {"by": f"C, {number}"} | _parts_in_c(software, problem, number))
+        if base == "fixed":
+            by = "derivatives of steps on the accelerator"
+            rows.append(rows[-1] | {"by": by, "derivatives": _accelerated_microseconds(name)})
     return rows
 
 
+def _accelerated_microseconds(name: str) -> float:
+    """Return the time of the derivatives of all steps by an accelerator at an interval of one."""
+    plan = plan_build(load_mounted(bundled()[name], Mounting()), BuildOptions(("dstep",), ii=1, width=18))
+    packets = traffic(plan.interface)["dstep"]
+    core = (plan.latency("dstep") + (STEPS - 1) * plan.parts[0].plan.ii) / plan.clock_mhz
+    return max(core, STEPS * max(packets.bytes_in, packets.bytes_out) / (1e3 * LINK))
+
+
 def account_layout(rows: Rows) -> Rows:
-    """Return a line for each: the parts, their sum, and what free derivatives would gain."""
+    """Return a line for each robot and way: the parts, their sum, and what free derivatives would gain."""
     lines = []
     for row in rows:
         total = sum(row[part] for part in PARTS)
         limit = total / (total - row["derivatives"])
         shown = {part: f"{row[part]:.0f} µs ({100.0 * row[part] / total:.0f} %)" for part in PARTS}
-        lines.append({"": row["by"]} | shown | {"sum": f"{total:.0f} µs", "were they free": f"{limit:.2f}×"})
+        lines.append(
+            {"": f"{robot_label(row)}, {row['by']}"}
+            | shown
+            | {"sum": f"{total:.0f} µs", "were they free": f"{limit:.2f}×"}
+        )
     return lines
 
 

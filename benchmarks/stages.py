@@ -11,29 +11,33 @@ from rbdhw.explore.algorithm_search import search_build
 from rbdhw.explore.plan import Scheduled
 from rbdhw.options.build import BuildOptions
 
-BUILDS = (("iiwa14", "rk4"), ("iiwa14", "drk4"), ("hyq", "rk4"))
-"""The robots and functions of the comparison."""
-
-II = 4
-"""The interval: the shortest at which stages loop."""
+BUILDS = (
+    ("iiwa14", "step", 1),
+    ("iiwa14", "rk4", 4),
+    ("iiwa14", "dstep", 1),
+    ("iiwa14", "drk4", 4),
+    ("hyq", "step", 1),
+    ("hyq", "rk4", 4),
+)
+"""The robots, functions and intervals. Four cycles for four stages are as many as one for a step of one."""
 
 BITS = 24
 """The width of the multipliers."""
 
 
-def stage_rows(builds: Sequence[tuple[str, str]] = BUILDS) -> Rows:
+def stage_rows(builds: Sequence[tuple[str, str, int]] = BUILDS) -> Rows:
     """Return units, resources, latency and errors by robot and function, with a loop of stages and without.
 
     The way that ``auto`` chooses is marked.
     """
     rows: Rows = []
-    for name, function in builds:
+    for name, function, ii in builds:
         options = BuildOptions(functions=(function,), width=BITS, data_width=1024, samples=1024)
         search = search_build(robot_of(name), options)
-        chosen = search.choose(II).core
-        for core in search.cores(II):
-            line = _row(search.schedule(core, II), function)
-            rows.append({"robot": name, "function": function, "ii": II, **line, "chosen": core == chosen})
+        chosen = search.choose(ii).core
+        for core in search.cores(ii):
+            line = _row(search.schedule(core, ii), function)
+            rows.append({"robot": name, "function": function, "ii": ii, **line, "chosen": core == chosen})
     return rows
 
 

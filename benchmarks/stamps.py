@@ -18,16 +18,18 @@ from pathlib import Path
 from benchmarks.batches import SIZES
 from benchmarks.builds import plan_of, software_of
 from benchmarks.calls import CALLED
-from benchmarks.casadi_steps import software_of_steps
+from benchmarks.casadi_steps import SECOND_ROBOTS, software_of_second, software_of_steps
 from benchmarks.contacts import contact_software, timed
 from benchmarks.gradients import FUNCTIONS, ROBOTS
 from benchmarks.linked import design_of
 from benchmarks.partitions import NUMBER, PARTITIONS
 from benchmarks.processors import ROBOTS as COMPARED
 from benchmarks.published import plan_small
+from benchmarks.regressors import software_of_regressor
 from benchmarks.second_times import SHAPES, software_of_links
 from benchmarks.second_times import SIZES as LINKS
 from benchmarks.solver import PROBLEMS, software_of_account, software_of_mean, software_of_problem
+from benchmarks.thread_scaling import subjects
 from rbdhw.design.folder import Design
 from rbdhw.errors import InputError
 from rbdhw.explore.plan import Plan
@@ -53,7 +55,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "calls": lambda: [plan_of(ARM, CALLED, None, 1), software_of(ARM, FIXED, functions=CALLED)],
     "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],
     "casadi": lambda: [software_of_steps()],
-    "account": lambda: [software_of_account()],
+    "account": lambda: [software_of_account(*problem) for problem in PROBLEMS],
     "mppi": lambda: [software_of_mean()],
     "host": lambda: [plan_of(ARM, CALLED, None, 1)],
     "batches": lambda: [
@@ -65,6 +67,9 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
         *(design_of(ARM, part.function, NUMBER) for part in PARTITIONS if part.function),
     ],
     "power": lambda: [plan_of(ARM, ii=4), software_of(ARM, FIXED)],
+    "second-code": lambda: [software_of_second(name) for name in SECOND_ROBOTS],
+    "regressors": lambda: [software_of_regressor(*robot) for robot in COMPARED],
+    "threads": lambda: [each.software for each in subjects()],
     "second-times": lambda: [software_of_links(make(links)) for make in SHAPES.values() for links in LINKS],
     "gradients": lambda: [software_of(name, base, functions=FUNCTIONS) for name, base in ROBOTS],
 }

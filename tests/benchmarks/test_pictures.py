@@ -1,6 +1,6 @@
 """The pictures of the documentation."""
 
-from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_steps
+from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_stages, draw_steps
 
 
 def test_equal_rows_give_equal_pictures(tmp_path):
@@ -36,3 +36,15 @@ def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
     draw_steps(rows, tmp_path / "both.svg")
     draw_steps(rows[:3], tmp_path / "one.svg")
     assert (tmp_path / "both.svg").stat().st_size > (tmp_path / "one.svg").stat().st_size > 0
+
+
+def test_a_step_has_a_bar_for_each_joint(tmp_path):
+    def rows(joints):
+        spans = [(k, k + 2) for k in range(joints)]
+        return [{"ii": ii, "step": "M⁻¹", "first": 0, "last": 5, "joints": spans} for ii in (1, 4)]
+
+    sizes = []
+    for joints in (2, 4):
+        draw_stages(rows(joints), tmp_path / "drawn.svg")
+        sizes.append((tmp_path / "drawn.svg").read_text().count("<path"))
+    assert sizes[1] - sizes[0] == 2 * 2

@@ -57,6 +57,15 @@ def test_contacts_are_those_of_the_golden_model(kind):
     assert list(outcomes[1].results) == ["da_dq", "da_dv", "da_dtau"]
 
 
+@pytest.mark.verify(minutes=2)
+@pytest.mark.timeout(1200)
+def test_regressors_of_all_links_are_those_of_the_golden_model():
+    """:func:`benchmarks.pinocchio_cpp.run` refuses others."""
+    (own,) = run(path("hyq"), "floating", ("regressor",), builds=[QUICK], rounds=1)
+    assert own.results["Y"].shape == (pinocchio_cpp.BATCH, 18, 13, 10)
+    assert np.abs(own.results["Y"]).max() > 1.0
+
+
 def test_the_fastest_way_is_reported(monkeypatch):
     times = {"aba": 3.0, "cholesky": 2.0, "crba": 1.0}
     figures = {way: Figures(way, "native", time, 1e9 / time) for way, time in times.items()}

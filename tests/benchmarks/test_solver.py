@@ -63,4 +63,5 @@ def test_parts_of_an_iteration(monkeypatch):
     assert accelerator["forward"] == single["forward"]
     assert accelerator["derivatives"] > solver.STEPS / 125.0
     line = solver.account_layout([theirs])[0]
+    assert line[""] == "toy, Crocoddyl, C++"
     assert (line["derivatives"], line["sum"], line["were they free"]) == ("100 µs (33 %)", "300 µs", "1.50×")

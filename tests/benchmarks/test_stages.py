@@ -4,7 +4,7 @@ from benchmarks.stages import stage_layout, stage_rows
 
 
 def test_each_way_and_the_chosen_one() -> None:
-    rows = stage_rows([("toy", "rk4")])
+    rows = stage_rows([("toy", "rk4", 4)])
     assert [(row["ii"], row["shared"]) for row in rows] == [(4, "nothing"), (4, "stages")]
     alone, loop = rows
     assert loop["luts"] < alone["luts"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import markdown_tables, tables
+from benchmarks import durations, markdown_tables, tables
 from benchmarks.builds import ALL, graph_of
 from benchmarks.hardware_counts import operations, products
 from benchmarks.tables import TABLES, Table, grid, measure, write
@@ -82,6 +82,7 @@ class TestDocument:
             name: Table(f"The {name}", lambda own=own: own, lambda own: [row | {"d": 2} for row in own])
             for name, own in rows.items()
         }
+        monkeypatch.setattr(durations, "MINUTES", tmp_path / "minutes.json")
         monkeypatch.setattr(tables, "TABLES", made | {"three": Table("Not there", lambda: 1 / 0)})
         path = tmp_path / "README.md"
         marks = "".join(f"<!-- bench: {name} -->\nold\n<!-- end -->\n" for name in ("two", "one"))

@@ -1,0 +1,54 @@
+"""How long each table takes, as when it was last measured, and parts of about equal time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from rbdhw.errors import InputError
+from rbdhw.runtime.files import write_text
+
+MINUTES = Path(__file__).with_name("minutes.json")
+
+UNKNOWN = 5.0
+"""The minutes that a table is taken to need that has not been measured since minutes are kept."""
+
+
+def minutes() -> dict[str, float]:
+    """Return the minutes of processor time of each table that were kept; none if there is no file."""
+    entries: dict[str, float] = json.loads(MINUTES.read_text(encoding="utf-8")) if MINUTES.exists() else {}
+    return entries
+
+
+def keep_minutes(name: str, seconds: float) -> None:
+    """Keep how long a table took."""
+    known = minutes() | {name: round(seconds / 60.0, 1)}
+    write_text(MINUTES, json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of all programs that it has run."""
+    return sum(os.times()[:4])
+
+
+def part_of(names: Sequence[str], part: str) -> list[str]:
+    """Return the names of the ``K``-th of ``N`` parts of about equal time, for a text ``K/N``.
+
+    Raises
+    ------
+    InputError
+        If the text is none of these.
+    """
+    k, _, n = part.partition("/")
+    if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
+        raise InputError("part", f"'{part}' is none", "K/N with K from 1 to N, as 2/6")
+    known, before = minutes(), [0.0]
+    for name in names:
+        before.append(before[-1] + known.get(name, UNKNOWN))
+    share = before[-1] / int(n)
+    # A table is in the part in which its middle lies.
+    middles = [0.5 * (start + end) for start, end in pairwise(before)]
+    return [name for name, middle in zip(names, middles, strict=True) if int(middle / share) == int(k) - 1]

@@ -1,0 +1,46 @@
+"""How long tables take, and parts of about equal time."""
+
+import pytest
+
+from benchmarks import durations, tables
+from benchmarks.durations import keep_minutes, minutes, part_of
+from benchmarks.tables import Table, write
+from rbdhw.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(durations, "MINUTES", tmp_path / "minutes.json")
+
+
+def test_parts_have_about_the_same_time():
+    for name, seconds in (("a", 3600.0), ("b", 600.0), ("c", 1200.0), ("d", 1800.0)):
+        keep_minutes(name, seconds)
+    assert minutes() == {"a": 60.0, "b": 10.0, "c": 20.0, "d": 30.0}
+    assert [part_of("abcd", f"{k}/2") for k in (1, 2)] == [["a"], ["b", "c", "d"]]
+    assert part_of("abcd", "1/1") == list("abcd")
+
+
+def test_every_table_is_in_one_part():
+    keep_minutes("c", 7200.0)
+    parts = [part_of("abcdefg", f"{k}/5") for k in range(1, 6)]
+    assert [name for part in parts for name in part] == list("abcdefg")
+
+
+@pytest.mark.parametrize("part", ["", "2", "0/2", "3/2", "a/b"])
+def test_other_texts_are_refused(part):
+    with pytest.raises(InputError) as refusal:
+        part_of("ab", part)
+    assert str(refusal.value) == f"part: '{part}' is none; expected K/N with K from 1 to N, as 2/6"
+
+
+def test_what_a_table_took_is_kept_and_told(monkeypatch, tmp_path):
+    made = {name: Table(f"The {name}", lambda: [{"a": 1}]) for name in ("one", "two")}
+    monkeypatch.setattr(tables, "TABLES", made)
+    document = tmp_path / "README.md"
+    document.write_text("".join(f"<!-- bench: {name} -->\n<!-- end -->\n" for name in made))
+    told = []
+    keep_minutes("two", 600.0)
+    assert list(write([document], told.append, part="2/2")) == ["The two"]
+    assert told == ["The two (about 10 min)"]
+    assert minutes()["two"] < 10.0

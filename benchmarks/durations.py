@@ -24,8 +24,8 @@ def minutes() -> dict[str, float]:
 
 
 def keep_minutes(name: str, seconds: float) -> None:
-    """Keep how long a table took."""
-    known = minutes() | {name: round(seconds / 60.0, 1)}
+    """Keep how long a table took, at least a tenth of a minute."""
+    known = minutes() | {name: max(0.1, round(seconds / 60.0, 1))}
     write_text(MINUTES, json.dumps(dict(sorted(known.items())), indent=1) + "\n")
 
 

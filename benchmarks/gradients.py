@@ -16,6 +16,7 @@ from benchmarks.double_precision import Array, Arrays, by_graph, evaluated, rand
 from benchmarks.rows import Row, Rows, microseconds_text, robot_label
 from benchmarks.timing import TimedLibrary, timed_software
 from rbdhw import golden
+from rbdhw.protocol import FUNCTIONS as PROTOCOL
 from rbdhw.robot.model import Robot
 from rbdhw.software import arrays as software_arrays
 
@@ -40,6 +41,9 @@ STEPS = tuple(10.0**-k for k in range(1, 14))
 
 STEPPED = ("iiwa14", "hyq")
 """The robots, on fixed bases, whose differences are compared over their step."""
+
+DIRECTIONS = {"by position": "q", "by velocity": "v"}
+"""What the derivatives are by."""
 
 
 # Time
@@ -122,66 +126,82 @@ def _multiple(time: float, analytical: float) -> str:
 # Accuracy
 
 
-def step_rows(robots: Iterable[str] = STEPPED) -> Rows:
+def step_rows(robots: Iterable[str] = STEPPED, functions: Iterable[str] = tuple(DERIVATIVES)) -> Rows:
     """Return the largest relative errors of differences by their step, and what they leave at rest.
 
-    Errors are relative to the largest element of each matrix. ``rest`` is the largest derivative of inverse
-    dynamics by velocity (N m s/rad) at rest, where it is zero, by forward differences.
+    Errors are relative to the largest element of each matrix. ``rest`` is the largest derivative by velocity
+    (N m s/rad, or 1/s) at rest, where it is zero, by forward differences.
     """
-    rows = []
-    for name in robots:
-        robot = robot_of(name)
-        arrays = random_states(robot)
-        still = {"q": arrays["q"], "v": np.zeros_like(arrays["v"]), "a": np.zeros_like(arrays["a"])}
-        exact = by_graph(robot, arrays, "did")
-        truth = golden.evaluate(robot, "did", arrays)
-        rows.append({"robot": name, "step": None} | _errors(exact, truth) | {"rest": 0.0})
-        for step in STEPS:
-            forward, central = (_by_differences(robot, arrays, step, both) for both in (False, True))
-            rest = _by_differences(robot, still, step, False)["dtau_dv"]
-            row: Row = {"robot": name, "step": step} | _errors(forward, truth)
-            row |= {f"{key}, central": error for key, error in _errors(central, truth).items()}
-            rows.append(row | {"rest": float(np.abs(rest).max())})
+    return [row for name in robots for function in functions for row in _stepped(name, function)]
+
+
+def _stepped(name: str, function: str) -> Rows:
+    robot = robot_of(name)
+    arrays = random_states(robot)
+    still = arrays | {key: np.zeros_like(arrays[key]) for key in ("v", "a")}
+    for states in (arrays, still):
+        states["tau"] = golden.evaluate(robot, "id", states)["tau"]
+    exact, truth = (
+        _by_direction(results)
+        for results in (
+            by_graph(robot, arrays, DERIVATIVES[function]),
+            golden.evaluate(robot, DERIVATIVES[function], arrays),
+        )
+    )
+    label = {"robot": name, "function": function}
+    rows = [label | {"step": None} | _errors(exact, truth) | {"rest": 0.0}]
+    for step in STEPS:
+        forward, central = (_by_differences(robot, function, arrays, step, both) for both in (False, True))
+        rest = _by_differences(robot, function, still, step, False)["by velocity"]
+        row: Row = label | {"step": step} | _errors(forward, truth)
+        row |= {f"{key}, central": error for key, error in _errors(central, truth).items()}
+        rows.append(row | {"rest": float(np.abs(rest).max())})
     return rows
 
 
-def _by_differences(robot: Robot, arrays: Arrays, step: float, central: bool) -> Arrays:
-    """Return the derivatives of inverse dynamics by forward or by central differences."""
+def _by_direction(results: Arrays) -> Arrays:
+    return dict(zip(DIRECTIONS, results.values(), strict=True))
+
+
+def _by_differences(robot: Robot, function: str, arrays: Arrays, step: float, central: bool) -> Arrays:
+    """Return the derivatives of a function by forward or by central differences."""
+    (result,) = PROTOCOL[function].outputs
 
     def slope(moved: str) -> Array:
-        ahead = evaluated(robot, "id", "tau", shifted(robot, arrays, [(moved, step)]))
+        ahead = evaluated(robot, function, result, shifted(robot, arrays, [(moved, step)]))
         behind = shifted(robot, arrays, [(moved, -step)]) if central else arrays
-        difference = ahead - evaluated(robot, "id", "tau", behind)
+        difference = ahead - evaluated(robot, function, result, behind)
         return np.moveaxis(difference / (2 * step if central else step), 0, -1)
 
-    return {"dtau_dq": slope("q"), "dtau_dv": slope("v")}
+    return {direction: slope(moved) for direction, moved in DIRECTIONS.items()}
 
 
 def _errors(results: Arrays, truth: Arrays) -> dict[str, float]:
     errors = {}
-    for name in ("dtau_dq", "dtau_dv"):
+    for name in DIRECTIONS:
         size = np.abs(truth[name]).max(axis=(1, 2), keepdims=True)
         errors[name] = float(np.max(np.abs(results[name] - truth[name]) / size))
     return errors
 
 
 def step_layout(rows: Rows) -> Rows:
-    """Return lines for the analytical derivatives of each robot and for the best differences of each kind."""
+    """Return lines for the analytical derivatives of each function, and the best differences of each kind."""
     lines = []
-    for name in dict.fromkeys(row["robot"] for row in rows):
-        exact, *stepped = (row for row in rows if row["robot"] == name)
-        lines.append(_step_line(name, "analytical", exact, ""))
+    for name, function in dict.fromkeys((row["robot"], row["function"]) for row in rows):
+        exact, *stepped = (row for row in rows if (row["robot"], row["function"]) == (name, function))
+        label = f"{robot_label({'robot': name})}, {function}"
+        lines.append(_step_line(label, "analytical", exact, ""))
         for kind, end in (("forward", ""), ("central", ", central")):
-            best = min(stepped, key=lambda row, end=end: row[f"dtau_dq{end}"])  # type: ignore[misc]
-            lines.append(_step_line(name, f"{kind}, step {best['step']:.0e}", best, end))
+            best = min(stepped, key=lambda row, end=end: row[f"by position{end}"])  # type: ignore[misc]
+            lines.append(_step_line(label, f"{kind}, step {best['step']:.0e}", best, end))
     return lines
 
 
-def _step_line(name: str, way: str, row: dict[str, float], end: str) -> dict[str, str]:
+def _step_line(label: str, way: str, row: Row, end: str) -> dict[str, str]:
     return {
-        "robot": robot_label({"robot": name}),
+        "robot, function": label,
         "derivatives": way,
-        "error, by position": f"{row[f'dtau_dq{end}']:.1e}",
-        "error, by velocity": f"{row[f'dtau_dv{end}']:.1e}",
+        "error, by position": f"{row[f'by position{end}']:.1e}",
+        "error, by velocity": f"{row[f'by velocity{end}']:.1e}",
         "by velocity at rest": "-" if end else f"{row['rest']:.1e}",
     }

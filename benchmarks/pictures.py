@@ -53,29 +53,30 @@ def draw_beside(rows: Rows, path: Path) -> None:
 
 
 def draw_steps(rows: Rows, path: Path) -> None:
-    """Draw the errors of differences over their step, and those of analytical derivatives.
+    """Draw the errors of differences of inverse dynamics over their step, and those of its derivatives.
 
     Parameters
     ----------
     rows
         The rows of :func:`benchmarks.gradients.step_rows`. Equal rows give identical files.
     """
-    robots = list(dict.fromkeys(row["robot"] for row in rows))
+    shown = [row for row in rows if row["function"] == "id"]
+    robots = list(dict.fromkeys(row["robot"] for row in shown))
     with _drawn(path) as figure:
         for axes, robot in zip(
             figure.subplots(1, len(robots), sharey=True, squeeze=False)[0], robots, strict=True
         ):
-            exact, *stepped = (row for row in rows if row["robot"] == robot)
+            exact, *stepped = (row for row in shown if row["robot"] == robot)
             steps = [row["step"] for row in stepped]
             for end, style in (("", "o-"), (", central", "s-")):
-                for name, colour in (("dtau_dq", "#4c78a8"), ("dtau_dv", "#e4572e")):
+                for name, colour in (("by position", "#4c78a8"), ("by velocity", "#e4572e")):
                     kind = "central" if end else "forward"
                     errors = [row[name + end] for row in stepped]
-                    label = f"{kind}, by {'position' if name == 'dtau_dq' else 'velocity'}"
+                    label = f"{kind}, {name}"
                     axes.loglog(
                         steps, errors, style, color=colour, alpha=0.5 if end else 1, ms=3, label=label
                     )
-            axes.axhline(exact["dtau_dq"], color="#9a9a9a", label="analytical, by position")
+            axes.axhline(exact["by position"], color="#9a9a9a", label="analytical, by position")
             axes.set_title(robot_label({"robot": robot}), fontsize=9.5)
             axes.set_xlabel("step (rad, rad/s)")
             axes.grid(alpha=0.3)

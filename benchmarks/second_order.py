@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 import numpy as np
 
@@ -32,7 +31,16 @@ COUNTED = (
 SIZES = (4, 8, 16)
 """The bodies of the chains and binary trees."""
 
-STEPS = {"twice from tau": 1e-4, "once from first derivatives": 1e-6}
+FORWARD = ("chain of 8", "iiwa14")
+"""The robots whose second derivatives of forward dynamics are compared, too."""
+
+RESULTS = {"sid": "tau", "sfd": "a"}
+"""What the second derivatives are of."""
+
+MATRICES = {"sid": "M", "sfd": "Minv"}
+"""The matrix whose derivatives a function has."""
+
+STEPS = {"twice from values": 1e-4, "once from first derivatives": 1e-6}
 """The steps of the differences (rad, rad/s), about the best of the powers of ten."""
 
 
@@ -83,18 +91,23 @@ def second_operations_layout(rows: Rows) -> Rows:
 
 
 def differences(sizes: Iterable[int] = SIZES) -> Rows:
-    """Return the errors of ``sid`` by the graph in double precision and by finite differences.
+    """Return the errors of ``sid``, and of ``sfd`` for :data:`FORWARD`, by the graph and by differences.
 
-    The reference is the complex step of the golden model's first derivatives.
+    The graph is interpreted in double precision. The reference is the complex step of the golden model's
+    first derivatives.
     """
     robots = [(f"{kind} of {size}", make(size)) for kind, make in _SHAPES.items() for size in sizes]
     robots += [(robot_label({"robot": name}), robot_of(name)) for name in ("iiwa14", "hyq")]
+    compared = [("sid", label, robot) for label, robot in robots]
+    compared += [("sfd", label, robot) for label, robot in robots if label in FORWARD]
     rows = []
-    for label, robot in robots:
+    for function, label, robot in compared:
         arrays = random_states(robot)
-        truth = golden.evaluate(robot, "sid", arrays)
+        arrays["tau"] = golden.evaluate(robot, "id", arrays)["tau"]
+        truth = golden.evaluate(robot, function, arrays)
         for method, compute in _METHODS.items():
-            rows.append({"robot": label, "method": method} | _errors(compute(robot, arrays), truth))
+            figures = _errors(compute(robot, arrays, function), truth)
+            rows.append({"function": function, "robot": label, "method": method} | figures)
     return rows
 
 
@@ -121,26 +134,27 @@ def _errors(results: Arrays, truth: Arrays) -> Row:
     }
 
 
-def _from_first(robot: Robot, arrays: Arrays) -> Arrays:
-    """Return ``sid`` by central differences of first derivatives and of the mass matrix."""
-    step = STEPS["once from first derivatives"]
+def _from_first(robot: Robot, arrays: Arrays, function: str) -> Arrays:
+    """Return second derivatives by central differences of first ones and of M or its inverse."""
+    step, x = STEPS["once from first derivatives"], RESULTS[function]
 
-    def slope(function: str, name: str, moved: str) -> Array:
+    def slope(differentiated: str, name: str, moved: str) -> Array:
         ends = [shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
-        ahead, behind = (evaluated(robot, function, name, states) for states in ends)
+        ahead, behind = (evaluated(robot, differentiated, name, states) for states in ends)
         return np.moveaxis((ahead - behind) / (2 * step), 0, -1)
 
+    matrix, first = MATRICES[function], FIRST[function]
     return {
-        "d2tau_dqdq": slope("did", "dtau_dq", "q"),
-        "d2tau_dqdv": slope("did", "dtau_dq", "v"),
-        "d2tau_dvdv": slope("did", "dtau_dv", "v"),
-        "dM_dq": slope("m", "M", "q"),
+        f"d2{x}_dqdq": slope(first, f"d{x}_dq", "q"),
+        f"d2{x}_dqdv": slope(first, f"d{x}_dq", "v"),
+        f"d2{x}_dvdv": slope(first, f"d{x}_dv", "v"),
+        f"d{matrix}_dq": slope(matrix.lower(), matrix, "q"),
     }
 
 
-def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
-    """Return ``sid`` by second central differences of inverse dynamics, in two directions."""
-    step = STEPS["twice from tau"]
+def _from_values(robot: Robot, arrays: Arrays, function: str) -> Arrays:
+    """Return second derivatives by second central differences of inverse or forward dynamics."""
+    step, x = STEPS["twice from values"], RESULTS[function]
 
     def slopes(one: str, other: str) -> Array:
         corners = [
@@ -148,22 +162,21 @@ def _from_forces(robot: Robot, arrays: Arrays) -> Arrays:
             for a in (1, -1)
             for b in (1, -1)
         ]
-        total = sum(sign * evaluated(robot, "id", "tau", corner) for sign, corner in corners)
+        total = sum(sign * evaluated(robot, function[1:], x, corner) for sign, corner in corners)
         return np.moveaxis(np.asarray(total) / (4 * step**2), (0, 1), (-2, -1))
 
-    by_acceleration = slopes("a", "q")
     return {
-        "d2tau_dqdq": slopes("q", "q"),
-        "d2tau_dqdv": slopes("q", "v"),
-        "d2tau_dvdv": slopes("v", "v"),
-        "dM_dq": by_acceleration,
+        f"d2{x}_dqdq": slopes("q", "q"),
+        f"d2{x}_dqdv": slopes("q", "v"),
+        f"d2{x}_dvdv": slopes("v", "v"),
+        f"d{MATRICES[function]}_dq": slopes("tau" if x == "a" else "a", "q"),
     }
 
 
-_METHODS: dict[str, Callable[[Robot, Arrays], Arrays]] = {
-    "graph in double precision": partial(by_graph, function="sid"),
+_METHODS: dict[str, Callable[[Robot, Arrays, str], Arrays]] = {
+    "graph in double precision": by_graph,
     "differences of first derivatives": _from_first,
-    "second differences of inverse dynamics": _from_forces,
+    "second differences of values": _from_values,
 }
 
 

@@ -358,7 +358,7 @@ TABLES: dict[str, Table] = {
         varies=True,
     ),
     "gradient-steps": Table(
-        "First derivatives of inverse dynamics beside differences",
+        "Accuracy of first derivatives beside differences over their step",
         step_rows,
         step_layout,
         packages=("matplotlib",),
@@ -376,9 +376,7 @@ TABLES: dict[str, Table] = {
         second_times_layout,
         varies=True,
     ),
-    "differences": Table(
-        "Second derivatives of inverse dynamics beside differences", differences, differences_layout
-    ),
+    "differences": Table("Second derivatives beside differences", differences, differences_layout),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
     "chain-errors": Table(
         "Chains: errors of forward dynamics in floating and in fixed point",

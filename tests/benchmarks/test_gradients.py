@@ -18,18 +18,18 @@ from rbdhw.software.compiler import compile_library
 
 @pytest.fixture(scope="module")
 def steps():
-    return step_rows(["toy"])
+    return step_rows(["toy"], ["id"])
 
 
 def test_errors_of_differences_have_the_orders_of_their_kinds(steps):
     """Forward differences err with the step, central ones with its square, until rounding takes over."""
     exact, *stepped = steps
-    assert max(exact["dtau_dq"], exact["dtau_dv"]) < 1e-14
+    assert max(exact["by position"], exact["by velocity"]) < 1e-14
     by_step = {row["step"]: row for row in stepped}
-    assert 7 < by_step[1e-2]["dtau_dq"] / by_step[1e-3]["dtau_dq"] < 13
-    assert 70 < by_step[1e-1]["dtau_dq, central"] / by_step[1e-2]["dtau_dq, central"] < 130
-    assert by_step[1e-13]["dtau_dq"] > 1e-4
-    assert min(row["dtau_dq"] for row in stepped) > 1e-9
+    assert 7 < by_step[1e-2]["by position"] / by_step[1e-3]["by position"] < 13
+    assert 70 < by_step[1e-1]["by position, central"] / by_step[1e-2]["by position, central"] < 130
+    assert by_step[1e-13]["by position"] > 1e-4
+    assert min(row["by position"] for row in stepped) > 1e-9
 
 
 def test_at_rest_only_differences_leave_a_remainder(steps):
@@ -43,6 +43,14 @@ def test_the_best_step_of_each_kind_is_shown(steps):
     assert (exact["derivatives"], exact["by velocity at rest"]) == ("analytical", "0.0e+00")
     assert forward["derivatives"].startswith("forward, step ")
     assert float(central["error, by position"]) < float(forward["error, by position"])
+
+
+def test_forward_dynamics_errs_alike():
+    exact, *stepped = step_rows(["toy"], ["fd"])
+    assert max(exact["by position"], exact["by velocity"]) < 1e-13
+    assert exact["rest"] == 0
+    assert min(row["by position"] for row in stepped) > 1e-9
+    assert step_layout([exact, *stepped])[0]["robot, function"] == "toy, fd"
 
 
 def test_the_inverse_by_cholesky_is_the_inverse():

@@ -24,14 +24,16 @@ def test_equal_rows_give_equal_pictures(tmp_path):
 
 def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
     errors = {
-        "dtau_dq": 1e-3,
-        "dtau_dv": 2e-3,
-        "dtau_dq, central": 1e-6,
-        "dtau_dv, central": 2e-6,
+        "by position": 1e-3,
+        "by velocity": 2e-3,
+        "by position, central": 1e-6,
+        "by velocity, central": 2e-6,
         "rest": 0.0,
     }
     rows = [
-        {"robot": robot, "step": step} | errors for robot in ("toy", "hyq") for step in (None, 1e-1, 1e-2)
+        {"robot": robot, "function": "id", "step": step} | errors
+        for robot in ("toy", "hyq")
+        for step in (None, 1e-1, 1e-2)
     ]
     draw_steps(rows, tmp_path / "both.svg")
     draw_steps(rows[:3], tmp_path / "one.svg")

@@ -25,8 +25,10 @@ def test_operations():
 def test_differences(monkeypatch):
     """The graph is exact to rounding, and each difference that is taken costs digits."""
     monkeypatch.setattr(second_order, "robot_of", lambda _: chain(2))
+    monkeypatch.setattr(second_order, "FORWARD", ("binary tree of 3",))
     rows = differences(sizes=[3])
-    assert len(rows) == 4 * 3
+    assert len(rows) == 5 * 3
+    assert [row["function"] for row in rows[-4:]] == ["sid", "sfd", "sfd", "sfd"]
     for exact, once, twice in zip(rows[::3], rows[1::3], rows[2::3], strict=True):
         assert exact["root mean square relative"] < 1e-11
         assert 1e-10 < once["root mean square relative"] < 1e-4

@@ -41,7 +41,7 @@ def main(source: str, target: str) -> None:
 
 
 def shooting_problem(model: Any, problem: Mapping[str, Any]) -> Any:
-    """Return the problem: costs of states, of forces, and of the position of a frame if there is one.
+    """Return the problem: costs of states, of forces, and of a frame's position and of momentum if given.
 
     With ``contact`` (steps, points) frames ``points`` of the model touch the world, held with ``damping``,
     and nothing drives the base.
@@ -81,6 +81,10 @@ def shooting_problem(model: Any, problem: Mapping[str, Any]) -> Any:
             error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal, actuation.nu)
             weights = crocoddyl.ActivationModelWeightedQuad(problem["position_weight"][k, 0])
             costs.addCost("p", crocoddyl.CostModelResidual(state, weights, error), 1.0)
+        if "momentum_weight" in problem:
+            error = crocoddyl.ResidualModelCentroidalMomentum(state, problem["momentum_ref"][k], actuation.nu)
+            weights = crocoddyl.ActivationModelWeightedQuad(problem["momentum_weight"][k])
+            costs.addCost("h", crocoddyl.CostModelResidual(state, weights, error), 1.0)
         # Costs are multiplied by the step in time, so weights are divided by it.
         for item in costs.costs.todict().values():
             item.weight = 1.0 / h if h else 1.0

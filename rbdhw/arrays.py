@@ -154,6 +154,8 @@ SOLVE_INPUTS: dict[str, tuple[str | int, ...]] = {
     "placement_ref": ("knots", "frames", 4, 4),
     "position_weight": ("knots", "frames", 3),
     "orientation_weight": ("knots", "frames"),
+    "momentum_ref": ("knots", 6),
+    "momentum_weight": ("knots", 6),
     "states": ("knots", "nx"),
     "tau": ("steps", "nv"),
     "K": ("steps", "nv", "ndx"),

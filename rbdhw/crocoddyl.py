@@ -141,6 +141,7 @@ class ActionModel(crocoddyl.ActionModelAbstract):
         """Compute the derivatives of both; :meth:`calc` is called before."""
         q, v = np.split(x, [self.state.nq])
         pinocchio.computeForwardKinematicsDerivatives(self.pinocchio, data.pinocchio, q, v, 0.0 * v)
+        pinocchio.computeRNEADerivatives(self.pinocchio, data.pinocchio, q, v, 0.0 * v)  # momentum's, too
         if u is None:
             self.costs.calcDiff(data.costs, x)
             return
@@ -155,6 +156,7 @@ class ActionModel(crocoddyl.ActionModelAbstract):
         """Compute what costs read of Pinocchio's data."""
         q, v = np.split(x, [self.state.nq])
         pinocchio.computeAllTerms(self.pinocchio, data.pinocchio, q, v)
+        pinocchio.computeCentroidalMomentum(self.pinocchio, data.pinocchio)
         pinocchio.updateFramePlacements(self.pinocchio, data.pinocchio)
 
 

@@ -118,7 +118,9 @@ def generate_software(
     solver = None
     if options.knots is not None:
         progress("tracing solve")
-        solver = trace_solver(model), SolverEntry(knots=options.knots, alphas=options.alphas)
+        momentum = "centroidal" in options.functions
+        entry = SolverEntry(knots=options.knots, alphas=options.alphas, momentum=momentum)
+        solver = trace_solver(model, momentum), entry
     progress(f"writing {options.target.upper()}")
     return replace(emit_software(model, sources, options.target, trials, solver), domain=domain)
 

@@ -173,14 +173,18 @@ def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
 
 @pytest.mark.verify
 @pytest.mark.timeout(3000)
-def test_a_trot_is_crocoddyls(tmp_path):
-    """By our solver, and by Crocoddyl's on our steps and on its own."""
+@pytest.mark.parametrize("more", ["", ",centroidal"])
+def test_a_trot_is_crocoddyls(more, tmp_path):
+    """By our solver, and by Crocoddyl's on our steps and on its own; perhaps with a cost of momentum."""
     folder, knots = tmp_path / "trot", 24
-    built = rbdhw.generate(
-        path("hyq"), folder, target="c", functions="solve", base="floating", contacts=FEET, knots=knots
-    )
-    acc = built.load()
+    mounted = {"base": "floating", "contacts": FEET, "knots": knots}
+    acc = rbdhw.generate(path("hyq"), folder, target="c", functions="solve" + more, **mounted).load()
     problem = trot(acc.robot, knots)
+    if more:
+        weights = np.tile([1e-3, 1e-3, 1e-2, 1.0, 1.0, 1.0], (knots + 1, 1))
+        weights[-1] = 0.0  # Crocoddyl does not differentiate the momentum of the last knot
+        problem |= {"momentum_weight": weights}
+        problem |= {"momentum_ref": np.tile([25.0, 0.0, 0.0, 0.0, 0.0, 0.0], (knots + 1, 1))}
     first = acc.solve(**problem, iterations=0)
     plan = acc.solve(**problem, iterations=50, tolerance=1e-13)
     points = [contact.frame.name for contact in acc.robot.contacts.places]

@@ -31,6 +31,7 @@ class SolverEntry(Closed):
 
     knots: int = Field(description="The steps of its horizon.")
     alphas: int = Field(description="The step lengths of its line search.")
+    momentum: bool = Field(default=False, description="Whether problems have costs of momentum.")
 
 
 class SoftwareManifest(Closed):

@@ -55,7 +55,9 @@ class CEngine(SoftwareEngine, SolvingEngine):
         software = source.content
         assert isinstance(software, Software)
         self._solver = (
-            SolverLibrary(software.sources, self.robot, software.solver.knots, name)
+            SolverLibrary(
+                software.sources, self.robot, software.solver.knots, name, momentum=software.solver.momentum
+            )
             if software.solver is not None
             else None
         )

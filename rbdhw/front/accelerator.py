@@ -426,7 +426,7 @@ class Accelerator:
         """Return the engine of software that solves, and the problems of its horizon."""
         engine, solver = solving(self._engine)
         if self._problems is None:
-            self._problems = Problems(self.robot, solver.knots)
+            self._problems = Problems(self.robot, solver.knots, solver.momentum)
         return engine, self._problems
 
     @arguments_checked
@@ -492,6 +492,8 @@ class Accelerator:
         placement_ref: Any = None,
         position_weight: Any = None,
         orientation_weight: Any = None,
+        momentum_ref: Any = None,
+        momentum_weight: Any = None,
         contact: Any = None,
         tau: Any = None,
         states: Any = None,
@@ -508,9 +510,11 @@ class Accelerator:
         ``limit_weight`` (2 nv,) of what exceeds ``x_min`` to ``x_max`` (nq + nv,), those of the URDF by
         default; ``R`` (N, nv) of the forces less ``tau_ref``; ``position_weight`` (N + 1, frames, 3) and
         ``orientation_weight`` (N + 1, frames) of the placements of frames less ``placement_ref``
-        (N + 1, frames, 4, 4). An array without its first axis is the same in all knots. Forces are limited to
-        ``tau_min`` to ``tau_max`` (nv,), the efforts of the URDF by default. With contacts, ``contact``
-        (N, contacts) is one for each of them during a step, all by default.
+        (N + 1, frames, 4, 4); and with ``centroidal`` among the functions ``momentum_weight`` (N + 1, 6) of
+        the momentum about the centre of mass less ``momentum_ref``, linear first. An array without its first
+        axis is the same in all knots. Forces are limited to ``tau_min`` to ``tau_max`` (nv,), the efforts of
+        the URDF by default. With contacts, ``contact`` (N, contacts) is one for each of them during a step,
+        all by default.
 
         The first trajectory has the forces ``tau``, with feedback by gains ``K`` around ``states``; with
         ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,

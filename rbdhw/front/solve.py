@@ -24,7 +24,7 @@ from rbdhw.software.solver import inputs_of, sizes_of
 Array = NDArray[np.float64]
 Sizes = Mapping[str | int, int]
 
-WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight", "std")
+WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight", "momentum_weight", "std")
 BOUNDS = ("x_min", "x_max", "tau_min", "tau_max")
 FIRST = ("states", "tau", "K")
 """The arrays of a first trajectory, which an earlier solution has."""
@@ -38,6 +38,14 @@ NEEDED = {
     "K": ("states",),
 }
 """Arrays without which others mean nothing."""
+
+_ABSENT = {
+    CONTACT: ("contacts", "--contacts LINK:point"),
+    **dict.fromkeys(
+        ("momentum_ref", "momentum_weight"), ("costs of momentum", "--functions solve,centroidal")
+    ),
+}
+"""What builds that do not take an array have not, and the option that gives it."""
 
 MOST_LINES = 8
 """The most problems that a solution prints."""
@@ -74,10 +82,13 @@ class Solution(NamedTuple):
 
 
 class Problems:
-    """The problems of a robot with a horizon of N steps: completes the arrays of calls."""
+    """The problems of a robot with a horizon of N steps: completes the arrays of calls.
 
-    def __init__(self, robot: Robot, steps: int) -> None:
-        self.robot, self.steps, self._inputs = robot, steps, inputs_of(robot)
+    ``momentum`` states whether it may cost something.
+    """
+
+    def __init__(self, robot: Robot, steps: int, momentum: bool = False) -> None:
+        self.robot, self.steps, self._inputs = robot, steps, inputs_of(robot, momentum)
         sizes = sizes_of(robot, steps, 0)
         zeros = {name: np.zeros((1, *(sizes[axis] for axis in SOLVE_INPUTS[name]))) for name in self._inputs}
         contacts = {CONTACT: np.ones_like(zeros[CONTACT])} if CONTACT in zeros else {}
@@ -139,8 +150,8 @@ class Problems:
         """Refuse arrays of what the build has not, and those that mean nothing without another."""
         for name in names:
             if name not in self._inputs:
-                what, text = ("contacts", "LINK:point") if name == CONTACT else ("frames", "LINK")
-                remedy = f"generate with --{what} {text}"
+                what, option = _ABSENT.get(name, ("frames", "--frames LINK"))
+                remedy = f"generate with {option}"
                 raise InputError(f"array '{name}'", f"this build has no {what}", "none", remedy)
             for other in NEEDED.get(name, ()):
                 if other not in names:

@@ -17,6 +17,7 @@ from rbdhw.dynamics.state_cost import PlacementGoal, Turn, joint_difference
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.random_states import random_states
 from rbdhw.frontend.setting import Setting
+from rbdhw.frontend.whole_body import WholeBody
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.merge import merge
@@ -44,6 +45,10 @@ class SolverGraphs:
     """``cost`` of the frames; None if there are none."""
     goal_expansion: Graph | None
     """``gradient`` (nv,) and ``hessian`` (nv, nv), of which the lower triangle."""
+    momentum: Graph | None
+    """``momentum`` (6,) about the centre of mass; None if it costs nothing."""
+    momentum_expansion: Graph | None
+    """The same, and its derivatives ``momentum_rows`` (6, 2 nv) by q and v."""
 
 
 def wide_joints(robot: Robot) -> list[tuple[Joint, slice, slice]]:
@@ -56,8 +61,8 @@ def _is_wide(joint: Joint) -> bool:
     return joint.mimic is None and (joint.kind.quaternion is not None or joint.kind is JointKind.PLANAR)
 
 
-def trace_solver(model: Model) -> SolverGraphs:
-    """Return the graphs of a prepared robot."""
+def trace_solver(model: Model, momentum: bool = False) -> SolverGraphs:
+    """Return the graphs of a prepared robot, of which the ``momentum`` may cost something."""
     wide, frames = wide_joints(model.robot), model.robot.frames
     return SolverGraphs(
         _rows(model),
@@ -65,6 +70,8 @@ def trace_solver(model: Model) -> SolverGraphs:
         _traced(model, _differences) if wide else None,
         _traced(model, _goal) if frames else None,
         _traced(model, _goal_expansion) if frames else None,
+        _traced(model, _momentum) if momentum else None,
+        _traced(model, _momentum_expansion) if momentum else None,
     )
 
 
@@ -139,6 +146,20 @@ def _goal_expansion(setting: Setting) -> Iterator[tuple[str, Scalar]]:
         yield f"gradient[{i}]", sum((gradient[i] for gradient, _ in expansions), 0.0)
         for j in range(i + 1):
             yield f"hessian[{i},{j}]", sum((hessian[i][j] for _, hessian in expansions), 0.0)
+
+
+def _momentum(setting: Setting) -> Iterator[tuple[str, Scalar]]:
+    for k, entry in enumerate(WholeBody(setting).momentum_alone):
+        yield f"momentum[{k}]", entry
+
+
+def _momentum_expansion(setting: Setting) -> Iterator[tuple[str, Scalar]]:
+    body = WholeBody(setting)
+    rows = zip(body.momentum, body.momentum_slopes, body.momentum_map, strict=True)
+    for i, (entry, by_position, by_velocity) in enumerate(rows):
+        yield f"momentum[{i}]", entry
+        for j, slope in enumerate((*by_position, *by_velocity)):
+            yield f"momentum_rows[{i},{j}]", slope
 
 
 def _frames(setting: Setting) -> Iterator[tuple[PlacementGoal, FrameMotion]]:

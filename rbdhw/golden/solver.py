@@ -11,6 +11,7 @@ of :func:`difference`. The cost is the sum over all knots of half of
 ``R (tau - tau_ref)^2``            for each force; not at the last knot
 ``position_weight (p - p_ref)^2``  for the coordinates of the position of each frame
 ``orientation_weight |E|^2 / 2``   for the difference ``E`` of each frame's rotation matrix and its reference
+``momentum_weight (m - m_ref)^2``  for the coordinates of the momentum about the centre of mass, linear first
 =================================  =========================================================================
 
 An iteration differentiates the steps and costs of a trajectory, sweeps back through the knots for the gains
@@ -34,6 +35,8 @@ from rbdhw.golden.evaluation import evaluate
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.spatial import Array
+from rbdhw.golden.system import system
+from rbdhw.golden.whole_body import centroidal
 from rbdhw.protocol import (
     CONTACT,
     LEAST_REGULARISATION,
@@ -77,7 +80,8 @@ def solve(
         2 nv), ``C`` (rows, 2 nv), ``y`` and ``W`` (N + 1, rows), ``limit_weight`` (2 nv,), ``x_min`` and
         ``x_max`` (nq + nv,), ``tau_ref`` and ``R`` (N, nv), ``tau_min`` and ``tau_max`` (nv,),
         ``placement_ref`` (N + 1, frames, 4, 4), ``position_weight`` (N + 1, frames, 3) and
-        ``orientation_weight`` (N + 1, frames); the forces ``tau`` (N, nv) of the first trajectory, with the
+        ``orientation_weight`` (N + 1, frames); perhaps ``momentum_ref`` and ``momentum_weight`` (N + 1, 6);
+        the forces ``tau`` (N, nv) of the first trajectory, with the
         feedback of gains ``K`` (N, nv, 2 nv) around ``states`` (N + 1, nq + nv). If the robot has contacts,
         ``contact`` (N, contacts) is one for each of them during a step.
     iterations
@@ -242,7 +246,17 @@ def _residuals(robot: Robot, problem: Arrays, k: int, x: Array) -> tuple[Array, 
         rows += [error[:, :3, 3].ravel(), error[:, :3, :3].ravel()]
         turned = np.repeat(0.5 * problem["orientation_weight"][k], 9)
         weights += [problem["position_weight"][k].ravel(), turned]
+    if "momentum_weight" in problem:
+        rows.append(momentum(robot, x) - problem["momentum_ref"][k])
+        weights.append(problem["momentum_weight"][k])
     return np.concatenate(rows), np.concatenate(weights)
+
+
+def momentum(robot: Robot, x: Array) -> Array:
+    """Return the momentum (6,) of a state (nq + nv,) about the centre of mass, ``[linear; angular]``."""
+    still = np.zeros((1, 6))
+    tasks = {"q": x[np.newaxis, : robot.nq], "v": x[np.newaxis, robot.nq :], "base_v": still, "base_a": still}
+    return np.asarray(centroidal(system(robot), tasks)["h_g"][0])
 
 
 def _state_cost(robot: Robot, problem: Arrays, k: int, x: Array) -> float:

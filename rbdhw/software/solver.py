@@ -61,6 +61,8 @@ MEANINGS = {
     "placement_ref": "placements where frames should be",
     "position_weight": "weights of squared differences of positions",
     "orientation_weight": "weights of attitudes",
+    "momentum_ref": "momenta about the centre of mass, linear first",
+    "momentum_weight": "weights of squared differences of momenta",
     "states": "states, around which the first trajectory has feedback",
     "tau": "forces of the first trajectory",
     "K": "gains of its feedback",
@@ -181,6 +183,11 @@ class Solver:
         return ", ".join(f"R({0.5**k!r})" for k in range(self.alphas))
 
     @property
+    def momentum(self) -> bool:
+        """Whether momentum may cost something."""
+        return self._graphs.momentum is not None
+
+    @property
     def time_step(self) -> float | None:
         return self.robot.time_step
 
@@ -188,7 +195,8 @@ class Solver:
 
     @cached_property
     def inputs(self) -> list[SolverArray]:
-        return [self._array(name, SOLVE_INPUTS[name], MEANINGS[name]) for name in inputs_of(self.robot)]
+        names = inputs_of(self.robot, self.momentum)
+        return [self._array(name, SOLVE_INPUTS[name], MEANINGS[name]) for name in names]
 
     @property
     def outputs(self) -> list[SolverArray]:
@@ -247,6 +255,7 @@ class Solver:
             "displacements": (graphs.displacements, "Displacements of wide joints in the steps"),
             "difference": (graphs.difference, "Differences of wide joints"),
             "goal_expansion": (graphs.goal_expansion, "Costs of frames"),
+            "momentum_expansion": (graphs.momentum_expansion, "Momenta"),
         }
         return [
             self._sweep_step(self._kernel(name, graph), comment)
@@ -263,6 +272,8 @@ class Solver:
             steps["difference"] = self._pass_step(self._kernel("difference_alone", alone))
         if self._graphs.goal is not None:
             steps["goal"] = self._pass_step(self._kernel("goal", self._graphs.goal))
+        if self._graphs.momentum is not None:
+            steps["momentum"] = self._pass_step(self._kernel("momentum", self._graphs.momentum))
         return steps
 
     def _kernel(self, name: str, graph: Graph) -> Kernel:
@@ -300,6 +311,8 @@ class Solver:
             "difference": lambda i: f"p->d[knot][{i}]",
             "gradient": lambda i: f"p->slope[knot][{i}]",
             "hessian": lambda i, j: f"p->bend[knot][{i}][{j}]",
+            "momentum": lambda i: f"p->momentum[knot][{i}]",
+            "momentum_rows": lambda i, j: f"AT(p->momentum_rows[knot][{i}], COLUMN({j}))",
         }
         writes = [
             f"{targets[word.array](*word.index)} = {'-' * negative}RESULT({k}, knot);"
@@ -318,7 +331,7 @@ class Solver:
             **{name: f"SPREAD({text})" for name, text in self._goal_words.items()},
         }
         reads = [f"words[{k}] = {text};" for k, text in enumerate(_expressions(kernel, names))]
-        targets = {NEXT_STATE: "next[{0}]", "difference": "d[{0}]"}
+        targets = {NEXT_STATE: "next[{0}]", "difference": "d[{0}]", "momentum": "momentum[{0}]"}
         writes = [
             f"{targets[word.array].format(*word.index)} = {'-' * negative}results[{k}];"
             for k, word, negative in _elements(kernel)
@@ -343,12 +356,17 @@ class Solver:
         return max(start for start, _ in self.wide if start <= rate)
 
 
-def inputs_of(robot: Robot) -> tuple[str, ...]:
-    """Return the names of the arrays of a robot's problems, in the order of the structure in C."""
+def inputs_of(robot: Robot, momentum: bool = False) -> tuple[str, ...]:
+    """Return the names of the arrays of a robot's problems, in the order of the structure in C.
+
+    ``momentum`` states whether momentum may cost something.
+    """
 
     def is_taken(name: str, axes: Sequence[str | int]) -> bool:
         if name == "h":
             return robot.time_step is None
+        if name.startswith("momentum"):
+            return momentum
         return all(robot.sizes[axis] for axis in ("frames", "contacts") if axis in axes)
 
     return tuple(name for name, axes in SOLVE_INPUTS.items() if is_taken(name, axes))
@@ -357,7 +375,7 @@ def inputs_of(robot: Robot) -> tuple[str, ...]:
 def sizes_of(robot: Robot, steps: int, rows: int) -> dict[str | int, int]:
     """Return the length of each axis of a problem's arrays; axes of a given length are in it, too."""
     named: dict[str | int, int] = dict(robot.sizes.items())
-    return named | {"steps": steps, "knots": steps + 1, "rows": rows, 3: 3, 4: 4}
+    return named | {"steps": steps, "knots": steps + 1, "rows": rows, 3: 3, 4: 4, 6: 6}
 
 
 def solver_files(robot: Robot, step: Graph, graphs: SolverGraphs, knots: int, alphas: int) -> dict[str, str]:

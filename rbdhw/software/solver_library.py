@@ -81,6 +81,8 @@ class SolverLibrary:
         One of :data:`rbdhw.software.float_library.REALS`.
     threads
         The most threads of a call; by default one for each processor.
+    momentum
+        Whether momentum may cost something.
     """
 
     def __init__(
@@ -91,9 +93,11 @@ class SolverLibrary:
         number: str = "float64",
         flags: Sequence[str] = (),
         threads: int | None = None,
+        momentum: bool = False,
     ) -> None:
         real, self.dtype = REALS[number]
         self._sources, self._robot, self._knots = dict(sources), robot, knots
+        self._inputs = inputs_of(robot, momentum)
         self._flags = [*FLAGS, *OPTIMISED, f"-DRBDHW_REAL={real}", *flags]
         self._threads, self._local = threads, local()
 
@@ -115,7 +119,7 @@ class SolverLibrary:
         def compute(part: slice) -> None:
             problem, solution = (
                 (ctypes.c_void_p * len(names))(*addresses(map(side.get, names), part))
-                for side, names in ((arrays, inputs_of(self._robot)), (results, tuple(results)))
+                for side, names in ((arrays, self._inputs), (results, tuple(results)))
             )
             self._library.rbdhw_solve(
                 ctypes.c_void_p(self._workspace(rows)),
@@ -147,7 +151,7 @@ class SolverLibrary:
         def compute(part: slice) -> None:
             shared = {name: array for name, array in arrays.items() if name not in ("q", "v")}
             first = addresses([arrays["q"], arrays["v"]], part)
-            others = addresses(map(shared.get, inputs_of(self._robot)[2:]), slice(0, 1))
+            others = addresses(map(shared.get, self._inputs[2:]), slice(0, 1))
             self._library.rbdhw_rollout(
                 ctypes.c_void_p(self._workspace(rows)),
                 ctypes.c_size_t(part.stop - part.start),
@@ -181,7 +185,7 @@ class SolverLibrary:
             ctypes.c_size_t(rows),
             ctypes.c_size_t(count),
             self._real(temperature),
-            (ctypes.c_void_p * len(arrays))(*addresses(map(arrays.get, inputs_of(self._robot)), whole)),
+            (ctypes.c_void_p * len(self._inputs))(*addresses(map(arrays.get, self._inputs), whole)),
             _samples_structure(std, seeds, sampling),
             (ctypes.c_void_p * len(results))(*addresses(results.values(), whole)),
         )

@@ -52,6 +52,28 @@ def test_engines_agree(folder, acc):
     assert solved.K.shape == (KNOTS, 2, 4)
 
 
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory):
+    made = tmp_path_factory.mktemp("weighed") / "toy"
+    functions = "solve,centroidal"
+    return package.generate(path("toy"), made, target="c", functions=functions, knots=KNOTS, alphas=3)
+
+
+def test_momentum_costs_something(weighed, acc):
+    """Ten times the momentum's weight leaves less of it; all engines agree, and means of samples, too."""
+    slow = {"momentum_weight": np.full(6, 0.1)}
+    built, golden = weighed.load(), weighed.load("golden")
+    found = built.solve(*START, **COST, **slow)
+    assert found.tau == pytest.approx(golden.solve(*START, **COST, **slow).tau, abs=1e-9)
+    slower = built.solve(*START, **COST, momentum_weight=np.ones(6))
+    at = [built.centroidal(each.states[:, :2], each.states[:, 2:]).h_g for each in (found, slower)]
+    assert np.abs(at[1]).max() < 0.8 * np.abs(at[0]).max()
+    assert built.solve(*START, **COST).cost == pytest.approx(acc.solve(*START, **COST).cost)
+    sampled = {"std": [2.0, 1.0], "samples": 8, "momentum_ref": np.ones(6)} | slow
+    means = [engine.mppi(*START, **COST, **sampled) for engine in (built, golden)]
+    assert means[0].cost == pytest.approx(means[1].cost)
+
+
 def test_a_solution_prints_its_end(acc):
     assert repr(acc.solve(*START, **COST)).startswith(f"{KNOTS} steps of 2 forces: converged after 4 iterat")
     several = acc.solve(np.zeros((10, 2)), *START[1:], **COST, iterations=1)
@@ -162,6 +184,7 @@ def test_a_pickled_folder_solves(acc):
         ({"W": np.ones(1)}, "array 'C'", "missing"),
         ({"C": np.ones(4), "W": np.ones(1)}, "array 'C'", "shape (4,)"),
         ({"position_weight": np.ones((1, 3))}, "array 'placement_ref'", "missing"),
+        ({"momentum_weight": np.ones(6)}, "array 'momentum_weight'", "this build has no costs of momentum"),
         ({"K": np.ones((2, 4))}, "array 'states'", "missing"),
         ({"x_ref": np.ones((3, KNOTS + 1, 4)), "R": np.ones((2, KNOTS, 2))}, "arrays", "2 and 3 problems"),
         (

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from rbdhw import golden
@@ -11,6 +12,7 @@ from rbdhw.protocol import Solved
 from rbdhw.robot.model import JointKind
 from tests.support.mechanisms import mechanism
 from tests.support.optimal_control import STEP, random_problem, toy
+from tests.support.oracle import pinocchio_model, to_pinocchio_q
 from tests.support.strategies import random_states
 
 KNOTS = 6
@@ -53,7 +55,17 @@ def total_cost(robot, problem, tau):
         total += (problem["position_weight"] * error[..., :3, 3] ** 2).sum()
         turned = (error[..., :3, :3] ** 2).sum(axis=(-2, -1))
         total += (0.5 * problem["orientation_weight"] * turned).sum()
+    if "momentum_weight" in problem:
+        error = np.array([momentum(robot, state) for state in x]) - problem["momentum_ref"]
+        total += (problem["momentum_weight"] * error**2).sum()
     return 0.5 * total
+
+
+def momentum(robot, state):
+    """Return Pinocchio's momentum about the centre of mass."""
+    model = pinocchio_model(robot)
+    q, v = to_pinocchio_q(robot, state[: robot.nq]), state[robot.nq :]
+    return pin.computeCentroidalMomentum(model, model.createData(), q, v).vector
 
 
 def gradient(function, point, step=1e-4):
@@ -94,10 +106,10 @@ def test_a_linear_problem_is_solved_by_one_iteration():
     np.testing.assert_allclose(before - result["decrease"], result["cost"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_optimum_of_an_arm_is_stationary(seed):
+@pytest.mark.parametrize(("seed", "momentum"), [(0, False), (1, False), (2, False), (3, True)])
+def test_the_optimum_of_an_arm_is_stationary(seed, momentum):
     robot = toy()
-    problem = random_problem(robot, KNOTS, seed)
+    problem = random_problem(robot, KNOTS, seed, momentum=momentum)
     result = solve(robot, problem, 100, 8, 1e-14)
 
     def cost(tau):

@@ -54,7 +54,22 @@ def touching():
     return with_contacts(mechanism(kinds, [-1, 0, 0], 6), 2, "world")
 
 
+def swinging():
+    """Return a floating robot whose momentum costs something, and the placement of a frame, too."""
+    kinds = [JointKind.FLOATING, JointKind.REVOLUTE, JointKind.SPHERICAL]
+    return choose_frames(mechanism(kinds, [-1, 0, 1], 8), ("b1",), "local")
+
+
+def reaching():
+    """Return an arm whose momentum costs something, with a joint that follows another."""
+    return following()
+
+
+MOMENTUM = ("swinging", "reaching")
+
 ROBOTS = {
+    "swinging": swinging,
+    "reaching": reaching,
     "arm": toy,
     "follower": following,
     "floating": floating,
@@ -68,21 +83,22 @@ ROBOTS = {
 def files(name, alphas=ALPHAS):
     robot = ROBOTS[name]()
     steps = steps_with(contacts=bool(robot.contacts.places))
-    model = prepare(robot, steps, most_traced=0.0)  # without the search for algorithms
+    weighed, functions = name in MOMENTUM, (*steps, *["centroidal"] * (name in MOMENTUM))
+    model = prepare(robot, functions, most_traced=0.0)  # without the search for algorithms
     sources = trace_sources(model, steps)
     texts = dynamics_files(robot, sources, ())
-    return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, alphas)
+    return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), KNOTS, alphas)
 
 
 def library(name, number="float64", flags=(), alphas=ALPHAS):
     robot, texts = files(name, alphas)
-    return SolverLibrary(texts, robot, KNOTS, number, ["-O1", *flags])
+    return SolverLibrary(texts, robot, KNOTS, number, ["-O1", *flags], momentum=name in MOMENTUM)
 
 
 @cache
 def problems(name, count, rows=2):
     robot = files(name)[0]
-    drawn = [random_problem(robot, KNOTS, seed, rows) for seed in range(count)]
+    drawn = [random_problem(robot, KNOTS, seed, rows, name in MOMENTUM) for seed in range(count)]
     return {key: np.stack([problem[key] for problem in drawn]) for key in drawn[0]}
 
 
@@ -96,7 +112,7 @@ def expected(name, count, iterations=4, rows=2):
 
 
 def known(name, drawn):
-    return {key: drawn[key] for key in inputs_of(files(name)[0])}
+    return {key: drawn[key] for key in inputs_of(files(name)[0], name in MOMENTUM)}
 
 
 def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost")):
@@ -106,7 +122,9 @@ def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost"
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("name", ["arm", "follower", "floating", "touching", long("planar"), long("HyQ")])
+@pytest.mark.parametrize(
+    "name", ["arm", "follower", "floating", "touching", *MOMENTUM, long("planar"), long("HyQ")]
+)
 def test_equals_the_golden_solver(name, count):
     results = library(name).solve(known(name, problems(name, count)), 4, 1e-12)
     wanted = expected(name, count)
@@ -136,7 +154,9 @@ def test_batches_of_any_size(count):
 
 
 @pytest.mark.parametrize("flags", [[], ["-DRBDHW_VECTOR_BYTES=0"]])
-@pytest.mark.parametrize("name", ["follower", "touching", long("floating"), long("planar")])
+@pytest.mark.parametrize(
+    "name", ["follower", "touching", "reaching", long("swinging"), long("floating"), long("planar")]
+)
 def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     robot, drawn = files(name)[0], problems(name, 3)
     sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2, 0.6)
@@ -163,7 +183,7 @@ def test_rollouts_and_means_equal_the_golden_ones(name, flags):
 
 
 @pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=32"]])
-@pytest.mark.parametrize("name", ["arm", "floating"])
+@pytest.mark.parametrize("name", ["arm", "floating", "swinging"])
 def test_vectors_of_any_width(name, flags):
     results = library(name, flags=flags).solve(known(name, problems(name, 3)), 4, 1e-12)
     assert_close(results, expected(name, 3), 1e-9)
@@ -285,7 +305,7 @@ def test_a_constant_time_step_is_built_in():
     ],
 )
 def test_no_compiler_warns(compiler, options, tmp_path):
-    for name, text in files("floating")[1].items():
+    for name, text in files("swinging")[1].items():
         (tmp_path / name).write_text(text)
     for source in tmp_path.glob("dynamics*.c"):
         source.unlink()

@@ -55,8 +55,11 @@ def trot(robot, knots):
     }
 
 
-def random_problem(robot, knots, seed, rows=2):
-    """Return all arrays of one problem: every term of the cost has weights, and limits are active."""
+def random_problem(robot, knots, seed, rows=2, momentum=False):
+    """Return all arrays of one problem: every term of the cost has weights, and limits are active.
+
+    ``momentum`` costs something if it may.
+    """
     rng = np.random.default_rng(seed)
     first, nv, frames = random_states(robot, 1, seed), robot.nv, len(robot.frames)
     motions = rng.uniform(-0.4, 0.4, (2, knots + 1, nv))
@@ -86,6 +89,9 @@ def random_problem(robot, knots, seed, rows=2):
     }
     if contacts := robot.sizes["contacts"]:
         problem["contact"] = rng.integers(0, 2, (knots, contacts)).astype(float)
+    if momentum:
+        problem["momentum_ref"] = rng.normal(size=(knots + 1, 6))
+        problem["momentum_weight"] = rng.uniform(0.0, 2.0, (knots + 1, 6))
     if frames:
         problem["placement_ref"] = placements(robot, x_ref[:, : robot.nq])
     return problem

@@ -65,7 +65,7 @@ MAY_IMPORT = {
     "schedule": f"errors scalar graph target {FORMATS} fixed.step_program",
     "rtl": (
         f"errors verilog_names runtime registers.map model.interface scalar arrays protocol target {FORMATS} "
-        f"fixed.single_precision {ROLLOUTS} fixed.normal fixed.fusion schedule.model {STEPS} "
+        f"fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion schedule.model {STEPS} "
         "estimate.fabric"
     ),
     "estimate": "target",
@@ -84,8 +84,8 @@ MAY_IMPORT = {
     ),
     "cores": (
         "errors remarks progress options target arrays protocol scalar robot graph passes "
-        f"frontend {FORMATS} fixed.fusion fixed.step_program model.interface domain quantize "
-        "design.entries schedule rtl estimate"
+        f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.fusion fixed.step_program model.interface domain "
+        "quantize design.entries schedule rtl estimate"
     ),
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (

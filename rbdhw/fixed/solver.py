@@ -177,6 +177,19 @@ class SolverShape:
     def time_step(self) -> Word:
         return next(word for word in self.constants if word.array == "h")
 
+    @cached_property
+    def trajectory(self) -> tuple[Word, ...]:
+        """The words of a trajectory's row: a state as the reference of feedback, and the forces."""
+        return (*(term.reference_word for term in self.feedback[0].terms), *self.taus)
+
+    @cached_property
+    def goal(self) -> tuple[Word, ...]:
+        """The words of a goal's row for a step: references, weights, and slopes."""
+        references = (term.reference_word for term in self.terms if term.reference is not None)
+        weights = (Word(term.weight, "1", -1, term.weight_format) for term in self.terms)
+        slopes = (Word(slope.name, "1", -1, slope.format) for slope in self.slopes if slope is not None)
+        return (*references, *weights, *slopes)
+
     # From a step's derivatives and errors to the numbers of a knot
 
     @cached_property
@@ -223,6 +236,11 @@ class SolverShape:
                 word = self.inputs[f"g[{self.weighted(k)}]"]
                 by = names.index(slope.name)
                 yield Scaled(word.name, first + k, by, source, slope.format, word.format)
+
+    def is_behind(self, number: str) -> bool:
+        """Return whether a number belongs to the knot behind the step from which it follows."""
+        name = WordName.parse(number)
+        return name.array == "g" and name.index[0] < 2 * self.nv
 
     # From a policy to the feedback and the changes of forces
 

@@ -306,13 +306,9 @@ class FixedSolver:
         for number in shape.numbers:
             word, beyond = number.limited(sources[number.place], factors[number.by])
             # The gradient by the state is that of the knot behind a step.
-            numbers[number.name][slice(1, None) if self._is_behind(number.name) else slice(0, -1)] = word
+            numbers[number.name][slice(1, None) if shape.is_behind(number.name) else slice(0, -1)] = word
             fits = fits and not np.any(beyond)
         return numbers, fits
-
-    def _is_behind(self, name: str) -> bool:
-        array, index = name.split("[")
-        return array == "g" and int(index[:-1]) < 2 * self.shape.nv
 
     def _gains(self, task: Mapping[str, int], swept: Words) -> Words:
         gains = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}

@@ -115,7 +115,7 @@ class Preparation(wiring.Component):
         for word in row_inputs(self.interface.step):
             nominal = register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
             added = (values[word.name] for values in parts if word.name in values)
-            forces.append(_limited(m, word, sum(added, nominal)))
+            forces.append(limited(m, word, sum(added, nominal)))
         return Cat(forces)
 
     def _row_of_forces(self, m: Module, added: int) -> dict[str, Any]:
@@ -138,11 +138,11 @@ class Preparation(wiring.Component):
         return delay_line(m, now, 1, (cycles,), name=name, memory_stages=MEMORY_STAGES)[cycles]
 
 
-def _limited(m: Module, word: Word, value: Any) -> Any:
+def limited(m: Module, word: Word, value: Any) -> Any:
     """Return a force within its bounds, two cycles later."""
     total = register(m, f"total_{word.slot}", value, value.shape())
-    limited = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
-    return register(m, f"force_{word.slot}", limited, signed(word.format.width))
+    within = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
+    return register(m, f"force_{word.slot}", within, signed(word.format.width))
 
 
 def preparation_products(interface: Interface) -> list[tuple[int, int]]:
@@ -164,8 +164,8 @@ def preparation_period(interface: Interface, device: Target) -> float:
         return 0.0
     products = {device.pipelines(widths)[0].before for widths in preparation_products(interface)}
     sums = delays.add * math.ceil(math.log2(ADDENDS))
-    limited = sums + delays.add + delays.check
-    return max(limited, *(part.period(delays) for part in hardware_of(shape)), *products)
+    limits = sums + delays.add + delays.check
+    return max(limits, *(part.period(delays) for part in hardware_of(shape)), *products)
 
 
 def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric) -> Cells:

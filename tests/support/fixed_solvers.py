@@ -18,8 +18,11 @@ from rbdhw.robots import path
 
 STEP = 0.01
 
-MOST = 1e-1
-"""The largest regularisation that sweeps are to take, as a share of the largest weight of a force."""
+WEIGHT = 1e-3
+"""The weight of each force."""
+
+MOST = 10.0 * WEIGHT
+"""The largest regularisation that sweeps are to take."""
 
 
 def solver_problem(robot, bounds, knots, seed):
@@ -38,7 +41,7 @@ def solver_problem(robot, bounds, knots, seed):
         "h": np.array(STEP),
         "x_ref": np.tile(goal, (knots + 1, 1)),
         "Q": Q,
-        "R": np.full((knots, nv), 1e-3),
+        "R": np.full((knots, nv), WEIGHT),
         "tau_min": limits[:, 0],
         "tau_max": limits[:, 1],
         "tau": np.tile(held["tau"], (knots, 1)),
@@ -79,6 +82,6 @@ def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8):
     sweeps, forces = record_sweep(robot, knots), driven(robot)
     observed = [solver_problem(robot, bounds, knots, 1000 + seed) for seed in range(problems)]
     numbers = solver_numbers(robot, observed, forces)
-    numbers[0] |= {REGULARISATION: np.array(MOST * 1e-3)}
+    numbers[0] |= {REGULARISATION: np.array(MOST)}
     program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
     return FixedSolver(model, FixedSweep(sweeps, program, STEP, forces), alphas)

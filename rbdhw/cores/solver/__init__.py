@@ -1,0 +1,1 @@
+"""A solver of optimal control around a core for steps and their derivatives."""

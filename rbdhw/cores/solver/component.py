@@ -1,0 +1,308 @@
+"""A solver of optimal control: a sweep back and passes forward around a core of steps and derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.cores.solver.expansion import Expansion
+from rbdhw.cores.solver.forward import ForwardPass
+from rbdhw.cores.solver.policy import PolicyRows
+from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.cores.sweep.component import SweepComponent
+from rbdhw.fixed.solver import (
+    LEAST_REGULARISATION,
+    REGULARISATION,
+    REGULARISATION_BITS,
+    SolverShape,
+    with_tolerance,
+)
+from rbdhw.protocol import Solved
+from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.layouts import split_words
+from rbdhw.target import Primitive
+
+ITERATION_BITS = 8
+"""The bits of the number of iterations."""
+
+
+class SolverComponent(wiring.Component):
+    """Solves a problem from the state of a task: the twin of :class:`rbdhw.model.fixed_solver.FixedSolver`.
+
+    The core is outside. The solver starts a task in it in some of the cycles in which ``phase_zero`` is set,
+    and in all others of them it may have other tasks.
+
+    Trajectories are in banks of a memory. The last pass forward has written its trials to those that the
+    kept trajectory does not use, so a trial is kept by its number, and nothing is copied.
+
+    Raises ValueError if the core lacks ``step`` or ``dstep``, or if a policy comes before the last one is
+    written.
+    """
+
+    def __init__(
+        self, *, shape: SolverShape, sweep: SweepArray, core: CorePorts, primitive: Primitive | None = None
+    ) -> None:
+        if missing := {"step", "dstep"} - set(core.names):
+            raise ValueError(f"core: has no {' and no '.join(sorted(missing))}; a solver needs both")
+        self.shape, self.sweep, self.core = shape, sweep, core
+        self.sweeper = SweepComponent(sweep, primitive)
+        self.forward = ForwardPass(shape=shape, slots=core.slots, latency=core.latency("step"), ii=core.ii)
+        self.expansion = Expansion(
+            shape=shape, sweep=sweep, slots=core.slots, latency=core.latency("dstep"), ii=core.ii
+        )
+        self.rows = PolicyRows(shape=shape)
+        between = sweep.between * sweep.schedule.ii
+        if between < self.rows.cycles:
+            raise ValueError(f"sweep: a policy every {between} cycles; expected at least {self.rows.cycles}")
+        self._regularisation = shape.inputs[REGULARISATION].format
+        policy = len(self.rows.gains) + len(self.rows.changes)
+        super().__init__(
+            {
+                # A task begins while `ready`. The packed words of `step` are a first state, forces that the
+                # first trajectory holds, and what stays the same. `warm` follows the last solution in place
+                # of these forces, from its step `shift` on, if there is one with a policy.
+                "start": In(1),
+                "ready": Out(1),
+                "task": In(len(self.forward.task)),
+                "iterations": In(ITERATION_BITS),
+                "warm": In(1),
+                "shift": In(range(shape.knots)),
+                # The solution, from `done` until the next start: the forces of its first step, its cost, what
+                # the last sweep was regularised with, and the status, one of `Solved`.
+                "done": Out(1),
+                "forces": Out(sum(word.format.width for word in shape.taus)),
+                "cost": Out(shape.cost.width),
+                "taken": Out(ITERATION_BITS),
+                REGULARISATION: Out(self._regularisation.width + REGULARISATION_BITS),
+                "status": Out(range(max(Solved) + 1)),
+                # The row of a knot while `ready`, in the next cycle: state and forces, and gains and changes.
+                "read_knot": In(range(shape.knots + 1)),
+                "trajectory": Out(len(self.forward.row)),
+                "policy": Out(policy),
+                # The goal, while `ready`: a row of each step, and weights in the memory of the sweep.
+                "goal_enable": In(1),
+                "goal_step": In(range(shape.knots)),
+                "goal": In(len(self.forward.goal)),
+                "number_enable": In(len(sweep.columns)),
+                "number_row": In(range(sweep.rows)),
+                "number": In(signed(sweep.width)),
+                # The core.
+                "phase_zero": In(1),
+                "starts": Out(1),
+                "functions": Out(len(core.names)),
+                "payload": Out(sum(core.slots)),
+                **{f"result_{name}": In(core.result_bits(name)) for name in ("step", "dstep")},
+                **{f"overflow_{name}": In(1) for name in ("step", "dstep")},
+            }
+        )
+
+    def cycles(self, iterations: int) -> int:
+        """Return the most cycles of a solution in which no sweep is repeated."""
+        between = self.sweep.between * self.sweep.schedule.ii
+        sweep = between + self.sweep.cycles + self.rows.cycles
+        choice = 2 * self.shape.alphas + 6
+        first = self.forward.cycles + 6
+        return first + iterations * (self.expansion.cycles + sweep + self.forward.cycles + choice)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.sweep, m.submodules.policy = self.sweeper, self.rows
+        m.submodules.forward, m.submodules.expansion = self.forward, self.expansion
+        self._task = Signal.like(self.task, name="kept_task")
+        self._bank = Signal(range(self.forward.banks), name="bank")
+        self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
+        costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.shape.alphas)
+        self._costs = Array(costs)
+        m.d.comb += [part.task.eq(self._task) for part in (self.forward, self.expansion, self.rows)]
+        m.d.comb += [part.around.eq(self._bank) for part in (self.forward, self.expansion)]
+        self._share_core(m)
+        self._add_memories(m)
+        self._take_policies(m)
+        self._control(m)
+        return m
+
+    def _share_core(self, m: Module) -> None:
+        """Connect the core: the passes and the expansion never use it at the same time."""
+        forward, expansion, names = self.forward, self.expansion, self.core.names
+        step, dstep = (1 << names.index(name) for name in ("step", "dstep"))
+        m.d.comb += [
+            self.starts.eq(forward.starts | expansion.starts),
+            self.functions.eq(Mux(forward.starts, step, dstep)),
+            self.payload.eq(Mux(forward.starts, forward.payload, expansion.payload)),
+            forward.phase_zero.eq(self.phase_zero),
+            forward.result.eq(self.result_step),
+            forward.overflow.eq(self.overflow_step),
+            expansion.phase_zero.eq(self.phase_zero),
+            expansion.result.eq(self.result_dstep),
+            expansion.overflow.eq(self.overflow_dstep),
+        ]
+
+    def _add_memories(self, m: Module) -> None:
+        """Add the memories of trajectories, policies and the goal, and connect that of the sweep."""
+        shape, forward, expansion, rows = self.shape, self.forward, self.expansion, self.rows
+        knots = shape.knots + 1
+        idle = self._bank * knots + Mux(self.ready, self.read_knot, 0)
+        trajectories = self._memory(m, "trajectories", len(forward.row), forward.banks * knots)
+        policies = self._memory(m, "policies", len(self.policy), knots)
+        goals = self._memory(m, "goals", len(forward.goal), shape.knots)
+        own = Mux(expansion.busy, expansion.read_row, idle)
+        m.d.comb += [
+            trajectories[1].addr.eq(Mux(forward.busy, forward.read_row, own)),
+            trajectories[0].en.eq(forward.write_enable),
+            trajectories[0].addr.eq(forward.write_row),
+            trajectories[0].data.eq(forward.write_data),
+            policies[1].addr.eq(Mux(forward.busy, forward.policy_step, self.read_knot)),
+            policies[0].en.eq(rows.write_enable),
+            policies[0].addr.eq(rows.write_step),
+            policies[0].data.eq(Cat(rows.gains, rows.changes)),
+            goals[1].addr.eq(Mux(forward.busy, forward.goal_step, expansion.goal_step)),
+            goals[0].en.eq(self.goal_enable),
+            goals[0].addr.eq(self.goal_step),
+            goals[0].data.eq(self.goal),
+            Cat(forward.gains, forward.changes).eq(policies[1].data),
+            self.policy.eq(policies[1].data),
+            self.trajectory.eq(trajectories[1].data),
+            self.sweeper.write_enable.eq(Mux(self.ready, self.number_enable, expansion.write_enable)),
+            self.sweeper.write_row.eq(Mux(self.ready, self.number_row, expansion.write_row)),
+            self.sweeper.write_data.eq(Mux(self.ready, self.number, expansion.write_data)),
+        ]
+        m.d.comb += [part.row.eq(trajectories[1].data) for part in (forward, expansion)]
+        m.d.comb += [part.goal.eq(goals[1].data) for part in (forward, expansion)]
+
+    @staticmethod
+    def _memory(m: Module, name: str, width: int, depth: int) -> tuple[Any, Any]:
+        """Return the write and the read port of a memory."""
+        m.submodules[name] = memory = Memory(shape=width, depth=depth, init=[])
+        return memory.write_port(), memory.read_port()
+
+    def _take_policies(self, m: Module) -> None:
+        """Take the policy of each step, and note whether that of the first one is valid."""
+        sweeper, self._swept = self.sweeper, Signal(name="swept")
+        own = sweeper.valid & (sweeper.problem == 0)
+        m.d.comb += [
+            self.rows.take.eq(own & (sweeper.knot != self.shape.knots)),
+            self.rows.step.eq(sweeper.knot),
+            self.rows.policy.eq(sweeper.policy),
+        ]
+        with m.If(own):
+            m.d.sync += self._swept.eq(~sweeper.overflow & ~sweeper.indefinite)
+
+    def _control(self, m: Module) -> None:
+        """Let the parts work in turn."""
+        forward, expansion, sweeper = self.forward, self.expansion, self.sweeper
+        cold, first, usable, shift = Signal(), Signal(), Signal(), Signal.like(self.shift, name="kept_shift")
+        iterations = Signal.like(self.iterations, name="kept_iterations")
+        flagged = forward.flags[0]
+        m.d.comb += [
+            forward.first.eq(first),
+            forward.cold.eq(first & cold),
+            forward.shift.eq(Mux(first, shift, 0)),
+            sweeper.regularisation.eq(self._level[: self._regularisation.width]),
+        ]
+        with m.FSM(name="control"):
+            with m.State("IDLE"):
+                m.d.comb += self.ready.eq(1)
+                with m.If(self.start):
+                    m.d.sync += [
+                        self._task.eq(self.task),
+                        cold.eq(~(self.warm & usable)),
+                        shift.eq(self.shift),
+                        iterations.eq(self.iterations),
+                        first.eq(1),
+                        usable.eq(0),
+                        self._level.eq(0),
+                        self.taken.eq(0),
+                        self.regularisation.eq(0),
+                        self.status.eq(Solved.ITERATIONS),
+                        self.done.eq(0),
+                    ]
+                    m.next = "FIRST"
+            with m.State("FIRST"):
+                m.d.comb += forward.start.eq(1)
+                m.next = "FOLLOW"
+            with m.State("FOLLOW"), m.If(~forward.busy):
+                m.d.sync += [first.eq(0), self._bank.eq(self._further(0)), self.cost.eq(self._costs[0])]
+                m.next = "ITERATE"
+                with m.If(flagged):
+                    m.d.sync += self.status.eq(Solved.NOT_FINITE)
+                    m.next = "READ"
+            with m.State("ITERATE"):
+                m.next = "READ"
+                with m.If(self.taken != iterations):
+                    m.d.sync += self.taken.eq(self.taken + 1)
+                    m.d.comb += expansion.start.eq(1)
+                    m.next = "EXPAND"
+            with m.State("EXPAND"), m.If(~expansion.busy):
+                m.next = "SWEEP"
+                with m.If(expansion.failed):
+                    self._end(m, Solved.INDEFINITE, self._level)
+            with m.State("SWEEP"):
+                m.d.comb += sweeper.start.eq(1)
+                m.next = "SWEEPING"
+            with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
+                m.d.sync += usable.eq(self._swept)
+                with m.If(self._swept):
+                    m.d.sync += self.regularisation.eq(self._level)
+                    m.d.comb += forward.start.eq(1)
+                    m.next = "TRY"
+                with m.Else():
+                    self._raise(m, "SWEEP", Solved.INDEFINITE)
+            with m.State("TRY"), m.If(~forward.busy):
+                m.next = "LEAST"
+            self._judge(m)
+            with m.State("READ"):
+                m.next = "END"
+            with m.State("END"):
+                row = split_words(self.shape.trajectory, self.trajectory)
+                m.d.sync += [self.forces.eq(Cat(row[word.name] for word in self.shape.taus)), self.done.eq(1)]
+                m.next = "IDLE"
+
+    def _judge(self, m: Module) -> None:
+        """Keep the trial with the longest step among the cheapest, unless all cost more than the last."""
+        trial, found = Signal(range(self.shape.alphas)), Signal()
+        least = Signal(self.shape.cost.width)
+        cost, allowed = self._costs[trial], ~self.forward.flags.bit_select(trial, 1)
+        last = trial == self.shape.alphas - 1
+        with m.State("LEAST"):
+            with m.If(allowed & (~found | (cost < least))):
+                m.d.sync += [found.eq(1), least.eq(cost)]
+            m.d.sync += trial.eq(Mux(last, 0, trial + 1))
+            with m.If(last):
+                m.next = "CHOOSE"
+        with m.State("CHOOSE"):
+            m.d.sync += trial.eq(trial + 1)
+            with m.If(~found | (least > with_tolerance(self.cost))):
+                m.d.sync += [trial.eq(0), found.eq(0)]
+                self._raise(m, "ITERATE", Solved.STALLED)
+            with m.Elif(allowed & (cost <= with_tolerance(least))):
+                lower = self._level >> REGULARISATION_BITS
+                m.d.sync += [
+                    trial.eq(0),
+                    found.eq(0),
+                    self._bank.eq(self._further(trial)),
+                    self.cost.eq(cost),
+                    self._level.eq(Mux(lower >= LEAST_REGULARISATION, lower, 0)),
+                ]
+                m.next = "ITERATE"
+
+    def _further(self, trial: Any) -> Any:
+        """Return the bank of a trial."""
+        further = self._bank + trial + 1
+        return Mux(further >= self.forward.banks, further - self.forward.banks, further)
+
+    def _raise(self, m: Module, then: str, otherwise: Solved) -> None:
+        """Raise the regularisation and go on, or end if there is no larger one."""
+        raised = Mux(self._level == 0, LEAST_REGULARISATION, self._level << REGULARISATION_BITS)
+        m.d.sync += self._level.eq(raised)
+        m.next = then
+        with m.If(raised > self._regularisation.highest):
+            self._end(m, otherwise, raised if otherwise is Solved.INDEFINITE else self.regularisation)
+
+    def _end(self, m: Module, status: Solved, regularisation: Any) -> None:
+        m.d.sync += [self.status.eq(status), self.regularisation.eq(regularisation)]
+        m.next = "READ"

@@ -1,0 +1,176 @@
+"""The expansion of a trajectory: the numbers of all knots, from a core for derivatives of steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.cores.solver.words import core_payload, factor_values
+from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.rtl.delay import delayed
+from rbdhw.rtl.layouts import split_words
+from rbdhw.rtl.scaler import LATENCY, Scaler
+from rbdhw.rtl.state_error import error
+
+
+class Expansion(wiring.Component):
+    """Writes the numbers of the knots of a trajectory into the memory of a sweep, from the first knot on.
+
+    The derivatives of the next step are computed while the numbers of the last one are written.
+    """
+
+    def __init__(
+        self, *, shape: SolverShape, sweep: SweepArray, slots: tuple[int, ...], latency: int, ii: int
+    ) -> None:
+        if latency <= LATENCY:
+            raise ValueError(f"latency: is {latency}; expected more than {LATENCY}")
+        self.shape, self.sweep, self.slots = shape, sweep, slots
+        self.latency, self.ii = latency, ii
+        outputs = [word.format.width for word in shape.dstep.outputs]
+        self.scaler = Scaler(
+            items=shape.numbers,
+            sources=[*outputs, *(format_.width for format_ in shape.errors)],
+            factors=[factor.format.width for factor in shape.number_factors],
+        )
+        rows = (shape.alphas + 1) * (shape.knots + 1)
+        super().__init__(
+            {
+                "start": In(1),
+                "around": In(range(shape.alphas + 1)),  # the bank of the trajectory
+                "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
+                "busy": Out(1),
+                "failed": Out(1),  # whether a number of the last expansion exceeds its format
+                # The core.
+                "phase_zero": In(1),
+                "starts": Out(1),
+                "payload": Out(sum(slots)),
+                "result": In(sum(outputs)),
+                "overflow": In(1),
+                # Memories: a row is there in the cycle after its address.
+                "read_row": Out(range(rows)),
+                "row": In(sum(word.format.width for word in shape.trajectory)),
+                "goal_step": Out(range(shape.knots)),
+                "goal": In(sum(word.format.width for word in shape.goal)),
+                # The memory of the sweep.
+                "write_enable": Out(len(sweep.columns)),
+                "write_row": Out(range(sweep.rows)),
+                "write_data": Out(signed(sweep.width)),
+            }
+        )
+
+    @property
+    def cycles(self) -> int:
+        """The most cycles of an expansion."""
+        numbers = len(self.scaler.items)
+        return self._period * self.shape.knots + self.latency + numbers + LATENCY + 4
+
+    @property
+    def _period(self) -> int:
+        """The cycles from a step to the next one, which waits for the numbers of the one before."""
+        cycles = max(self.latency + 3, len(self.scaler.items) + LATENCY + 1)
+        return -(-cycles // self.ii) * self.ii
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.scaler = scaler = self.scaler
+        step, here, behind = Signal(range(self.shape.knots)), Signal.like(self.row), Signal.like(self.row)
+        read = Signal(range(self.shape.knots + 1), name="read")
+        last = step == self.shape.knots - 1
+        done = delayed(m, self.starts, self.latency)
+        m.d.comb += [
+            self.busy.eq(1),
+            self.read_row.eq(self.around * (self.shape.knots + 1) + read),
+            self.goal_step.eq(step),
+            self.payload.eq(self._payload(here)),
+        ]
+        with m.FSM(name="control"):
+            with m.State("IDLE"):
+                m.d.comb += self.busy.eq(0)
+                m.d.sync += [step.eq(0), read.eq(0)]
+                with m.If(self.start):
+                    m.d.sync += self.failed.eq(0)
+                    m.next = "READ"
+            with m.State("READ"):
+                m.d.sync += read.eq(read + 1)
+                m.next = "MOVE"
+            with m.State("MOVE"):  # the row of `read - 1`; that of `read` is asked for
+                m.d.sync += behind.eq(self.row)
+                m.next = "TAKE"
+            with m.State("TAKE"):
+                m.d.sync += [here.eq(behind), behind.eq(self.row)]
+                m.next = "START"
+            with m.State("START"), m.If(self.phase_zero & (scaler.left <= self.latency - LATENCY)):
+                m.d.comb += self.starts.eq(1)
+                m.next = "WAIT"
+            with m.State("WAIT"), m.If(done):
+                m.d.sync += [step.eq(step + 1), read.eq(read + 1)]
+                m.next = "NEXT"
+                with m.If(last):
+                    m.next = "END"
+            with m.State("NEXT"):
+                m.next = "TAKE"
+            with m.State("END"), m.If(scaler.valid & (scaler.item == len(scaler.items) - 1)):
+                m.next = "IDLE"
+        self._scale(m, done, here, behind, step)
+        return m
+
+    def _payload(self, here: Any) -> Any:
+        """Return the words of ``dstep`` in the core's slots."""
+        shape = self.shape
+        words = split_words(shape.step.inputs, self.task)
+        row = split_words(shape.trajectory, here)
+        named = dict(zip((state.word.name for state in shape.state), row.values(), strict=False))
+        named |= {word.name: row[word.name] for word in shape.taus}
+        return core_payload(shape.dstep, {**words, **named}, self.slots)
+
+    def _scale(self, m: Module, done: Any, here: Any, behind: Any, step: Any) -> None:
+        """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
+        shape, sweep, scaler = self.shape, self.sweep, self.scaler
+        goal = split_words(shape.goal, self.goal)
+        names = [term.word.name for term in shape.terms]
+        states, forces = (
+            dict(zip(names, split_words(shape.trajectory, row).values(), strict=True))
+            for row in (behind, here)
+        )
+        values = {**states, **{word.name: forces[word.name] for word in shape.taus}}
+        errors = [
+            error(
+                m,
+                str(k),
+                term,
+                values[term.word.name],
+                goal[term.reference] if term.reference else Const(0, 1),
+            )
+            for k, term in enumerate(shape.terms)
+        ]
+        named = {**split_words(shape.step.inputs, self.task), **goal}
+        sources, factors = Cat(self.result, *errors), factor_values(shape.number_factors, named)
+        stride = sweep.between * sweep.rows_of_knot
+        base = Signal(range(sweep.rows))
+        with m.If(done):
+            m.d.sync += [
+                scaler.sources.eq(sources),
+                scaler.factors.eq(factors),
+                base.eq((shape.knots - step) * stride),
+            ]
+        m.d.comb += scaler.start.eq(done)
+        with m.If(done & self.overflow | scaler.valid & scaler.beyond):
+            m.d.sync += self.failed.eq(1)
+        self._write(m, base, stride)
+
+    def _write(self, m: Module, base: Any, stride: int) -> None:
+        """Write a number into its place; one that nothing reads has none."""
+        places, items = self.sweep.places, self.scaler.items
+        rows = [places.get(item.name, (0, 0))[0] for item in items]
+        later = [stride if self.shape.is_behind(item.name) else 0 for item in items]
+        enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
+        turn = self.scaler.item
+        m.d.comb += [
+            self.write_enable.eq(Mux(self.scaler.valid, Array(map(Const, enables))[turn], 0)),
+            self.write_row.eq(base - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]),
+            self.write_data.eq(self.scaler.word),
+        ]

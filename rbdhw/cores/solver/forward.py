@@ -1,0 +1,227 @@
+"""The pass forward of a solver: trials with several step lengths, which take turns in a core for steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from rbdhw.cores.solver.words import core_payload
+from rbdhw.fixed.feedback import GAIN
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.options.build import DATA_WIDTHS
+from rbdhw.rtl.delay import delay_line, delayed, register
+from rbdhw.rtl.domain_check import CHECKED, DomainCheck
+from rbdhw.rtl.layouts import split_words
+from rbdhw.rtl.preparation import LIMITED, MEMORY_STAGES, limited
+from rbdhw.rtl.rollout_cost import StageCost
+from rbdhw.rtl.rollout_entry import go_back
+from rbdhw.rtl.rollout_gains import FeedbackSum
+
+
+class ForwardPass(wiring.Component):
+    """Follows a trajectory with feedback and with changes of the forces, for all step lengths in turn.
+
+    A round takes a step of every trial. Trials start an interval of the core apart, and a round lasts until
+    the state of the first one is back. Nothing is arbitrated: a pass takes the same cycles whatever else
+    the core computes.
+
+    ``banks`` trajectories have ``knots + 1`` rows each in a memory, from which the pass reads the one that it
+    follows, and to which it writes those of the trials: that of trial k is ``k + 1`` banks further on.
+    """
+
+    def __init__(self, *, shape: SolverShape, slots: tuple[int, ...], latency: int, ii: int) -> None:
+        self.shape, self.slots, self.latency, self.ii = shape, slots, latency, ii
+        self.banks = shape.alphas + 1
+        self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
+        self.stage = StageCost(terms=shape.terms, words=shape.goal)
+        self.before = self.feedback.latency + LIMITED  # cycles from a state to its step in the core
+        self.state_words = [state.word for state in shape.state]
+        self.state_bits = sum(word.format.width for word in self.state_words)
+        force_bits = sum(word.format.width for word in shape.taus)
+        rows = self.banks * (shape.knots + 1)
+        super().__init__(
+            {
+                "start": In(1),
+                "first": In(1),  # one trial, and no changes of the forces
+                "cold": In(1),  # the forces of the task without feedback
+                "shift": In(range(shape.knots)),  # the step from which the trajectory is followed
+                "around": In(range(self.banks)),  # the bank of the trajectory that is followed
+                "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
+                "busy": Out(1),
+                # The core.
+                "phase_zero": In(1),
+                "starts": Out(1),
+                "payload": Out(sum(slots)),
+                "result": In(sum(word.format.width for word in shape.step.outputs)),
+                "overflow": In(1),
+                # Memories: a row is there in the cycle after its address.
+                "read_row": Out(range(rows)),
+                "row": In(self.state_bits + force_bits),
+                "write_enable": Out(1),
+                "write_row": Out(range(rows)),
+                "write_data": Out(self.state_bits + force_bits),
+                "policy_step": Out(range(shape.knots)),
+                "gains": In(len(shape.feedback) * len(self.feedback.terms) * GAIN.width),
+                "changes": In(force_bits),
+                "goal_step": Out(range(shape.knots)),
+                "goal": In(sum(word.format.width for word in shape.goal)),
+                # Of each trial the cost, and whether a step was flagged.
+                "costs": Out(shape.alphas * shape.cost.width),
+                "flags": Out(shape.alphas),
+            }
+        )
+
+    @property
+    def slots_of_round(self) -> int:
+        """The intervals of the core in a round."""
+        cycles = self.before + self.latency + 2
+        return max(-(-cycles // self.ii), self.shape.alphas)
+
+    @property
+    def cycles(self) -> int:
+        """The most cycles of a pass."""
+        return self.ii + (self.shape.knots + 1) * self.slots_of_round * self.ii + self._after
+
+    @property
+    def _after(self) -> int:
+        return self.before + self.latency + self.stage.latency + 2
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        m.submodules.feedback, m.submodules.stage = self.feedback, self.stage
+        valid, trial, step = self._turns(m)
+        entered = delayed(m, valid, 1)
+        stages = (1, 1 + self.before, 1 + self.before + self.latency, self._after - 1)
+        tags = delay_line(m, Cat(trial, step), 1, stages, name="tag", memory_stages=MEMORY_STAGES)
+        places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
+        in_core = delayed(m, entered, self.before)
+        back = delayed(m, in_core, self.latency)
+        m.submodules.waiting = waiting = Memory(shape=self.state_bits, depth=self.shape.alphas, init=[])
+        write, read = waiting.write_port(), waiting.read_port()
+        task = split_words(self.shape.step.inputs, self.task)
+        first = Cat(task[word.name] for word in self.state_words)
+        state = Signal(self.state_bits)
+        m.d.comb += [read.addr.eq(trial), state.eq(Mux(places[0][1] == 0, first, read.data))]
+        forces = self._forces(m, state, task, places[0])
+        state = self._later(m, "state", state, self.before)
+        self._keep(m, in_core, places[1], Cat(state, forces))
+        outside = self._start(m, in_core & (places[1][1] != self.shape.knots), state, forces, task)
+        behind, flagged = self._behind(m, outside)
+        used = back & (places[2][1] != self.shape.knots)
+        m.d.comb += [write.en.eq(used), write.addr.eq(places[2][0]), write.data.eq(behind)]
+        forces = self._later(m, "forces", forces, self.latency)
+        self._judge(m, used, places[2], flagged, Cat(behind, forces), places[3])
+        return m
+
+    def _turns(self, m: Module) -> tuple[Any, Any, Any]:
+        """Return whether a trial has its turn, which one, and its step."""
+        phase, now = Signal(range(self.ii)), Signal(range(self.ii), name="phase_now")
+        m.d.comb += now.eq(Mux(self.phase_zero, 0, phase))
+        m.d.sync += phase.eq(Mux(now == self.ii - 1, 0, now + 1))
+        running, left = Signal(), Signal(range(self._after + 1))
+        slot = Signal(range(self.slots_of_round))
+        step, most = Signal(range(self.shape.knots + 1)), Signal(range(self.shape.alphas))
+        turn = running & (now == -(1 + self.before) % self.ii)
+        m.d.comb += self.busy.eq(running | (left != 0))
+        with m.If(self.start):
+            last = Mux(self.first, 0, self.shape.alphas - 1)
+            m.d.sync += [running.eq(1), slot.eq(0), step.eq(0), most.eq(last), left.eq(self._after)]
+        with m.Elif(turn):
+            m.d.sync += slot.eq(slot + 1)
+            with m.If(slot == self.slots_of_round - 1):
+                m.d.sync += [slot.eq(0), step.eq(step + 1)]
+                with m.If(step == self.shape.knots):
+                    m.d.sync += running.eq(0)
+        with m.Elif(~running & (left != 0)):
+            m.d.sync += left.eq(left - 1)
+        return turn & (slot <= most), slot[: len(most)], step
+
+    def _forces(self, m: Module, state: Any, task: Mapping[str, Any], place: tuple[Any, Any]) -> Any:
+        """Return the packed forces of a step, some cycles after its state."""
+        trial, step = place
+        shape, block = self.shape, self.feedback
+        last = shape.knots - 1
+        followed = Signal(range(2 * shape.knots), name="followed")
+        m.d.comb += [
+            followed.eq(Mux(step + self.shift > last, last, step + self.shift)),
+            self.read_row.eq(self.around * (shape.knots + 1) + followed),
+            self.policy_step.eq(followed),
+            block.values.eq(state),
+            block.row.eq(self.row),
+            block.gains.eq(self.gains),
+        ]
+        row, changes = split_words(shape.trajectory, self.row), split_words(shape.taus, self.changes)
+        trial = register(m, "trial_of_row", trial, trial.shape())
+        added, first, forces = block.added, 0, []
+        for each, width in zip(shape.feedback, block.widths, strict=True):
+            word = each.force
+            change = (Cat(Const(0, 1), changes[word.name]).as_signed() >> trial) + 1 >> 1
+            followed_force = Mux(self.cold, task[word.name], row[word.name]).as_signed()
+            base = followed_force + Mux(self.first, 0, change).as_signed()
+            base = register(m, f"base_{word.slot}", base, signed(len(base)))
+            base = self._later(m, f"base_{word.slot}_then", base, block.latency - 2).as_signed()
+            feedback = Mux(self.cold, 0, added[first : first + width].as_signed()).as_signed()
+            forces.append(limited(m, word, base + feedback))
+            first += width
+        return Cat(forces)
+
+    def _keep(self, m: Module, valid: Any, place: tuple[Any, Any], row: Any) -> None:
+        """Write the row of a trial's step."""
+        trial, step = place
+        bank = Signal(range(2 * self.banks), name="bank")
+        further = Signal(range(2 * self.banks), name="further")
+        m.d.comb += [
+            further.eq(self.around + trial + 1),
+            bank.eq(Mux(further >= self.banks, further - self.banks, further)),
+            self.write_enable.eq(valid),
+            self.write_row.eq(bank * (self.shape.knots + 1) + step),
+            self.write_data.eq(row),
+        ]
+
+    def _start(self, m: Module, starts: Any, state: Any, forces: Any, task: Mapping[str, Any]) -> Any:
+        """Start a step; return whether a word of it is outside its domain, when its result is there."""
+        step = self.shape.step
+        assert isinstance(step, FunctionWords)
+        words = {word.name: task[word.name] for word in step.inputs}
+        words |= split_words(self.state_words, state) | split_words(self.shape.taus, forces)
+        m.d.comb += [self.starts.eq(starts), self.payload.eq(core_payload(step, words, self.slots))]
+        alone = Interface((step,), DATA_WIDTHS[0])
+        m.submodules.domain_check = check = DomainCheck(interface=alone)
+        m.d.comb += [check.select.eq(1), check.words.eq(core_payload(step, words, alone.fields))]
+        return delayed(m, check.outside, self.latency - CHECKED)
+
+    def _behind(self, m: Module, outside: Any) -> tuple[Any, Any]:
+        """Return the state behind a step, and whether the step was flagged."""
+        results = list(split_words(self.shape.step.outputs, self.result).values())
+        pairs = list(zip(self.shape.step.outputs, results, strict=True))
+        state, too_large = zip(*(go_back(word, pairs) for word in self.shape.state), strict=True)
+        behind = Signal(self.state_bits, name="behind")
+        m.d.comb += behind.eq(Cat(state))
+        return behind, outside | self.overflow | Cat(too_large).any()
+
+    def _judge(
+        self, m: Module, valid: Any, place: tuple[Any, Any], flagged: Any, values: Any, later: tuple[Any, Any]
+    ) -> None:
+        """Add up the costs and flags of trials."""
+        trial, step = place
+        m.d.comb += [self.stage.values.eq(values), self.goal_step.eq(step), self.stage.row.eq(self.goal)]
+        flags = Array(Signal(name=f"flag_{k}") for k in range(self.shape.alphas))
+        with m.If(valid):
+            m.d.sync += flags[trial].eq(flags[trial] & (step != 0) | flagged)
+        costs = Array(Signal(self.shape.cost.width, name=f"cost_{k}") for k in range(self.shape.alphas))
+        trial, step = later
+        with m.If(delayed(m, valid, self.stage.latency)):
+            m.d.sync += costs[trial].eq(Mux(step == 0, 0, costs[trial]) + self.stage.cost)
+        m.d.comb += [self.costs.eq(Cat(costs)), self.flags.eq(Cat(flags))]
+
+    @staticmethod
+    def _later(m: Module, name: str, value: Any, cycles: int) -> Any:
+        now = Signal(len(value), name=name)
+        m.d.comb += now.eq(value)
+        return delay_line(m, now, 1, (cycles,), name=name, memory_stages=MEMORY_STAGES)[cycles]

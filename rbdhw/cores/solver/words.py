@@ -1,0 +1,28 @@
+"""The words that a solver gives to its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, signed
+
+from rbdhw.fixed.rollout import StepWords
+from rbdhw.fixed.solver import Factor
+
+
+def core_payload(function: StepWords, words: Mapping[str, Any], slots: Sequence[int]) -> Any:
+    """Return the words of a task in the slots of these widths, with zeros between them."""
+    fields: list[Any] = [Const(0, width) for width in slots]
+    for word in function.inputs:
+        own = words[word.name].as_unsigned()
+        fields[word.slot] = Cat(own, Const(0, slots[word.slot] - len(own)))
+    return Cat(fields)
+
+
+def factor_values(factors: Sequence[Factor], words: Mapping[str, Any]) -> Any:
+    """Return the packed factors: constants, and words of these names."""
+    return Cat(
+        words[factor.name] if factor.constant is None else Const(factor.constant, signed(factor.format.width))
+        for factor in factors
+    )

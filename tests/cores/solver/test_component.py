@@ -1,0 +1,193 @@
+"""The solver equals its bit-exact model, bit for bit, alone and beside other tasks."""
+
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rbdhw.cores.solver.policy import PolicyRows
+from rbdhw.domain.sampling import sample
+from rbdhw.model.packets import encode
+from rbdhw.model.responses import respond
+from rbdhw.protocol import Solved
+from tests.support.fixed_solvers import fixed_solver, plan_of, solver_problem
+from tests.support.marks import long
+from tests.support.simulation import Simulation
+from tests.support.solved import Bench, SolverWithCore, compare, component, unpacked
+
+KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 100
+
+
+@cache
+def fixed():
+    return fixed_solver("toy", KNOTS, ALPHAS, ii=II)
+
+
+def core():
+    """Return a core of steps and their derivatives."""
+    (built,) = plan_of("toy", 27, II).cores
+    return built.component(None)
+
+
+@cache
+def simulation():
+    return Simulation(SolverWithCore(component(fixed(), core(), SWEEP_II)))
+
+
+def run(steps):
+    """Run steps of a testbench with the simulated solver."""
+
+    async def testbench(ctx):
+        await steps(Bench(simulation().component, ctx))
+
+    simulation().run(testbench)
+
+
+def posed(seed):
+    """Return the task and the goal of a problem."""
+    model = fixed().model
+    problem = solver_problem(model.robot, model.domain.bounds, KNOTS, seed)
+    return fixed().task(problem, problem["tau"][0]), fixed().goal(problem)
+
+
+def behind(task, plan):
+    """Return a task in the second state of a plan."""
+    return task | {state.word.name: int(plan.states[state.word.name][1]) for state in fixed().shape.state}
+
+
+def test_solutions_are_those_of_the_model_in_the_cycles_stated():
+    """Cycles depend on the phases in which the parts start, and not on numbers."""
+    taken, most = [], simulation().component.solver.cycles(2)
+
+    async def steps(bench):
+        for seed in range(2):
+            task, goal = posed(seed)
+            await bench.load(goal)
+            found, cycles = await bench.solve(task, 2)
+            compare(fixed(), found, fixed().solve(task, goal, 2))
+            taken.append(cycles)
+
+    run(steps)
+    assert max(taken) <= most
+    assert most - min(taken) <= 2 * 2 * SWEEP_II
+
+
+def test_a_solver_in_a_loop_follows_its_last_plan():
+    """A step later it starts from the next state, and then towards another goal."""
+
+    async def steps(bench):
+        task, goal = posed(0)
+        await bench.load(goal)
+        solution = fixed().solve(task, goal, 2)
+        found, _ = await bench.solve(task, 2)
+        compare(fixed(), found, solution)
+        for turn in range(2):
+            if turn == 1:
+                _, goal = posed(7)
+                await bench.load(goal)
+            task, shift = behind(task, solution.plan), 1 + turn
+            solution = fixed().solve(task, goal, 1, solution.plan, shift)
+            found, _ = await bench.solve(task, 1, warm=True, shift=shift)
+            compare(fixed(), found, solution)
+
+    run(steps)
+
+
+def failing(name):
+    """Return a task and a goal whose solution ends with a status."""
+    task, goal = posed(0)
+    match name:
+        case Solved.NOT_FINITE:
+            speed = next(state.word for state in fixed().shape.state if state.word.name == "v[0]")
+            return task | {"v[0]": speed.highest + 1}, goal
+        case Solved.INDEFINITE:
+            rows = {each.name: np.full(KNOTS, each.format.highest) for each in fixed().shape.slopes}
+        case _:
+            rows = {each.name: -goal.rows[each.name] for each in fixed().shape.slopes}
+    return task, replace(goal, rows={**goal.rows, **rows})
+
+
+@pytest.mark.parametrize("status", [Solved.NOT_FINITE, Solved.INDEFINITE, long(Solved.STALLED)])
+def test_a_solution_that_fails_says_so_and_is_not_followed(status):
+    async def steps(bench):
+        task, goal = failing(status)
+        await bench.load(goal)
+        solution = fixed().solve(task, goal, 20)
+        assert solution.status is status
+        found, _ = await bench.solve(task, 20)
+        compare(fixed(), found, solution)
+        task, goal = posed(1)
+        await bench.load(goal)
+        found, _ = await bench.solve(task, 1, warm=True)
+        before = solution.plan if status is Solved.STALLED else None
+        compare(fixed(), found, fixed().solve(task, goal, 1, before))
+
+    run(steps)
+
+
+@pytest.mark.verify
+def test_a_sweep_without_a_policy_is_repeated():
+    """Negative weights of forces make the Hessian by the forces indefinite."""
+    task, goal = posed(0)
+    some = np.arange(KNOTS + 1) < KNOTS
+    weights = {f"R[{k}]": np.where(some, -8, 1) * goal.hessian[f"R[{k}]"] for k in range(2)}
+    goal = replace(goal, hessian={**goal.hessian, **weights})
+    solution = fixed().solve(task, goal, 2)
+    assert solution.regularisation > 0
+
+    async def steps(bench):
+        await bench.load(goal)
+        found, _ = await bench.solve(task, 2)
+        compare(fixed(), found, solution)
+
+    run(steps)
+
+
+def test_a_reset_in_mid_solution_leaves_nothing_behind():
+    async def steps(bench):
+        task, goal = posed(2)
+        await bench.load(goal)
+        for cycles in (40, 333):
+            await bench.start(task, 3)
+            await bench.ctx.tick().repeat(cycles)
+            await bench.reset()
+        found, _ = await bench.solve(task, 2, warm=True)
+        compare(fixed(), found, fixed().solve(task, goal, 2))
+
+    run(steps)
+
+
+def test_other_tasks_take_the_cycles_between():
+    """A task of either function waits for a free cycle of the core, and all have the model's results."""
+    model, names = fixed().model, core().names
+    arrays = sample(model.robot, model.domain, 200, np.random.default_rng(0), model.fext)
+    words, served = encode(model, "dstep", arrays), []
+
+    async def steps(bench):
+        task, goal = posed(1)
+        await bench.load(goal)
+        alone, cycles = await bench.solve(task, 2)
+        await bench.start(task, 2)
+        beside, more = await bench.solve_beside(words, served)
+        assert beside == alone
+        assert more <= cycles + SWEEP_II + II
+
+    run(steps)
+    expected = {name: respond(model, name, words)[1] for name in names}
+    assert {name for name, _, _ in served} == set(names)
+    assert len(served) > 100
+    for name, index, result in served:
+        outputs = model.interface.outputs(name)
+        assert unpacked(outputs, result) == {
+            word.name: int(expected[name][word.name][index]) for word in outputs
+        }
+
+
+def test_cores_and_sweeps_that_do_not_fit_are_refused(monkeypatch):
+    with pytest.raises(ValueError, match="core: has no dstep; a solver needs both"):
+        component(fixed(), SimpleNamespace(names=("step",)), SWEEP_II)
+    monkeypatch.setattr(PolicyRows, "cycles", 1000)
+    with pytest.raises(ValueError, match=r"sweep: a policy every \d+ cycles; expected at least 1000"):
+        component(fixed(), core(), SWEEP_II)

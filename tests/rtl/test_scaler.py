@@ -1,0 +1,66 @@
+"""Numbers times factors in hardware: the words of the model, one after the other."""
+
+from typing import Any
+
+import numpy as np
+
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.scaled import Scaled
+from rbdhw.rtl.scaler import LATENCY, Scaler
+from tests.support.simulation import Simulation
+
+SOURCES, FACTORS = (Format(20, 10), Format(9, 12)), (Format(12, 9), Format(24, 22), Format(8, -3))
+
+ITEMS = tuple(
+    Scaled(f"x[{place},{by}]", place, by, source, factor, target, negative)
+    for place, source in enumerate(SOURCES)
+    for by, factor in enumerate(FACTORS)
+    for target in (Format(18, 10), Format(7, 2), Format(27, 26))
+    for negative in (False, True)
+)
+"""Products that lose bits, gain zeros, and exceed their formats."""
+
+RUNS = 40
+
+
+def packed(numbers: Any, formats: tuple[Format, ...]) -> int:
+    bits, first = 0, 0
+    for number, format_ in zip(numbers, formats, strict=True):
+        bits |= (int(number) & ((1 << format_.width) - 1)) << first
+        first += format_.width
+    return bits
+
+
+def test_words_are_those_of_the_model() -> None:
+    dut = Scaler(items=ITEMS, sources=[f.width for f in SOURCES], factors=[f.width for f in FACTORS])
+    rng, found = np.random.default_rng(0), []
+    values, factors = (
+        np.array([[rng.integers(f.lowest, f.highest, endpoint=True) for f in formats] for _ in range(RUNS)])
+        for formats in (SOURCES, FACTORS)
+    )
+    values[0], factors[0] = [f.lowest for f in SOURCES], [f.lowest for f in FACTORS]
+
+    async def testbench(ctx: Any) -> None:
+        for run in range(RUNS):
+            ctx.set(dut.sources, packed(values[run], SOURCES))
+            ctx.set(dut.factors, packed(factors[run], FACTORS))
+            ctx.set(dut.start, 1)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+            assert ctx.get(dut.left) == len(ITEMS)
+            await ctx.tick().repeat(LATENCY)
+            for item in range(len(ITEMS)):
+                assert (ctx.get(dut.valid), ctx.get(dut.item)) == (1, item)
+                found.append((ctx.get(dut.word), bool(ctx.get(dut.beyond))))
+                await ctx.tick()
+            assert not ctx.get(dut.valid)
+
+    Simulation(dut).run(testbench)
+    expected = [
+        tuple(each.tolist() for each in item.limited(values[run][item.place], factors[run][item.by]))
+        for run in range(RUNS)
+        for item in ITEMS
+    ]
+    assert found == expected
+    assert {beyond for _, beyond in expected} == {False, True}
+    assert min(item.drop for item in ITEMS) < 0

@@ -1,0 +1,200 @@
+"""A simulated solver with its core, beside the bit-exact model."""
+
+from typing import Any
+
+from amaranth.hdl import Module, ResetInserter
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from rbdhw.cores.solver.component import SolverComponent
+from rbdhw.cores.sweep.array import build_sweep
+from rbdhw.fixed.feedback import GAIN
+from rbdhw.protocol import Solved
+from rbdhw.target import target
+
+
+class SolverWithCore(wiring.Component):
+    """A solver and a core, to which a testbench gives tasks, too."""
+
+    def __init__(self, solver: SolverComponent) -> None:
+        self.solver = solver
+        core = solver.core
+        super().__init__(
+            {
+                "reset": In(1),
+                "other": In(1),  # asks for a task of the testbench's, which the solver's go before
+                "other_function": In(len(core.names)),
+                "other_payload": In(sum(core.slots)),
+            }
+        )
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        solver, core = self.solver, self.solver.core
+        m.submodules.solver, m.submodules.core = solver, core
+        m.d.comb += [
+            solver.phase_zero.eq(core.phase_zero),
+            core.functions.eq(self.other_function & self.other.replicate(len(core.names))),
+            core.payload.eq(self.other_payload),
+            *(
+                getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
+                for port in ("result", "overflow")
+                for name in ("step", "dstep")
+            ),
+        ]
+        with m.If(solver.starts):
+            m.d.comb += [core.functions.eq(solver.functions), core.payload.eq(solver.payload)]
+        return ResetInserter(self.reset)(m)
+
+
+def packed(words, numbers):
+    """Return the integers of words side by side, the first one lowest."""
+    bits, first = 0, 0
+    for word in words:
+        bits |= (int(numbers[word.name]) & ((1 << word.format.width) - 1)) << first
+        first += word.format.width
+    return bits
+
+
+def unpacked(words, bits):
+    """Return the integers of packed words by name."""
+    numbers = {}
+    for word in words:
+        part, bits = bits & ((1 << word.format.width) - 1), bits >> word.format.width
+        numbers[word.name] = part - ((part >> (word.format.width - 1)) << word.format.width)
+    return numbers
+
+
+def component(fixed, core, sweep_ii):
+    """Return the solver of a bit-exact model around a core."""
+    sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii)
+    return SolverComponent(shape=fixed.shape, sweep=sweep, core=core)
+
+
+def in_slots(words, slots, numbers):
+    """Return the integers of words in their slots of a core."""
+    first = [sum(slots[:k]) for k in range(len(slots))]
+    masked = ((int(numbers[word.name]) & ((1 << word.format.width) - 1), word.slot) for word in words)
+    return sum(number << first[slot] for number, slot in masked)
+
+
+class Bench:
+    """A testbench's view of a simulated solver."""
+
+    def __init__(self, dut: SolverWithCore, ctx: Any) -> None:
+        self.dut, self.solver, self.ctx, self.shape = dut, dut.solver, ctx, dut.solver.shape
+
+    async def load(self, goal):
+        """Load a goal."""
+        ctx, solver, sweep = self.ctx, self.solver, self.solver.sweep
+        ctx.set(solver.goal_enable, 1)
+        for step in range(self.shape.knots):
+            row = {name: words[step] for name, words in goal.rows.items()}
+            ctx.set(solver.goal_step, step)
+            ctx.set(solver.goal, packed(self.shape.goal, row))
+            await ctx.tick()
+        ctx.set(solver.goal_enable, 0)
+        for name, words in goal.hessian.items():
+            row, column = sweep.places[name]
+            ctx.set(solver.number_enable, 1 << column)
+            for knot, number in enumerate(words):
+                ctx.set(solver.number_row, sweep.row(knot, 0) + row)
+                ctx.set(solver.number, int(number))
+                await ctx.tick()
+        ctx.set(solver.number_enable, 0)
+
+    async def start(self, task, iterations, warm=False, shift=0):
+        ctx, solver = self.ctx, self.solver
+        assert ctx.get(solver.ready)
+        ctx.set(solver.task, packed(self.shape.step.inputs, task))
+        ctx.set(solver.iterations, iterations)
+        ctx.set(solver.warm, warm)
+        ctx.set(solver.shift, shift)
+        ctx.set(solver.start, 1)
+        await ctx.tick()
+        ctx.set(solver.start, 0)
+
+    async def solve(self, task, iterations, warm=False, shift=0):
+        """Return the results of a task, and its cycles."""
+        await self.start(task, iterations, warm, shift)
+        cycles = 1
+        while not self.ctx.get(self.solver.ready):
+            await self.ctx.tick()
+            cycles += 1
+        assert self.ctx.get(self.solver.done)
+        return await self.results(), cycles
+
+    async def solve_beside(self, words, served):
+        """Return the same for the task of the last start, with other tasks of the core in all free cycles.
+
+        ``words`` are those of the other tasks, (N,) each; the function, the number, and the packed result
+        of each are appended to ``served``.
+        """
+        ctx, core, cycles, due = self.ctx, self.solver.core, 1, {}
+        total, index = len(next(iter(words.values()))), 0
+        while not ctx.get(self.solver.ready):
+            name = core.names[index % 2]
+            task = {own: int(column[index % total]) for own, column in words.items()}
+            ctx.set(self.dut.other, 1)
+            ctx.set(self.dut.other_function, 1 << index % 2)
+            ctx.set(self.dut.other_payload, in_slots(self.shape.dstep.inputs, core.slots, task))
+            if ctx.get(core.phase_zero) and not ctx.get(self.solver.starts):
+                due.setdefault(cycles + core.latency(name), []).append((name, index % total))
+                index += 1
+            served += [(*own, ctx.get(getattr(core, f"result_{own[0]}"))) for own in due.get(cycles, ())]
+            await ctx.tick()
+            cycles += 1
+        return await self.results(), cycles
+
+    async def reset(self):
+        self.ctx.set(self.dut.reset, 1)
+        await self.ctx.tick()
+        self.ctx.set(self.dut.reset, 0)
+
+    async def results(self):
+        ctx, solver = self.ctx, self.solver
+        names = ("cost", "taken", "regularisation", "status")
+        trajectory, gains = [], []
+        for knot in range(self.shape.knots + 1):
+            ctx.set(solver.read_knot, knot)
+            await ctx.tick()
+            trajectory.append(unpacked(self.shape.trajectory, ctx.get(solver.trajectory)))
+            gains.append(ctx.get(solver.policy) & ((1 << len(solver.rows.gains)) - 1))
+        numbers = {name: ctx.get(getattr(solver, name)) for name in names}
+        numbers["forces"] = unpacked(self.shape.taus, ctx.get(solver.forces))
+        return {**numbers, "trajectory": trajectory, "gains": gains[:-1]}
+
+
+def expected(fixed, solution):
+    """Return the same results of the bit-exact model."""
+    shape, plan = fixed.shape, solution.plan
+    gains = [each.stored(term) for each in shape.feedback for term in each.terms]
+    references = {term.reference: term.word.name for term in shape.feedback[0].terms}
+    rows = [
+        {name: int(plan.states[own][knot]) for name, own in references.items()}
+        | {word.name: int(plan.forces[word.name][knot]) for word in shape.taus if knot < shape.knots}
+        for knot in range(shape.knots + 1)
+    ]
+    mask = (1 << GAIN.width) - 1
+    return {
+        "cost": solution.cost,
+        "taken": solution.iterations,
+        "regularisation": solution.regularisation,
+        "status": solution.status,
+        "forces": {word.name: rows[0][word.name] for word in shape.taus},
+        "trajectory": rows,
+        "gains": [
+            sum((int(plan.gains[name][step]) & mask) << GAIN.width * k for k, name in enumerate(gains))
+            for step in range(shape.knots)
+        ],
+    }
+
+
+def compare(fixed, found, solution):
+    """Compare results with a model's; the last knot of a trajectory has no forces."""
+    wanted = expected(fixed, solution)
+    last = {name: found["trajectory"][-1][name] for name in wanted["trajectory"][-1]}
+    found = {**found, "trajectory": [*found["trajectory"][:-1], last]}
+    if solution.status in (Solved.NOT_FINITE, Solved.INDEFINITE):  # the gains are not to be used
+        found, wanted = ({**each, "gains": []} for each in (found, wanted))
+    assert found == wanted

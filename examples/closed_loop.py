@@ -8,24 +8,27 @@ import pinocchio as pin
 from matplotlib.figure import Figure
 
 import rbdhw
-from rbdhw.control.loop import MISMATCH, NOISE, Unreliable
+from rbdhw.control.loop import MISMATCH, NOISE
 from rbdhw.control.optimiser import LostAnswer, Mpc, Optimiser
+from rbdhw.control.task import Unreliable
 
 ENGINES = ("model", "rtl", "driver", "golden", "c")
 FINER = 10  # steps of the robot in one of the controller
 ROTOR = 0.3  # the inertia of an arm's motors, seen at the joints, in kg m^2
 
 
-class Link(Unreliable):
-    """The functions of a folder that is generated for an engine. Some answers are lost, others flagged."""
+def link(robot, folder, engine, functions, **build):
+    """Return the functions of a folder that is generated for an engine. Some answers are lost."""
+    kind = {"target": "c"} if engine == "c" else {"ii": 4}
+    rbdhw.generate(robot, folder / engine, functions=functions, **kind | build)
+    accelerator = rbdhw.load(folder / engine, None if engine == "c" else engine)
+    return Unreliable(accelerator, np.random.default_rng(0))
 
-    def __init__(self, robot, folder, engine, rng, functions, in_c=None, **build):
-        kind = {"target": "c"} if engine == "c" else {"ii": 4}
-        chosen = in_c if engine == "c" and in_c else functions
-        rbdhw.generate(robot, folder / engine, functions=chosen, **kind | build)
-        self.accelerator = rbdhw.load(folder / engine, None if engine == "c" else engine)
-        self.solves = "solver" in self.accelerator.manifest
-        super().__init__(self.accelerator, rng)
+
+def told(functions):
+    """Return how many calls there were, without an answer or flagged, as a line."""
+    counts = f"{functions.calls} calls, of which {functions.lost} had no answer"
+    return f"{counts}; {functions.flagged} flagged answers"
 
 
 class Robot:
@@ -67,9 +70,10 @@ def run(robot, control, tau, ticks):
     return tuple(map(np.array, zip(*log, strict=True)))
 
 
-def controller(link, h, ticks, problem):
+def controller(functions, h, ticks, problem):
     """Return a controller that plans by ``solve`` in C, or on steps and derivatives."""
-    solve = partial(link.solve, iterations=1) if link.solves else Optimiser(link).solve
+    solves = "solver" in functions.manifest
+    solve = partial(functions.solve, iterations=1) if solves else Optimiser(functions).solve
     return Mpc(solve, h, ticks, problem)
 
 

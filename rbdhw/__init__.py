@@ -236,12 +236,13 @@ def study(
     plot: bool = False,
     **options: Any,
 ) -> results.Studied:
-    """Judge number formats by optimal control in a closed loop, beside double precision.
+    """Judge number formats by a controller in a closed loop, beside double precision.
 
     Parameters
     ----------
     urdf
-        The robot description: a fixed base, and joints with as many coordinates as degrees of freedom.
+        The robot description; ``track`` and ``reach`` want a fixed base, and joints with as many coordinates
+        as degrees of freedom.
     folder
         Where results are kept; what is there is not computed again.
     widths, formats, budgets
@@ -250,13 +251,14 @@ def study(
     exact
         Functions that are in double precision whatever the candidate, such as ``"step"``.
     task, seconds
-        What the loop does, ``track`` or ``reach``, and for how long.
+        What the loop does, ``track`` or ``reach``, or a loop ``MODULE:FUNCTION`` of your own, and for how
+        long.
     workers, cluster
         The number of processes, or the address of a Dask scheduler.
     plot
         Draw ``study.png`` and ``study.svg``, too.
     options
-        As for :func:`generate`, such as ``frames`` that are tracked.
+        As for :func:`generate`, such as ``frames`` that are tracked; ``functions`` for a loop of your own.
 
     Returns
     -------
@@ -269,10 +271,12 @@ def study(
         The robot, an option or a candidate is not supported, no candidate can be built, nobody answers at the
         cluster's address, or the folder has results of another version.
     """
-    from rbdhw.front.calls import study_folder, study_functions, study_settings
+    from rbdhw.front.calls import study_folder, study_settings
     from rbdhw.options.arguments import asked_build
 
-    others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
-    settings = study_settings(widths, formats, budgets, exact, **others)
-    asked = asked_build(**options, functions=study_functions(options.get("frames")))
+    settings = study_settings(
+        widths, formats, budgets, exact, task, seconds, workers=workers, cluster=cluster
+    )
+    functions = settings.task.functions(options.pop("functions", None), bool(options.get("frames")))
+    asked = asked_build(**options, functions=functions)
     return study_folder(Path(urdf), Path(folder), *asked, settings, draws=plot)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from examples.closed_loop import ENGINES, ROTOR, Link, Robot, controller, hold, panels, run
+from examples.closed_loop import ENGINES, ROTOR, Robot, controller, hold, link, panels, run, told
 
-H, TICKS = 0.02, 20  # of a step of the plan, and how often the loop runs in it
+H, TICKS, KNOTS = 0.02, 20, 24  # of a step of the plan, how often the loop runs in it, and the horizon
 SIZE, PERIOD = 0.1, 3.0  # of the figure, in m and s
 NEAR, EFFORT = (3.0, 1.0), 1e-3  # weights of joints and their velocities, and of forces
 REACH, STAY = 0.2, 0.8  # how far points are, in m, and for how long each is the goal, in s
@@ -33,7 +33,7 @@ def path_of(task, origin, axes):
     return {"eight": eight, "reach": reach}[task]
 
 
-def control(link, model, q, goals, knots):
+def control(functions, model, q, goals, knots):
     """Return the controller: the tip at its goals, joints near ``q``, forces near those that hold it."""
     nv = model.nv
     last = 1.0 + 9.0 * (np.arange(knots + 1) == knots)[:, np.newaxis]
@@ -52,7 +52,44 @@ def control(link, model, q, goals, knots):
             "position_weight": H * 3e4 * last[..., np.newaxis] * np.ones((1, 1, 3)),
         }
 
-    return controller(link, H, TICKS, problem)
+    return controller(functions, H, TICKS, problem)
+
+
+class Scene:
+    """The arm in a bent posture, and the goals of its tip in the plane in which the tip moves best."""
+
+    def __init__(self, urdf, task="eight"):
+        self.model = pin.buildModelFromUrdf(str(urdf))
+        self.model.armature[:] = ROTOR
+        self.tip, self.data = len(self.model.frames) - 1, self.model.createData()
+        self.start = np.where(np.arange(self.model.nv) % 2, -1.2, 0.5)
+        self.origin = self.tips_of([self.start])[0]
+        axes = pin.LOCAL_WORLD_ALIGNED
+        J = pin.computeFrameJacobian(self.model, self.data, self.start, self.tip, axes)[:3]
+        self.axes = np.linalg.svd(J)[0].T
+        self.goals = path_of(task, self.origin, self.axes)
+
+    def tips_of(self, joints):
+        """Return where the tip is (N, 3), for joints (N, nq)."""
+        positions = []
+        for q in joints:
+            pin.framesForwardKinematics(self.model, self.data, q)
+            positions.append(self.data.oMf[self.tip].translation.copy())
+        return np.array(positions)
+
+    def move(self, functions, seconds, knots):
+        """Return the times of all ticks (N,), the tip's positions and goals (N, 3), and the forces."""
+        robot = Robot(self.model, self.start, np.random.default_rng(1), H / TICKS)
+        mpc = control(functions, self.model, self.start, self.goals, knots)
+        joints, _, tau = run(robot, mpc, hold(self.model, self.start), round(seconds * TICKS / H))
+        times = H / TICKS * np.arange(len(joints))
+        return times, self.tips_of(joints), self.goals(times), tau
+
+
+def judge(urdf, functions, seconds):
+    """Return the tip's distances from its goals in all ticks, for a study of number formats."""
+    _, positions, goals, _ = Scene(urdf).move(functions, seconds, KNOTS)
+    return np.linalg.norm(positions - goals, axis=1)
 
 
 def main(arguments=None):
@@ -62,52 +99,31 @@ def main(arguments=None):
     parser.add_argument("--engine", choices=ENGINES, default="model")
     parser.add_argument("--task", choices=("eight", "reach"), default="eight")
     parser.add_argument("--seconds", type=float, default=2.0 * PERIOD)
-    parser.add_argument("--knots", type=int, default=24)
+    parser.add_argument("--knots", type=int, default=KNOTS)
     parser.add_argument("--width", type=int)
     parser.add_argument("--output", type=Path, default=Path("build/examples/arm"))
     options = parser.parse_args(arguments)
-    model, rng = pin.buildModelFromUrdf(str(options.robot)), np.random.default_rng(0)
-    model.armature[:] = ROTOR
-    tip, data = model.frames[-1].name, model.createData()
-    build = {"frames": tip, "armature": dict.fromkeys(model.names[1:], ROTOR)}
+    scene = Scene(options.robot, options.task)
+    model = scene.model
+    build = {"frames": model.frames[scene.tip].name, "armature": dict.fromkeys(model.names[1:], ROTOR)}
     build |= {"knots": options.knots} if options.engine == "c" else {}
     build |= {"width": options.width} if options.width else {}
-    link = Link(options.robot, options.output, options.engine, rng, "step,dstep,position", "solve", **build)
-    q = np.where(np.arange(model.nv) % 2, -1.2, 0.5)
-    pin.framesForwardKinematics(model, data, q)
-    frame = model.getFrameId(tip)
-    origin = data.oMf[frame].translation.copy()
-    J = pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL_WORLD_ALIGNED)[:3]
-    axes = np.linalg.svd(J)[0].T  # the plane in which the tip moves best comes first
-    goals = path_of(options.task, origin, axes)
-    robot = Robot(model, q, np.random.default_rng(1), H / TICKS)
-    mpc = control(link, model, q, goals, options.knots)
-    joints, _, tau = run(robot, mpc, hold(model, q), round(options.seconds * TICKS / H))
-    positions = []
-    for configuration in joints:
-        pin.framesForwardKinematics(model, data, configuration)
-        positions.append(data.oMf[frame].translation.copy())
-    positions, times = np.array(positions), H / TICKS * np.arange(len(joints))
-    errors = np.linalg.norm(positions - goals(times), axis=1)
-    print(f"{link.calls} calls, of which {link.lost} had no answer; {link.flagged} flagged answers")
+    chosen = "solve" if options.engine == "c" else "step,dstep,position"
+    functions = link(options.robot, options.output, options.engine, chosen, **build)
+    times, positions, goals, tau = scene.move(functions, options.seconds, options.knots)
+    errors = np.linalg.norm(positions - goals, axis=1)
+    print(told(functions))
     late = 1e3 * np.median(errors[len(errors) // 2 :])
     print(f"the tip is {late:.2f} mm from its goal (median of the second half)")
-    draw(
-        options.output / f"arm-{options.task}.png",
-        times,
-        positions - origin,
-        goals(times) - origin,
-        axes,
-        errors,
-    )
-    return positions, goals(times), tau
+    draw(options.output / f"arm-{options.task}.png", scene, times, positions, goals, errors)
+    return positions, goals, tau
 
 
-def draw(path, times, positions, goals, axes, errors):
+def draw(path, scene, times, positions, goals, errors):
     """Draw the tip's way in its plane, and its distance from the goal."""
     (left, right), save = panels(path, "the tip (line) and its goals (dots), m", "distance from the goal, mm")
-    left.plot(*(positions @ axes[:2].T).T)
-    left.plot(*(goals[::40] @ axes[:2].T).T, "k.", markersize=3)
+    left.plot(*((positions - scene.origin) @ scene.axes[:2].T).T)
+    left.plot(*((goals[::40] - scene.origin) @ scene.axes[:2].T).T, "k.", markersize=3)
     left.set_aspect("equal")
     right.semilogy(times, 1e3 * errors)
     right.set_xlabel("time (s)")

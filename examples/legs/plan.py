@@ -11,23 +11,21 @@ FEET, FORCES = 2e4, 1e-4  # weights of the positions of feet in the air, and of 
 
 
 class Planner:
-    """Plans from the measured state, with feedback around the plan in between.
+    """Plans from the measured state of a scene's robot, with feedback around the plan in between."""
 
-    `gait` has the motion: `feet` (4, 3) at first, and the methods `base(time)`, where the base should be and
-    its velocity, and `swing(time)`, which feet are in the air (4,) and where all feet should be (4, 3).
-    """
-
-    def __init__(self, link, model, q, gait, period):
-        self.link, self.model, self.gait, self.period = link, model, gait, period
-        self.stance, self.ticks = q[7:], round(STEP / period)
+    def __init__(self, functions, scene, gait, period):
+        self.functions, self.model, self.scene, self.gait = functions, scene.model, scene, gait
+        self.period, self.ticks = period, round(STEP / period)
+        self.stance = scene.q[7:]
         self.plan, self.begun = None, 0
         base, joints = WEIGHTS["base"], WEIGHTS["joints"]
         speed, slow = WEIGHTS["speed"], WEIGHTS["joint speeds"]
-        sizes = np.repeat([*base, joints, *speed, slow], [3, 3, 12, 3, 3, 12])
-        limits = model.effortLimit
+        driven = len(self.stance)
+        sizes = np.repeat([*base, joints, *speed, slow], [3, 3, driven, 3, 3, driven])
+        limits = self.model.effortLimit
         self.fixed = {
             "Q": STEP * sizes,
-            "R": np.full(18, STEP * FORCES),
+            "R": np.full(self.model.nv, STEP * FORCES),
             "tau_min": -limits,
             "tau_max": limits,
         }
@@ -53,7 +51,7 @@ class Planner:
         try:
             shift = (tick - self.begun) // self.ticks
             iterations = 10 if first else 1
-            self.plan = self.link.solve(
+            self.plan = self.functions.solve(
                 q, v, STEP, **problem, warm=self.plan, shift=shift, iterations=iterations
             )
             self.begun = tick
@@ -63,12 +61,12 @@ class Planner:
     def _problem(self, now, q):
         """Return what changes from plan to plan: references, contacts, and forces that share the weight."""
         times = now + STEP * np.arange(KNOTS + 1)
-        bases = [self.gait.base(time) for time in times]
-        upright, joints = [0.0, 0.0, 0.0, 1.0], np.zeros(15)
+        bases = [self.scene.goal(time) for time in times]
+        upright, joints = [0.0, 0.0, 0.0, 1.0], np.zeros(3 + len(self.stance))
         x_ref = np.array([[*place, *upright, *self.stance, *moving, *joints] for place, moving in bases])
         swings = [self.gait.swing(time, q[:3] - bases[0][0]) for time in times]
         in_air = np.array([lifted for lifted, _ in swings])
-        goals = np.zeros((KNOTS + 1, 4, 4, 4))
+        goals = np.zeros((KNOTS + 1, len(self.scene.feet), 4, 4))
         goals[:, :, :3, 3], goals[:, :, 3, 3] = [feet for _, feet in swings], 1.0
         weights = STEP * FEET * np.repeat(in_air[..., np.newaxis].astype(float), 3, axis=2)
         contact = 1.0 - in_air[:-1]
@@ -90,7 +88,7 @@ class Planner:
             weight = pin.computeGeneralizedGravity(self.model, data, q)
             pin.computeJointJacobians(self.model, data, q)
             pin.updateFramePlacements(self.model, data)
-            frames = [frame for frame, stands in zip(self.gait.frames, standing, strict=True) if stands]
+            frames = [frame for frame, stands in zip(self.scene.feet, standing, strict=True) if stands]
             jacobians = [
                 pin.getFrameJacobian(self.model, data, frame, pin.LOCAL_WORLD_ALIGNED)[:3] for frame in frames
             ]
@@ -101,29 +99,27 @@ class Planner:
 
 
 class Gait:
-    """The motion that is planned: standing, or a trot on one diagonal after the other."""
+    """Where the feet should be: on the ground, or lifted in turn, for ``step`` s each and by ``lift`` m."""
 
-    def __init__(self, model, legs, q, speed, step, lift, pairs):
-        self.start, self.velocity = q[:3].copy(), np.array([speed, 0.0, 0.0])
-        self.step, self.lift, self.pairs = step, lift, pairs
-        self.frames = [model.getFrameId(f"{leg}_foot") for leg in legs]
-        data = model.createData()
-        pin.framesForwardKinematics(model, data, q)
-        self.feet = np.array([data.oMf[frame].translation for frame in self.frames])
-
-    def base(self, time):
-        """Return where the base should be, and its velocity: it starts with the first step."""
-        moving = time > self.step
-        return self.start + self.velocity * max(0.0, time - self.step), self.velocity * moving
+    def __init__(self, scene, step, lift):
+        self.scene, self.step, self.lift = scene, step, lift
+        data = scene.model.createData()
+        pin.framesForwardKinematics(scene.model, data, scene.q)
+        self.feet = np.array([data.oMf[foot].translation for foot in scene.feet])
 
     def swing(self, time, away):
-        """Return which feet are in the air, and where all feet should be; a base `away` is followed."""
+        """Return which feet (N,) are in the air, and where all should be (N, 3), with a base `away`."""
         phase, share = divmod(time / self.step, 1.0)
-        if not self.velocity.any() or phase < 1:
-            return np.zeros(4, bool), self.feet
-        swinging = phase % 2 == self.pairs
-        before, behind = (self.base((phase + part) * self.step)[0] - self.start for part in (-0.5, 1.5))
+        if not self.scene.speed or phase < 1:
+            return np.zeros(len(self.feet), bool), self.feet
+        ends = (phase - 0.5) * self.step, (phase + 1.5) * self.step
+        before, behind = (self.scene.goal(end)[0] - self.scene.q[:3] for end in ends)
         done = share - np.sin(2.0 * np.pi * share) / (2.0 * np.pi)
         height = 0.5 * self.lift * (1.0 - np.cos(2.0 * np.pi * share))
         moved = (1.0 - done) * before + done * (behind + np.array([away[0], away[1], 0.0]))
-        return swinging, self.feet + moved + np.array([0.0, 0.0, height])
+        return swinging(phase, len(self.feet)), self.feet + moved + np.array([0.0, 0.0, height])
+
+
+def swinging(phase, feet):
+    """Return which feet (N,) swing in a step: every second one around the base, so a diagonal of four."""
+    return np.arange(feet) % 2 == phase % 2

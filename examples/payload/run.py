@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from examples.closed_loop import ENGINES, ROTOR, Link, Robot, hold, panels, run
+from examples.closed_loop import ENGINES, ROTOR, Robot, hold, link, panels, run, told
 
 H = 0.005  # the period of the loop in s
 STIFFNESS, DAMPING = 400.0, 40.0  # of the error in 1/s^2 and 1/s: critically damped
@@ -20,26 +20,41 @@ def reference(start, swing, period, t):
     return q, 0.5 * swing * rate * np.sin(angle), 0.5 * swing * rate**2 * np.cos(angle)
 
 
-def move(link, model, load, swing, period, told):
+def model_of(urdf):
+    """Return the robot with the inertia of its motors, and the load."""
+    model = pin.buildModelFromUrdf(str(urdf))
+    model.armature[:] = ROTOR
+    mass = MASS * sum(part.mass for part in model.inertias)
+    return model, pin.Inertia(mass, np.array([0.0, 0.0, LEVER]), np.zeros((3, 3)))
+
+
+def move(functions, model, load, period, knows=True):
     """Return the errors of the joints, (ticks, nv), in three periods; the load comes behind the first.
 
     The accelerator is told one period later, if at all.
     """
-    start, ticks = -0.5 * swing, round(period / H)
-    link.accelerator.load_payload(0.0)
+    swing, ticks = 0.8 * np.where(np.arange(model.nv) % 2, -1.0, 1.0), round(period / H)
+    start = -0.5 * swing
+    functions.load_payload(0.0)
     robot = Robot(model, start, np.random.default_rng(1), H)
 
     def control(tick, q, v):
         if tick == ticks:
             robot.model.inertias[model.njoints - 1] += load
-        if tick == 2 * ticks and told:
-            link.accelerator.load_payload(load.mass, load.lever)
+        if tick == 2 * ticks and knows:
+            functions.load_payload(load.mass, load.lever)
         q_ref, v_ref, a_ref = reference(start, swing, period, H * tick)
-        return link.id(q, v, a_ref + STIFFNESS * (q_ref - q) + DAMPING * (v_ref - v)).tau
+        return functions.id(q, v, a_ref + STIFFNESS * (q_ref - q) + DAMPING * (v_ref - v)).tau
 
     q, _, tau = run(robot, control, hold(model, start), 3 * ticks)
     wanted = np.array([reference(start, swing, period, H * tick)[0] for tick in range(len(q))])
     return q - wanted, tau
+
+
+def judge(urdf, functions, seconds):
+    """Return the errors of all ticks for a study of number formats."""
+    errors, _ = move(functions, *model_of(urdf), seconds / 3)
+    return np.linalg.norm(errors, axis=1)
 
 
 def main(arguments=None):
@@ -50,19 +65,15 @@ def main(arguments=None):
     parser.add_argument("--period", type=float, default=2.0)
     parser.add_argument("--output", type=Path, default=Path("build/examples/payload"))
     options = parser.parse_args(arguments)
-    model = pin.buildModelFromUrdf(str(options.robot))
-    model.armature[:] = ROTOR
+    model, load = model_of(options.robot)
     build = {"parameters": "payload", "armature": dict.fromkeys(model.names[1:], ROTOR)}
-    link = Link(options.robot, options.output, options.engine, np.random.default_rng(0), "id", **build)
-    mass = MASS * sum(part.mass for part in model.inertias)
-    load = pin.Inertia(mass, np.array([0.0, 0.0, LEVER]), np.zeros((3, 3)))
-    swing = 0.8 * np.where(np.arange(model.nv) % 2, -1.0, 1.0)
+    functions = link(options.robot, options.output, options.engine, "id", **build)
     errors, tau = [], []
-    for told in (True, False):
-        error, forces = move(link, model, load, swing, options.period, told)
+    for knows in (True, False):
+        error, forces = move(functions, model, load, options.period, knows)
         errors.append(error)
         tau.append(forces)
-    print(f"{link.calls} calls, of which {link.lost} had no answer; {link.flagged} flagged answers")
+    print(told(functions))
     for name, error in zip(("told of it", "never told"), errors, strict=True):
         rms = [1e3 * np.sqrt((part**2).mean()) for part in np.array_split(error, 3)]
         print(f"{name}: {rms[0]:.2f}, with {load.mass:.1f} kg {rms[1]:.2f}, then {rms[2]:.2f} mrad")

@@ -214,7 +214,12 @@ def study(
     exact: Annotated[
         str | None, typer.Option(metavar="FUNCTION,...", help="Functions that are in double precision.")
     ] = None,
-    task: Annotated[str, typer.Option(metavar="track|reach", help="What the loop does.")] = "track",
+    task: Annotated[
+        str,
+        typer.Option(
+            metavar="track|reach|MODULE:FUNCTION", help="What the loop does, or a loop of your own."
+        ),
+    ] = "track",
     seconds: Annotated[float, typer.Option(help="How long the loop runs.")] = 4.0,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
@@ -225,15 +230,17 @@ def study(
     build: BuildArguments,
     as_json: Json = False,
 ) -> None:
-    """Judge number formats by optimal control in a closed loop, beside double precision.
+    """Judge number formats by a controller in a closed loop, beside double precision.
 
-    The builds have step and dstep, with --frames also position: frames are tracked. Results are kept in DIR.
+    The builds have step and dstep, with --frames also position: frames are tracked. A loop of your own has
+    --functions. Results are kept in DIR.
     """
-    from rbdhw.front.calls import study_folder, study_functions, study_settings
+    from rbdhw.front.calls import study_folder, study_settings
 
-    others = {"task": task, "seconds": seconds, "workers": workers, "cluster": cluster}
-    settings = study_settings(widths, formats, budgets, exact, **others)
-    asked = build.parse(functions=study_functions(build.values["frames"]))
+    others = {"workers": workers, "cluster": cluster}
+    settings = study_settings(widths, formats, budgets, exact, task, seconds, **others)
+    given, frames = build.values["functions"], build.values["frames"]
+    asked = build.parse(functions=settings.task.functions(given, frames is not None))
     _print_result(study_folder(urdf, output, *asked, settings, draws=plot), as_json)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.control.optimiser import LostAnswer, Mpc, Optimiser
+from rbdhw.control.task import Setting, Task, Unreliable
+from rbdhw.errors import InputError
 from rbdhw.golden.kinematics import placements
-from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -24,8 +25,8 @@ H, TICKS, KNOTS = 0.02, 10, 20
 FINER = 5
 """Steps of the robot in a tick."""
 
-MISMATCH, LOST = 0.02, 1e-3
-"""The standard deviation of the robot's inertias relative to the model's, and the share of lost answers."""
+MISMATCH = 0.02
+"""The standard deviation of the robot's inertias relative to the model's."""
 
 NOISE = 1e-4, 2e-3
 """Standard deviations of what is measured: of positions (rad, m) and of velocities (rad/s, m/s)."""
@@ -38,48 +39,31 @@ PROBLEMS, REACH, ITERATIONS, CONVERGED = 4, 0.1, 30, 1e-7
 at which they end."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What the controller does: ``track`` a figure of all joints, or ``reach`` for one goal after another."""
-
-    name: str
-    seconds: float
-    seed: int = 0
-
-
 TASKS = ("track", "reach")
 
 
-class Unreliable:
-    """Functions of which some answers are lost.
+@dataclass(frozen=True)
+class Tracking(Task):
+    """Optimal control that lets all joints, or frames if there are any, ``track`` a figure, or ``reach`` for
+    one goal after another."""
 
-    Attributes
-    ----------
-    calls, lost
-        The numbers of calls, and of those whose answer was lost.
-    answers, flagged
-        The numbers of tasks that were answered, and of those with a status.
-    """
+    seed: int = 0
+    least: ClassVar[float] = H
 
-    def __init__(self, functions: Any, rng: np.random.Generator) -> None:
-        self._functions, self._rng = functions, rng
-        self.calls = self.lost = self.answers = self.flagged = 0
+    def functions(self, given: str | None, frames: bool) -> str:
+        if given is not None:
+            raise InputError("functions", f"task '{self.name}' has its own", "a loop of yours, or none")
+        return "step,dstep,position" if frames else "step,dstep"
 
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._functions, name)
+    def unit(self, robot: Robot) -> str:
+        if robot.nq != robot.nv or robot.floats:
+            expected = "a fixed base, and joints with as many coordinates as degrees of freedom"
+            raise InputError("study", f"robot '{robot.name}' has orientations", expected)
+        return "m" if robot.frames else "rad"
 
-        def answer(*arrays: Any, **named: Any) -> Any:
-            self.calls += 1
-            if self._rng.random() < LOST:
-                self.lost += 1
-                raise LostAnswer
-            result = call(*arrays, **named)
-            if name in FUNCTIONS:
-                self.answers += np.size(result.status)
-                self.flagged += int(np.count_nonzero(result.status))
-            return result
-
-        return answer
+    def measure(self, setting: Setting) -> dict[str, Any]:
+        alone = convergence(setting.robot, setting.functions, setting.exact, self.seed)
+        return {**closed_loop(setting, self), **alone}
 
 
 def centre_of(robot: Robot) -> Array:
@@ -94,7 +78,7 @@ def efforts_of(robot: Robot) -> Array:
     return np.array([limit.effort for body in robot.bodies for limit in body.joint.limits])
 
 
-def goals_of(robot: Robot, task: Task, times: Array) -> Array:
+def goals_of(robot: Robot, task: Tracking, times: Array) -> Array:
     """Return the states (N, 2 nv) where the robot should be."""
     nv, rng = robot.nv, np.random.default_rng(task.seed)
     swing = SWING * rng.uniform(0.5, 1.0, nv) * np.where(np.arange(nv) % 2, -1.0, 1.0)
@@ -126,15 +110,14 @@ def costs_of(robot: Robot, goals: Array) -> dict[str, Any]:
     return costs
 
 
-def closed_loop(robot: Robot, plant: Any, functions: Any, task: Task) -> dict[str, float]:
+def closed_loop(setting: Setting, task: Tracking) -> dict[str, float]:
     """Return what is measured in a loop: errors, failed line searches, lost plans and flagged answers.
 
-    ``plant`` has ``step`` with inertial parameters, in double precision. Errors are distances of joints from
-    their goals, or of frames if there are any.
+    Errors are distances of joints from their goals, or of frames if there are any.
     """
-    rng = np.random.default_rng(task.seed)
-    robot_of = _Plant(robot, plant, rng)
-    answers = Unreliable(functions, rng)
+    robot, rng = setting.robot, np.random.default_rng(task.seed)
+    robot_of = _Plant(robot, setting.plant(), rng)
+    answers = Unreliable(setting.functions, rng)
     nv, period = robot.nv, H / TICKS
 
     def problem(tick: int) -> Mapping[str, Any]:
@@ -158,7 +141,7 @@ def closed_loop(robot: Robot, plant: Any, functions: Any, task: Task) -> dict[st
         "max": float(errors.max()),
         "failed": control.failed / plans,
         "lost": control.lost / plans,
-        "flagged": answers.flagged / max(1, answers.answers),
+        "flagged": answers.share_flagged,
     }
 
 

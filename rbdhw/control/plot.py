@@ -14,25 +14,31 @@ LEAST = 1e-9
 
 
 def draw_study(figure: Any, results: Mapping[str, Any]) -> None:
-    """Draw four panels with the candidates that could be built on a common axis."""
+    """Draw panels of what is known, with the candidates that could be built on a common axis."""
     exact, *others = [row for row in results["rows"] if "refused" not in row]
     loop, plans, alone, hardware = figure.subplots(2, 2, sharex=True).ravel()
     for key in ("median", "max"):
-        _draw(loop, others, f"{key} error in the loop, {results['unit']}", [row[key] for row in others])
+        label = ", ".join(filter(None, (f"{key} error in the loop", results["unit"])))
+        _draw(loop, others, label, [row[key] for row in others])
         loop.axhline(exact[key], color="k", linestyle=":")
-    _draw(plans, others, "plans whose line search failed, %", [100.0 * row["failed"] for row in others])
+    if "failed" in exact:
+        _draw(plans, others, "plans whose line search failed, %", [100.0 * row["failed"] for row in others])
     _draw(plans, others, "flagged answers, %", [100.0 * row["flagged"] for row in others])
-    _draw(alone, others, "excess of the cost, alone", [max(excess(row, exact), LEAST) for row in others])
-    _draw(alone, others, "iterations, alone", [np.mean(row["iterations"]) for row in others])
-    for axes in (loop, alone):
-        axes.set_yscale("log")
+    loop.set_yscale("log")
+    drawn = [loop, plans]
+    if "costs" in exact:
+        _draw(alone, others, "excess of the cost, alone", [max(excess(row, exact), LEAST) for row in others])
+        _draw(alone, others, "iterations, alone", [np.mean(row["iterations"]) for row in others])
+        alone.set_yscale("log")
+        drawn.append(alone)
     built = [row for row in others if "luts" in row]
     if built:
         hardware.set_yscale("log")
         for key in ("luts", "dsp_blocks"):
             _draw(hardware, built, key, [row[key] for row in built])
         _draw(hardware, built, "bytes of a task of each", [sum(row["bytes"].values()) for row in built])
-    for axes in (loop, plans, alone, hardware)[: 4 if built else 3]:
+        drawn.append(hardware)
+    for axes in drawn:
         axes.grid(visible=True, alpha=0.3)
         axes.tick_params("x", labelrotation=90)
         axes.legend(fontsize="small")

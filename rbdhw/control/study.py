@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rbdhw.control.candidates import EXACT, Candidate, engine_of, format_of, plant_of
-from rbdhw.control.loop import TASKS, H, Task, closed_loop, convergence
+from rbdhw.control.loop import TASKS, Tracking
 from rbdhw.control.table import Row, narrowest
+from rbdhw.control.task import OwnLoop, Setting, Task
 from rbdhw.domain.overrides import Overrides
 from rbdhw.engines.engine import Engine
 from rbdhw.errors import InputError, unknown
@@ -32,17 +33,16 @@ CallableOf = Callable[[Engine], Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """The candidates of a study, what the loop does and for how long, and where it is computed.
+    """What the loop of a study does, the candidates, and where it is computed.
 
     Functions that are ``exact`` are in double precision whatever the candidate.
     """
 
+    task: Task
     widths: Sequence[int] = ()
     formats: Sequence[str] = ()
     budgets: Sequence[float] = ()
     exact: Sequence[str] = ()
-    task: str = TASKS[0]
-    seconds: float = 4.0
     workers: int | None = None
     cluster: str | None = None
 
@@ -50,10 +50,8 @@ class Settings:
         """Refuse settings that no study can have."""
         if not (self.widths or self.formats or self.budgets):
             raise InputError("study", "no candidates", "some", "use --widths, --formats or --budgets")
-        if self.task not in TASKS:
-            raise unknown("task", self.task, TASKS)
-        if not self.seconds >= H:
-            raise InputError("seconds", f"{self.seconds:g}", f"at least {H:g}")
+        if not self.task.seconds >= self.task.least:
+            raise InputError("seconds", f"{self.task.seconds:g}", f"at least {self.task.least:g}")
         if self.workers is not None and self.workers < 1:
             raise InputError("workers", str(self.workers), "a number from 1 on")
         for width in self.widths:
@@ -76,7 +74,7 @@ class Settings:
     def candidates(self, options: BuildOptions) -> list[Candidate]:
         """Return all candidates, double precision first."""
         functions = self.judged(options.functions)
-        framed = any(FUNCTIONS[name].framed for name in functions)
+        framed = any(FUNCTIONS[name].framed for name in functions if name in FUNCTIONS)
         mounting = options.mounting if framed else replace(options.mounting, frames=())
         build = partial(replace, options, functions=functions, mounting=mounting)
         return [
@@ -92,6 +90,7 @@ class Job:
     """A candidate with all that its loop depends on."""
 
     candidate: Candidate
+    urdf: Path
     robot: Robot
     options: BuildOptions
     overrides: Overrides
@@ -121,9 +120,20 @@ def judge(job: Job) -> Row:
     with np.errstate(over="ignore", invalid="ignore"):
         in_double = job.callable_of(exact)
         functions = Mixed(job.callable_of(engine), in_double, job.exact)
-        measured = closed_loop(robot, job.callable_of(plant_of(robot, options)), functions, job.task)
-        alone = convergence(robot, functions, in_double, job.task.seed)
-    return {"candidate": job.candidate.name, **hardware, **measured, **alone}
+        plant = partial(plant_of, robot, options)
+        measured = job.task.measure(
+            Setting(job.urdf, robot, functions, in_double, lambda: job.callable_of(plant()))
+        )
+    return {"candidate": job.candidate.name, **hardware, **measured}
+
+
+def task_of(name: str, seconds: float) -> Task:
+    """Return a task by its name, one of :data:`~rbdhw.control.loop.TASKS` or ``MODULE:FUNCTION``."""
+    if ":" in name:
+        return OwnLoop.named(name, seconds)
+    if name not in TASKS:
+        raise unknown("task", name, (*TASKS, "MODULE:FUNCTION"))
+    return Tracking(name, seconds)
 
 
 def study(
@@ -142,22 +152,16 @@ def study(
     Raises
     ------
     InputError
-        The robot has joints whose coordinates are not in the tangent space, an option or a candidate is not
-        supported, no candidate can be built, nobody answers at the cluster's address, or the folder has
-        results of another version.
+        The task is not for this robot, an option or a candidate is not supported, no candidate can be built,
+        nobody answers at the cluster's address, or the folder has results of another version.
     """
     settings.check()
     robot, _ = read(urdf, options, progress)
-    if robot.nq != robot.nv or robot.floats:
-        expected = "a fixed base, and joints with as many coordinates as degrees of freedom"
-        raise InputError("study", f"robot '{robot.name}' has orientations", expected)
-    task = Task(settings.task, settings.seconds)
-    jobs = {
-        candidate.name: Job(candidate, robot, options, overrides, task, callable_of, settings.exact)
-        for candidate in settings.candidates(options)
-    }
+    unit = settings.task.unit(robot)
+    rest = robot, options, overrides, settings.task, callable_of, settings.exact
+    jobs = {candidate.name: Job(candidate, urdf, *rest) for candidate in settings.candidates(options)}
     same = replace(options, width=None, max_error=None)
-    inputs = f"{robot!r} {same!r} {overrides!r} {task!r} {settings.exact!r}"
+    inputs = f"{robot!r} {same!r} {overrides!r} {settings.task!r} {settings.exact!r}"
     digest = hashlib.sha256(inputs.encode()).hexdigest()[:12]
     rows = execute(
         judge,
@@ -173,8 +177,8 @@ def study(
         raise InputError("study", f"no candidate can be built: {first['refused']}", "wider ones")
     return {
         "robot": robot.name,
-        "task": task.name,
-        "unit": "m" if robot.frames else "rad",
+        "task": settings.task.name,
+        "unit": unit,
         "rows": list(rows.values()),
         "narrowest": narrowest(list(rows.values())),
     }

@@ -36,7 +36,9 @@ def study_rows(study: Mapping[str, Any]) -> list[list[str]]:
         cells = ["-"] * (len(STUDY_COLUMNS) - 1)
         if "refused" not in row:
             cells[0] = f"{row['median']:.3g} / {row['max']:.3g}"
-            cells[1] = f"{100.0 * row['failed']:.0f} / {100.0 * row['flagged']:.2g}"
+            failed = f"{100.0 * row['failed']:.0f}" if "failed" in row else "-"
+            cells[1] = f"{failed} / {100.0 * row['flagged']:.2g}"
+        if "iterations" in row:
             cells[2] = f"{np.mean(row['iterations']):.1f}, {excess(row, exact):.0e}"
         if "luts" in row:
             cells[3], cells[4] = f"{row['dsp_blocks']} / {row['luts']:,}", str(sum(row["bytes"].values()))
@@ -47,7 +49,8 @@ def study_rows(study: Mapping[str, Any]) -> list[list[str]]:
 def narrowest(rows: Sequence[Row]) -> str | None:
     """Return the name of the candidate with the fewest bits of multipliers that is as good as the first row.
 
-    Its median error is at most :data:`WORSE` times as large, and its costs are within :data:`EXCESS`.
+    Its median error is at most :data:`WORSE` times as large, and its costs, if there are any, are within
+    :data:`EXCESS`.
     """
     exact = rows[0]
     good = [row for row in rows[1:] if row.get("bits") is not None and as_good(row, exact)]
@@ -62,6 +65,6 @@ def as_good(row: Row, exact: Row) -> bool:
 
 
 def excess(row: Row, exact: Row) -> float:
-    """Return the largest excess of a cost over that in double precision, relative to it."""
-    costs, optima = np.array(row["costs"]), np.array(exact["costs"])
-    return float(np.nan_to_num((costs - optima) / optima, nan=np.inf).max())
+    """Return the largest excess of a cost over that in double precision, relative to it; 0 without costs."""
+    costs, optima = np.array(row.get("costs", ())), np.array(exact.get("costs", ()))
+    return float(np.nan_to_num((costs - optima) / optima, nan=np.inf).max(initial=0.0))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rbdhw import pipeline
 from rbdhw.control.candidates import parse_formats
-from rbdhw.control.study import Settings
+from rbdhw.control.study import Settings, task_of
 from rbdhw.control.table import STUDY
 from rbdhw.design import folder as design_folder
 from rbdhw.design.folder import Design
@@ -135,6 +135,8 @@ def study_settings(
     formats: str | Iterable[str] | None,
     budgets: str | Iterable[float] | None,
     exact: str | Iterable[str] | None,
+    task: str,
+    seconds: float,
     **others: Any,
 ) -> Settings:
     """Return the settings of a study.
@@ -143,17 +145,13 @@ def study_settings(
     not a number, or no format.
     """
     return Settings(
+        task_of(task, seconds),
         tuple(width for part in _parts(widths) for width in _range(part)),
         tuple(text for part in _parts(formats) for text in parse_formats(part)),
         tuple(_number("budgets", part, float) for part in _parts(budgets)),
         tuple(_parts(exact)),
         **others,
     )
-
-
-def study_functions(frames: Any) -> str:
-    """Return the functions of a study's builds, which may have frames."""
-    return "step,dstep,position" if frames else "step,dstep"
 
 
 def _parts(items: str | Iterable[Any] | None) -> list[str]:

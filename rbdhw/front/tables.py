@@ -325,7 +325,8 @@ def print_power(report: dict[str, Any]) -> None:
 
 def print_study(study: dict[str, Any]) -> None:
     """Print a row for each candidate of a study, and the narrowest that is as good as double precision."""
-    title = f"{study['robot']}, {study['task']}: errors in {study['unit']}"
+    unit = study["unit"] and f" in {study['unit']}"
+    title = f"{study['robot']}, {study['task']}: errors{unit}"
     print_table(title, STUDY_COLUMNS, study_rows(study))
     for row in study["rows"]:
         if "refused" in row:

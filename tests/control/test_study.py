@@ -11,7 +11,7 @@ from rbdhw import golden
 from rbdhw.control import loop
 from rbdhw.control import study as module
 from rbdhw.control.candidates import EXACT, Candidate, format_of, parse_formats
-from rbdhw.control.loop import Task
+from rbdhw.control.loop import Tracking
 from rbdhw.control.study import Job, Settings, judge
 from rbdhw.control.table import narrowest
 from rbdhw.control.uniform import evaluate_uniform
@@ -40,9 +40,8 @@ def shorter_horizons():
 @pytest.fixture(scope="module")
 def job():
     options, overrides = asked_build(functions="step,dstep", ii=4)
-    return Job(
-        Candidate(EXACT), load_urdf(path("toy")), options, overrides, Task("track", 0.4), Accelerator.on
-    )
+    rest = options, overrides, Tracking("track", 0.4), Accelerator.on
+    return Job(Candidate(EXACT), path("toy"), load_urdf(path("toy")), *rest)
 
 
 def judged(job, candidate):
@@ -81,7 +80,7 @@ def test_a_width_is_judged_on_the_bit_exact_model(job, exact):
 
 def test_functions_in_double_precision_stay_so(job, exact):
     """Derivatives of ten bits with exact steps: the hardware is that of derivatives alone."""
-    settings = Settings(widths=[10], exact=["step"])
+    settings = Settings(job.task, widths=[10], exact=["step"])
     _, candidate = settings.candidates(job.options)
     row = judge(replace(job, candidate=candidate, exact=settings.exact))
     assert set(row["bytes"]) == {"dstep"}

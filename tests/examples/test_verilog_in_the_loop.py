@@ -7,15 +7,16 @@ from examples.arm import run as arm
 from examples.legs import run as legs
 from examples.mppi import run as mppi
 from examples.payload import run as payload
-from rbdhw.control import loop
+from rbdhw.control import task
 from rbdhw.robots import path
 from tests.support.marks import long
+from tests.support.urdf_documents import joint, link, robot
 
 
 @pytest.fixture
 def losses(monkeypatch):
     """Lose every twentieth answer."""
-    monkeypatch.setattr(loop, "LOST", 0.05)
+    monkeypatch.setattr(task, "LOST", 0.05)
 
 
 @pytest.mark.timeout(1500)
@@ -24,13 +25,27 @@ def losses(monkeypatch):
     ("module", "options"),
     [
         (payload, ("--period", "0.4")),
-        long(arm, ("--seconds", "0.2", "--knots", "6")),
-        long(mppi, ("--steps", "6", "--samples", "16")),
+        (arm, ("--seconds", "0.2", "--knots", "6")),
+        (mppi, ("--steps", "6", "--samples", "16")),
         long(legs, ("--robot", str(path("hyq")), "--task", "stand", "--seconds", "0.02", "--ii", "32")),
     ],
 )
 def test_verilog_in_the_loop_is_the_model(example, module, options):
     """Each answer decides what is asked next, so that one bit would change all that follows."""
+    check_same(example, module, options)
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.usefixtures("losses")
+def test_two_legs_with_verilog_in_the_loop(example, tmp_path):
+    parts = [joint("hip_left", "body", "left"), joint("hip_right", "body", "right")]
+    (tmp_path / "legs.urdf").write_text(robot(link("body"), link("left"), link("right"), *parts))
+    feet = "--feet", "left@0:0.1:-0.3,right@0:-0.1:-0.3", "--stance", "0.1,-0.1"
+    options = "--robot", str(tmp_path / "legs.urdf"), *feet, "--task", "stand", "--seconds", "0.02"
+    check_same(example, legs, (*options, "--ii", "32"))
+
+
+def check_same(example, module, options):
     model, verilog = (example(module, *options, "--engine", engine) for engine in ("model", "driver"))
     for one, other in zip(model, verilog, strict=True):
         assert np.array_equal(one, other)

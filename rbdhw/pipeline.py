@@ -112,6 +112,13 @@ def generate_software(
     domain = None
     if overrides is not None and overrides != Overrides():
         domain = software_domain(source, options, overrides)
+    return replace(build_software(source, options, trials, progress), domain=domain)
+
+
+def build_software(
+    source: Robot, options: BuildOptions, roots: Sequence[RootTrial] = (), progress: Progress = silent
+) -> Software:
+    """Return the software of a robot, without a domain; InputError if an option is not supported for it."""
     model = prepare(source, options.functions, options.fext, forced=options.algorithms, progress=progress)
     warn(model.remarks)
     sources = trace_sources(model, options.functions, progress)
@@ -122,7 +129,7 @@ def generate_software(
         entry = SolverEntry(knots=options.knots, alphas=options.alphas, momentum=momentum)
         solver = trace_solver(model, momentum), entry
     progress(f"writing {options.target.upper()}")
-    return replace(emit_software(model, sources, options.target, trials, solver), domain=domain)
+    return emit_software(model, sources, options.target, roots, solver)
 
 
 def emit_design(

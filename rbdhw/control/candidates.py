@@ -15,7 +15,7 @@ from rbdhw.control.uniform import evaluate_uniform
 from rbdhw.cores.checks import check_build
 from rbdhw.design.folder import draft_design
 from rbdhw.domain.overrides import Overrides
-from rbdhw.emit.software import emit_software
+from rbdhw.domain.robot_overrides import override_robot
 from rbdhw.engines.engine import Answer, Engine, Source
 from rbdhw.engines.model import ModelEngine
 from rbdhw.engines.software import CEngine
@@ -23,16 +23,15 @@ from rbdhw.errors import InputError
 from rbdhw.explore.search import software_domain
 from rbdhw.fixed.format import Format
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import prepare
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import plan_build
-from rbdhw.protocol import Status
+from rbdhw.pipeline import build_software, plan_build
+from rbdhw.protocol import ROLLOUT, Status
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import load_inertias
-from rbdhw.software.floating import trace_sources
+from rbdhw.software.folder import Software
 
 EXACT = "float64"
 """The name of the candidate in double precision."""
@@ -92,15 +91,16 @@ class UniformEngine(Engine):
         return overflow * (1 << Status.OVERFLOW), results
 
 
-def _software(robot: Robot, options: BuildOptions, functions: tuple[str, ...]) -> Any:
-    model = prepare(robot, functions, options.fext)
-    return emit_software(model, trace_sources(model, functions), "c", ())
+def _software(robot: Robot, options: BuildOptions, functions: tuple[str, ...]) -> Software:
+    """Return functions in C, and rollouts if the options have them."""
+    rolls = (ROLLOUT,) if options.horizon is not None else ()
+    return build_software(robot, replace(options, target="c", functions=(*functions, *rolls)))
 
 
 def plant_of(robot: Robot, options: BuildOptions) -> Engine:
     """Return an engine of ``step`` in double precision; tasks bring the inertial parameters of all links."""
     loaded = load_inertias(robot, [body.name for body in robot.bodies if body.inertia.mass > 0.0])
-    return CEngine(EXACT, Source(NOWHERE, "", _software(loaded, options, ("step",))))
+    return CEngine(EXACT, Source(NOWHERE, "", _software(loaded, replace(options, horizon=None), ("step",))))
 
 
 def engine_of(
@@ -111,7 +111,7 @@ def engine_of(
     Raises InputError if its options cannot be met.
     """
     if candidate.options is None:
-        exact = _software(robot, options, options.functions)
+        exact = _software(override_robot(robot, overrides), options, options.functions)
         domain = software_domain(robot, options, overrides)  # as the builds have it: trial steps end there
         source = Source(NOWHERE, "", replace(exact, domain=domain))
         if candidate.word is None:

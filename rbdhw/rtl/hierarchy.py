@@ -2,14 +2,15 @@
 
 Amaranth derives the ports of a submodule from the signals that cross its border, and numbers those that are
 no whole signal. Here every component is converted by itself, as a top module, and stands in its parent as an
-instance. Components whose netlists are equal become one module.
+instance. Components whose netlists are equal become one module. Those of a class that have the same
+``variant``, if it has one, are known to be equal: the first is converted.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -96,11 +97,16 @@ class _Converter:
 
     def __init__(self) -> None:
         self.converted: dict[str, _Converted] = {}
+        self._variants: dict[tuple[type, Any], _Converted] = {}
         self._borders: list[_Border] = []
 
     def convert(self, fragment: Fragment, path: str) -> Module:
         """Return the module of a component's fragment; its name is a number."""
         component = fragment.origins[0]
+        variant = type(component), getattr(component, "variant", None)
+        if variant in self._variants:  # its border is that of an instance in its parent
+            self._variants[variant].paths.append(path)
+            return self._variants[variant].modules[0]
         for k, (inner, label, location) in enumerate(fragment.subfragments):
             if _is_component(inner):
                 module = self.convert(inner, f"{path}_{label or k}")
@@ -115,8 +121,11 @@ class _Converter:
             modules[0].comment = _comment(component)
             modules[0].wires = _clocks_first(modules[0], netlist)
             self.converted[netlist] = _Converted(component, [], modules)
-        self.converted[netlist].paths.append(path)
-        return self.converted[netlist].modules[0]
+        converted = self.converted[netlist]
+        converted.paths.append(path)
+        if variant[1] is not None:
+            self._variants[variant] = converted
+        return converted.modules[0]
 
     def check_borders(self) -> None:
         """Check that no component reads a signal of another one that is none of its ports.
@@ -168,26 +177,30 @@ def _border(fragment: Fragment, ports: Mapping[str, Port], path: str) -> _Border
 def _signals(fragment: Fragment) -> tuple[SignalSet, SignalSet]:
     """Return the signals that a fragment and those in it read, and those that they drive."""
     read, driven = SignalSet(), SignalSet()
+    fragments = [fragment]
+    while fragments:
+        each = fragments.pop()
+        fragments += [inner for inner, _, _ in each.subfragments]
+        for reads, drives in _crossings(each):
+            read.update(reads)
+            driven.update(drives)
+    return read, driven
+
+
+def _crossings(fragment: Fragment) -> Iterator[tuple[SignalSet, SignalSet]]:
+    """Yield the signals that parts of a fragment read, and those that they drive, without those within."""
+    nothing = SignalSet()
     for statements in fragment.statements.values():
-        read |= statements._rhs_signals()
-        driven |= statements._lhs_signals()
+        yield statements._rhs_signals(), statements._lhs_signals()
     if isinstance(fragment, Instance):
         for value, way in fragment.ports.values():
-            if way == "o":
-                driven |= value._lhs_signals()
-            else:
-                read |= value._rhs_signals()
+            yield (nothing, value._lhs_signals()) if way == "o" else (value._rhs_signals(), nothing)
     if isinstance(fragment, MemoryInstance):
-        for port in (*fragment._read_ports, *fragment._write_ports):
-            read |= port._addr._rhs_signals() | port._en._rhs_signals()
         for port in fragment._read_ports:
-            driven |= port._data._lhs_signals()
+            yield port._addr._rhs_signals() | port._en._rhs_signals(), port._data._lhs_signals()
         for port in fragment._write_ports:
-            read |= port._data._rhs_signals()
-    for inner, _, _ in fragment.subfragments:
-        inside = _signals(inner)
-        read, driven = read | inside[0], driven | inside[1]
-    return read, driven
+            read = port._addr._rhs_signals() | port._en._rhs_signals() | port._data._rhs_signals()
+            yield read, nothing
 
 
 def _instance(component: Any, module: Module) -> Instance:

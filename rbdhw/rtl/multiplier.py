@@ -165,6 +165,11 @@ class DspBlock(wiring.Component):
 
     A block that can add takes the addend in the cycle before the result's register, and gives the sum ``o``;
     another one gives the product.
+
+    Attributes
+    ----------
+    variant
+        Blocks of one variant are equal, and need to be converted once only (:mod:`rbdhw.rtl.hierarchy`).
     """
 
     def __init__(
@@ -174,6 +179,7 @@ class DspBlock(wiring.Component):
     ) -> None:
         self.primitive = primitive
         self.registers = registers
+        self.variant = primitive.name, registers
         a, b = primitive.ports
         adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
         bits = SUM_BITS if primitive.adds else a + b

@@ -26,6 +26,9 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
+
+ROTORS = {"shoulder": 0.3, "elbow": 0.3}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -169,6 +172,61 @@ def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw):
     other = rbdhw("study", path("toy"), "-o", folder, *arguments[:-1], "reach")
     assert other[0] == 2
     assert "is of version" in other[2]
+
+
+@pytest.mark.parametrize(
+    ("example", "options"),
+    [
+        ("payload", {"functions": "id", "parameters": "payload"}),
+        long("arm", {"functions": "step,dstep,position", "frames": "tip", "armature": ROTORS}),
+        long("mppi", {"functions": "rollout,position", "frames": "tip", "rollout": "samples,cost"}),
+    ],
+)
+def test_loops_of_ones_own(tmp_path, monkeypatch, example, options):
+    """The examples' loops: their errors, without line searches or problems alone."""
+    monkeypatch.setattr(module, "execute", in_this_process)
+    task = f"examples.{example}.run:judge"
+    study = package.study(
+        path("toy"), tmp_path, task=task, widths=[20], seconds=0.24, ii=4, plot=True, **options
+    )
+    exact, built = study["rows"]
+    assert built.keys() >= {"median", "max", "lost", "flagged", "bits", "luts"}
+    assert "failed" not in built
+    assert "costs" not in built
+    assert exact["median"] != built["median"] == pytest.approx(exact["median"], rel=0.05)
+    assert study["narrowest"] == "20 bits"
+    assert study["unit"] == ""
+    assert str(study)
+
+
+def in_this_process(work, jobs, **_rest):
+    return {name: work(job) for name, job in jobs.items()}
+
+
+def one_error(_urdf, _functions, _seconds):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("task", "functions", "reason"),
+    [
+        ("examples.payload.run:missing", "id", "has no attribute 'missing'"),
+        ("examples.nowhere:judge", "id", "No module named 'examples.nowhere'"),
+        (":judge", "id", "Empty module name"),
+        ("examples.payload.run:judge", None, "functions: missing for task 'examples.payload.run:judge'"),
+        ("track", "id", "functions: task 'track' has its own"),
+    ],
+)
+def test_loops_that_are_refused(tmp_path, task, functions, reason):
+    with pytest.raises(InputError, match=reason):
+        package.study(path("toy"), tmp_path, task=task, functions=functions, widths=[18])
+
+
+def test_a_loop_without_errors_of_ticks(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "execute", in_this_process)
+    task = f"{__name__}:one_error"
+    with pytest.raises(InputError, match=r"returned shape \(\); expected the errors of all ticks"):
+        package.study(path("toy"), tmp_path, task=task, functions="id", widths=[18], ii=4)
 
 
 @pytest.mark.verify

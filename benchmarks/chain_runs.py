@@ -70,7 +70,7 @@ def chain_times(links: Iterable[int] = TIMED_LINKS) -> Rows:
     for count in links:
         drawn = motions(count)
         tasks = {name: np.resize(array, (CALLS[-1], *array.shape[1:])) for name, array in drawn.items()}
-        for way in _ways(count):
+        for way in ways(count):
             library = timed_software(software(count, way), "float32")
             times = {f"{calls:,}": 1e6 * library.seconds("fd", tasks, calls) / calls for calls in CALLS}
             rows.append({"links": count, "way": way} | times)
@@ -104,7 +104,7 @@ def _errors(links: int, widths: tuple[int, ...]) -> Rows:
     tasks = motions(links)
     exact = reference(links, tasks)
     rows = []
-    for way in _ways(links):
+    for way in ways(links):
         made = software(links, way)
         row: Row = {"links": links, "way": way}
         for number in REALS:
@@ -141,7 +141,8 @@ def _norm(rows: Long) -> Long:
     return np.asarray(np.sqrt((rows * rows).sum(axis=1)))
 
 
-def _ways(links: int) -> list[str]:
+def ways(links: int) -> list[str]:
+    """Return the ways whose C is compiled for a chain."""
     return [way for way in WAYS if links <= MOST_LINKS.get(way, links)]
 
 

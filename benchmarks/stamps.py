@@ -19,6 +19,8 @@ from benchmarks.batches import SIZES
 from benchmarks.builds import plan_of, software_of
 from benchmarks.calls import CALLED
 from benchmarks.casadi_steps import SECOND_ROBOTS, software_of_second, software_of_steps
+from benchmarks.chain_runs import TIMED_LINKS, ways
+from benchmarks.chain_runs import software as software_of_chain
 from benchmarks.contacts import contact_software, timed
 from benchmarks.gradients import FUNCTIONS, ROBOTS
 from benchmarks.linked import design_of
@@ -71,6 +73,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "regressors": lambda: [software_of_regressor(*robot) for robot in COMPARED],
     "threads": lambda: [each.software for each in subjects()],
     "second-times": lambda: [software_of_links(make(links)) for make in SHAPES.values() for links in LINKS],
+    "chain-times": lambda: [software_of_chain(links, way) for links in TIMED_LINKS for way in ways(links)],
     "gradients": lambda: [software_of(name, base, functions=FUNCTIONS) for name, base in ROBOTS],
 }
 """The code that a table measures, by the table's name.

@@ -21,8 +21,17 @@ from rbdhw.dynamics.spatial import (
     multiply,
     scale,
     subtract,
+    transpose_tensor,
 )
-from rbdhw.dynamics.whole_body import base_wrench, momentum_columns, whole_body, wrench_columns
+from rbdhw.dynamics.whole_body import (
+    View,
+    base_wrench,
+    central_columns,
+    momentum_columns,
+    views,
+    whole_body,
+    wrench_columns,
+)
 from rbdhw.frontend.result_elements import Results
 from rbdhw.frontend.setting import Setting
 from rbdhw.scalar import Scalar, inner_product, reciprocal, region
@@ -97,9 +106,7 @@ class WholeBody:
     @cached_property
     def momentum_map(self) -> Matrix:
         """The matrix (6, nv) that maps velocities to the momentum about the centre of mass."""
-        with region("centroidal"):
-            columns = [self._about_centre(column) for column in self._columns]
-        return [list(row) for row in zip(*columns, strict=True)]
+        return self._gathered([[*force, *moment] for moment, force in self._central_columns])
 
     @cached_property
     def momentum(self) -> list[Scalar]:
@@ -149,12 +156,15 @@ class WholeBody:
         base = () if self.task.floating is None else columns[:6]
         with region("centroidal"):
             moved, driven = self._base_slopes(wrench, base)
-            for (by_position, by_velocity), (_, momentum) in zip(
-                columns[len(base) :], self._momentum_columns[len(base) :], strict=True
+            pull = self._turn(wrench[1])
+            for (i, by_position, by_velocity), (_, momentum) in zip(
+                columns[len(base) :], self._central_columns[len(base) :], strict=True
             ):
-                carried = cross(scale(self._per_mass, momentum), wrench[1])  # the centre moves, too
-                moved.append(self._about_centre((subtract(by_position[0], carried), by_position[1])))
-                driven.append(self._about_centre(by_velocity))
+                carried = cross(scale(self._per_mass, momentum), pull)  # the centre moves, too
+                moment, force = self._views[i].of(by_position)
+                moved.append([*force, *subtract(moment, carried)])
+                moment, force = self._views[i].of(by_velocity)
+                driven.append([*force, *moment])
         return self._gathered(moved), self._gathered(driven)
 
     def _gathered(self, columns: Sequence[Sequence[Scalar]]) -> Matrix:
@@ -162,7 +172,7 @@ class WholeBody:
         return [self.setting.coupling.gather(row) for row in zip(*columns, strict=True)]
 
     def _base_slopes(
-        self, wrench: Wrench, columns: Sequence[tuple[Wrench, Wrench]]
+        self, wrench: Wrench, columns: Sequence[tuple[int, Wrench, Wrench]]
     ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
         """Return the derivatives by position and velocity of a floating body, which turns all others."""
         floating = self.task.floating
@@ -172,7 +182,7 @@ class WholeBody:
         proper = (*floating.by_linear(), *floating.by_angular())
         moved = [[*self._turn(cross(e, force)), *self._turn(cross(e, moment))] for e in (*[ZERO] * 3, *UNIT)]
         driven = []
-        for (_, (by_moment, by_force)), change in zip(columns, proper, strict=True):
+        for (_, _, (by_moment, by_force)), change in zip(columns, proper, strict=True):
             central = subtract(by_moment, cross(self._centre, by_force))
             accelerated = add(by_force, scale(self._body.mass, change))
             driven.append([*self._turn(accelerated), *self._turn(central)])
@@ -226,6 +236,18 @@ class WholeBody:
     def _momentum_columns(self) -> list[Wrench]:
         """The same for all degrees of freedom, those of mimics among them."""
         return momentum_columns(self._configuration.robot, self._configuration.coordinates)
+
+    @cached_property
+    def _central_columns(self) -> list[Wrench]:
+        """The same about the centre of mass, in the axes of results."""
+        return central_columns(self._configuration.robot, self._configuration.coordinates, self._views)
+
+    @cached_property
+    def _views(self) -> list[View]:
+        with region("centroidal"):
+            x, y, z = (self._turn(axis) for axis in UNIT)
+        first = View(transpose_tensor((x, y, z)), self._centre)
+        return views(self._configuration.robot, self._configuration.coordinates, first)
 
     @cached_property
     def _per_mass(self) -> Scalar:

@@ -47,8 +47,10 @@ def test_a_mimic_and_functions_that_share_its_bodies():
         ("bias", "iiwa14", "fixed", 192, 192),
         ("com", "hyq", "floating", 306, 491),
         ("energy", "iiwa14", "fixed", 134, 134),
-        ("centroidal", "iiwa14", "fixed", 520, 520),
-        ("dcentroidal", "iiwa14", "fixed", 1327, 1474),
+        ("centroidal", "iiwa14", "fixed", 279, 500),
+        ("centroidal", "hyq", "floating", 693, 1184),
+        ("dcentroidal", "iiwa14", "fixed", 1131, 1215),
+        ("dcentroidal", "hyq", "floating", 2890, 3113),
     ],
 )
 def test_products(function, robot, base, regular, all_):
@@ -57,6 +59,14 @@ def test_products(function, robot, base, regular, all_):
     without = prune(replace(graph, outputs=tuple(pair for pair in graph.outputs if not is_optional(pair[0]))))
     assert multiplications(optimise(without, DEFAULT_DELAYS)) <= regular
     assert multiplications(optimise(graph, DEFAULT_DELAYS)) <= all_
+
+
+def test_a_step_has_a_joint_in_all_regions_or_in_none():
+    """Schedules sort operations by region."""
+    robot = mechanism([K.REVOLUTE, K.PRISMATIC], [BASE, 0], seed=6).with_floating_base()
+    graph = trace_model(prepare(robot, WHOLE_BODY, most_traced=0.0), WHOLE_BODY)
+    steps = {(node.region.step, node.region.joint is None) for node in graph.nodes}
+    assert len(steps) == len({step for step, _ in steps})
 
 
 @pytest.mark.parametrize("function", WHOLE_BODY)

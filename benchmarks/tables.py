@@ -64,6 +64,7 @@ from benchmarks.second_order import (
     second_operations_layout,
 )
 from benchmarks.second_times import second_times, second_times_layout
+from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
@@ -369,6 +370,11 @@ TABLES: dict[str, Table] = {
         "Second derivatives: multiplications and words of a task",
         second_operations,
         second_operations_layout,
+    ),
+    "second-ways": Table(
+        "Multiplications of second derivatives by hand or by differentiation, and of the steps of sfd",
+        second_ways,
+        ways_layout,
     ),
     "second-times": Table(
         "Second derivatives of inverse dynamics in C over the links, double, one core",

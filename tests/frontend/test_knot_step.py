@@ -51,6 +51,15 @@ def test_a_sweep_of_the_graph_equals_dense_matrices(make, held, regularisation):
     )  # a weight of 1e8 holds
 
 
+def test_costs_that_are_not_coupled_take_a_diagonal():
+    robot = toy()
+    expansion = random_expansion(robot, KNOTS, 3)
+    diagonal = replace(expansion, hessian=expansion.hessian * np.eye(2 * robot.nv))
+    sweeps = record_sweep(robot, KNOTS, coupled=False)
+    assert [name for name in sweeps.sources if name.startswith("H")] == [f"H[{i},{i}]" for i in range(4)]
+    assert_equal(policy_of_graph(robot, sweeps, diagonal, 1e-2), sweep_back(diagonal, 1e-2))
+
+
 def test_operations_of_an_arm():
     """Dense products would be 9,485."""
     (sweep,) = record_sweep(load_urdf(path("iiwa14")), KNOTS).sweeps

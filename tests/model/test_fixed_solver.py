@@ -25,7 +25,7 @@ def fixed():
 
 def posed(fixed, seed):
     """Return a problem, its task, and the words of its goal."""
-    problem = solver_problem(fixed.model.robot, fixed.model.domain.bounds, fixed.shape.knots, seed)
+    problem = solver_problem(fixed.model, fixed.shape.knots, seed)
     return problem, fixed.task(problem, problem["tau"][0]), fixed.goal(problem)
 
 

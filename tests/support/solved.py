@@ -65,9 +65,9 @@ def unpacked(words, bits):
     return numbers
 
 
-def component(fixed, core, sweep_ii):
-    """Return the solver of a bit-exact model around a core."""
-    sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii)
+def component(fixed, core, sweep_ii, extra=None):
+    """Return the solver of a bit-exact model around a core, with ``extra`` units of its sweep."""
+    sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii, extra)
     return SolverComponent(shape=fixed.shape, sweep=sweep, core=core)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver.policy import PolicyRows
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
@@ -25,15 +26,33 @@ def fixed():
     return fixed_solver("toy", KNOTS, ALPHAS, ii=II)
 
 
-def core():
+def core(name="toy", ii=II):
     """Return a core of steps and their derivatives."""
-    (built,) = plan_of("toy", 27, II).cores
+    (built,) = plan_of(name, 27, ii).cores
     return built.component(None)
 
 
 @cache
 def simulation():
     return Simulation(SolverWithCore(component(fixed(), core(), SWEEP_II)))
+
+
+def check_alone(model, solver, iterations):
+    """Compare one solution of another solver than that of :func:`simulation`."""
+    problem = solver_problem(model.model, model.shape.knots, 0)
+    task, goal = model.task(problem, problem["tau"][0]), model.goal(problem)
+    dut = SolverWithCore(solver)
+
+    async def testbench(ctx):
+        bench = Bench(dut, ctx)
+        await bench.load(goal)
+        found, cycles = await bench.solve(task, iterations)
+        solution = model.solve(task, goal, iterations)
+        assert solution.status is Solved.ITERATIONS
+        compare(model, found, solution)
+        assert cycles <= solver.cycles(iterations)
+
+    Simulation(dut).run(testbench)
 
 
 def run(steps):
@@ -47,8 +66,7 @@ def run(steps):
 
 def posed(seed):
     """Return the task and the goal of a problem."""
-    model = fixed().model
-    problem = solver_problem(model.robot, model.domain.bounds, KNOTS, seed)
+    problem = solver_problem(fixed().model, KNOTS, seed)
     return fixed().task(problem, problem["tau"][0]), fixed().goal(problem)
 
 
@@ -183,6 +201,19 @@ def test_other_tasks_take_the_cycles_between():
         assert unpacked(outputs, result) == {
             word.name: int(expected[name][word.name][index]) for word in outputs
         }
+
+
+@pytest.mark.verify
+def test_one_step_and_one_step_length_at_an_interval_of_one():
+    model = fixed_solver("toy", 1, 1, ii=1)
+    check_alone(model, component(model, core(ii=1), SWEEP_II), 2)
+
+
+@pytest.mark.verify(minutes=8)
+@pytest.mark.timeout(1800)
+def test_an_arm_is_the_model():
+    model = fixed_solver("iiwa14", 2, 2, ii=32, problems=2)
+    check_alone(model, component(model, core("iiwa14", 32), 264, {ArrayResource.ACCUMULATOR: 4}), 1)
 
 
 def test_cores_and_sweeps_that_do_not_fit_are_refused(monkeypatch):

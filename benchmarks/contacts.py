@@ -56,11 +56,12 @@ BITS = 24
 
 @dataclass(frozen=True)
 class Legged:
-    """A robot that floats, and its feet."""
+    """A robot that floats, its feet, and the functions that are timed."""
 
     name: str
     urdf: Path
     feet: tuple[tuple[str, str], ...]
+    timed: tuple[str, ...] = tuple(RESULTS)
 
     @property
     def mounting(self) -> Mounting:
@@ -68,13 +69,16 @@ class Legged:
 
 
 def legged() -> tuple[Legged, ...]:
-    """Return HyQ on four points, and a humanoid of 29 joints on two soles."""
+    """Return HyQ on four points, and a humanoid of 29 joints on two soles.
+
+    A compiler would take too long for the humanoid's derivatives.
+    """
     feet = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "lh", "rf", "rh"))
     soles = (("l_ankle", "surface"), ("r_ankle", "surface"))
     (humanoid,) = (file for file in files("example-robot-data") or () if file.name == HUMANOID)
     return (
         Legged("HyQ, four points", path("hyq"), feet),
-        Legged("humanoid of 29 joints, two surfaces", Path(str(humanoid.locate())), soles),
+        Legged("humanoid of 29 joints, two surfaces", Path(str(humanoid.locate())), soles, ("cfd",)),
     )
 
 
@@ -136,18 +140,13 @@ def contact_builds_layout(rows: Rows) -> Rows:
     return [row | {"tasks/s": f"{row['tasks/s'] / 1e6:.2f} M"} for row in rows]
 
 
-def timed() -> tuple[Legged, ...]:
-    """Return the robots whose functions are timed; a compiler would take too long for the humanoid."""
-    return legged()[:1]
-
-
 def contact_speeds() -> Rows:
     """Return the speed of the functions with contacts in C and in Pinocchio, on one core."""
     rows = []
-    for each in timed():
-        theirs = measure(each.urdf, "floating", tuple(RESULTS), contacts=each.feet)
+    for each in legged():
+        theirs = measure(each.urdf, "floating", each.timed, contacts=each.feet)
         double, single = (_speeds(each, number) for number in REALS)
-        for function in RESULTS:
+        for function in each.timed:
             row = {"robot": each.name, "base": "fixed", "function": function}
             rows.append(row | speed_row(theirs[function], double[function], single[function]))
     return rows
@@ -155,8 +154,8 @@ def contact_speeds() -> Rows:
 
 @cache
 def contact_software(each: Legged) -> Software:
-    """Return the functions with contacts of a robot in C."""
-    options = BuildOptions(tuple(RESULTS), target="c", mounting=each.mounting)
+    """Return the timed functions of a robot in C."""
+    options = BuildOptions(each.timed, target="c", mounting=each.mounting)
     return generate_software(each.urdf, options)
 
 
@@ -164,7 +163,7 @@ def _speeds(each: Legged, number: str) -> dict[str, Speed]:
     """Return the speeds of a robot's C with all contacts."""
     library = timed_software(contact_software(each), number)
     tasks = _tasks(each)
-    return {function: speed(library, function, tasks) for function in RESULTS}
+    return {function: speed(library, function, tasks) for function in each.timed}
 
 
 def _tasks(each: Legged) -> dict[str, NDArray[np.float64]]:

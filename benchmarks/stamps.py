@@ -21,7 +21,7 @@ from benchmarks.calls import CALLED
 from benchmarks.casadi_steps import SECOND_ROBOTS, software_of_second, software_of_steps
 from benchmarks.chain_runs import TIMED_LINKS, ways
 from benchmarks.chain_runs import software as software_of_chain
-from benchmarks.contacts import contact_software, timed
+from benchmarks.contacts import contact_software, legged
 from benchmarks.gradients import FUNCTIONS, ROBOTS
 from benchmarks.linked import design_of
 from benchmarks.partitions import NUMBER, PARTITIONS
@@ -52,7 +52,7 @@ Code = Software | Plan | Design
 MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "pinocchio": lambda: [plan_small()],
     "processors": lambda: [software_of(name, base) for name, base in COMPARED],
-    "contact-speeds": lambda: [contact_software(each) for each in timed()],
+    "contact-speeds": lambda: [contact_software(each) for each in legged()],
     "beside": lambda: [plan_of(ARM, width=None, ii=1), software_of(ARM, FIXED)],
     "calls": lambda: [plan_of(ARM, CALLED, None, 1), software_of(ARM, FIXED, functions=CALLED)],
     "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],

@@ -209,7 +209,7 @@ def test_one_step_and_one_step_length_at_an_interval_of_one():
     check_alone(model, component(model, core(ii=1), SWEEP_II), 2)
 
 
-@pytest.mark.verify(minutes=8)
+@pytest.mark.verify(minutes=10)
 @pytest.mark.timeout(1800)
 def test_an_arm_is_the_model():
     model = fixed_solver("iiwa14", 2, 2, ii=32, problems=2)

@@ -34,15 +34,14 @@ EVICTIONS = 50, 2
 
 
 class Dependence(NamedTuple):
-    """A group of steps uses a result of another group, ``distance`` cycles and ``delay`` after its start.
+    """A group of steps uses a result of another group, a time after its start.
 
-    The delay of a ``registered`` result counts from the start of the cycle, that of others from the step's
+    The time until a ``registered`` result counts from the start of the cycle, that of others from the step's
     start.
     """
 
     group: int
-    distance: int
-    delay: int
+    after: int
     registered: bool
 
 
@@ -123,9 +122,9 @@ class Network:
             for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):
                 maker, earlier = position_of[j]
                 made = self.problem.steps[j]
-                distance, delay = made.latency + earlier - later, _picoseconds(made.delay)
-                self.before[user].append(Dependence(maker, distance, delay, made.latency > 0))
-                self.after[maker].append(Dependence(user, distance, delay, made.latency > 0))
+                after = (made.latency + earlier - later) * self.cycle + _picoseconds(made.delay)
+                self.before[user].append(Dependence(maker, after, made.latency > 0))
+                self.after[maker].append(Dependence(user, after, made.latency > 0))
 
     def ends(self, schedule: Schedule) -> list[int]:
         """Return the cycle of each group's last result; a group that others use gets the overall last one."""
@@ -143,18 +142,22 @@ class Network:
     def earliest(self, g: int, starts: Sequence[int], not_before: int) -> int:
         """Return the earliest start of a group from a cycle on, given the ``starts`` of earlier groups."""
         moment = not_before * self.cycle
-        for maker, distance, delay, registered in self.before[g]:
+        for maker, after, registered in self.before[g]:
             start = starts[maker]
             if registered:
                 start -= start % self.cycle
-            moment = max(moment, start + distance * self.cycle + delay)
+            moment = max(moment, start + after)
+        return self.fitting(g, moment)
+
+    def fitting(self, g: int, moment: int) -> int:
+        """Return the first time from a moment on at which a group can start within a cycle."""
         return moment if moment % self.cycle <= self.room[g] else (moment // self.cycle + 1) * self.cycle
 
     def latest(self, g: int, starts: Sequence[int], end: int) -> int:
         """Return the latest start of a group that ends in a cycle, given the ``starts`` of later groups."""
         moment = (end - self.length[g]) * self.cycle + self.room[g]
-        for user, distance, delay, registered in self.after[g]:
-            stands = starts[user] - distance * self.cycle - delay
+        for user, after, registered in self.after[g]:
+            stands = starts[user] - after
             if registered or stands % self.cycle > self.room[g]:
                 stands = stands // self.cycle * self.cycle + self.room[g]
             moment = min(moment, stands)
@@ -195,7 +198,7 @@ class StartSearch:
                 cycle = self._free_unit(g)
             self._last_tried[g] = self._placed[g] = cycle
             self._occupants(g, cycle)[g] = None
-            self._propagate(g)
+            self._delay(g, cycle * self._network.cycle)
         return self._schedule() if self._evictions >= 0 else None
 
     def _occupants(self, g: int, cycle: int) -> dict[int, None]:
@@ -229,7 +232,7 @@ class StartSearch:
         if self._full(g, cycle):
             victim = max(self._occupants(g, cycle), key=self._leeway)
             self._evict(victim)
-            self._propagate(victim)
+            self._release(victim)
         return cycle
 
     def _leeway(self, g: int) -> tuple[int, int]:
@@ -241,17 +244,40 @@ class StartSearch:
         heapq.heappush(self._queue, (self._late[g], g))
         self._evictions -= 1
 
-    def _propagate(self, changed: int) -> None:
-        """Update earliest starts after a group has changed; evict groups that are placed too early."""
+    def _delay(self, changed: int, start: int) -> None:
+        """Let a group start at a time, and all that use its results no earlier than they can.
+
+        Groups that are placed too early then are evicted. Nothing starts earlier than before, so only results
+        that come later are looked at.
+        """
+        network, early, placed = self._network, self._early, self._placed
+        heap, stands = [changed], {changed: start}
+        while heap:
+            g = heapq.heappop(heap)
+            moment = network.fitting(g, stands.pop(g))
+            if moment <= early[g]:
+                continue
+            early[g] = moment
+            cycle_start = moment - moment % network.cycle
+            if g in placed and cycle_start > placed[g] * network.cycle:
+                self._evict(g)
+            for user, after, registered in network.after[g]:
+                ready = (cycle_start if registered else moment) + after
+                if user in stands:
+                    stands[user] = max(ready, stands[user])
+                elif ready > early[user]:
+                    stands[user] = ready
+                    heapq.heappush(heap, user)
+
+    def _release(self, changed: int) -> None:
+        """Let a group that is no longer placed, and all that use its results, start as early as they can."""
         network, early, placed = self._network, self._early, self._placed
         heap, waiting = [changed], {changed}
         while heap:
             g = heapq.heappop(heap)
             waiting.remove(g)
             moment = network.earliest(g, early, placed.get(g, 0))
-            if g in placed and moment // network.cycle > placed[g]:
-                self._evict(g)
-            if moment != early[g] or g == changed:
+            if moment != early[g]:
                 early[g] = moment
                 for user in {edge.group for edge in network.after[g]} - waiting:
                     waiting.add(user)

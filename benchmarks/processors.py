@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.builds import ALL, plan_of, software_of, tasks_of
 from benchmarks.pinocchio_cpp import Figures, measure
-from benchmarks.rows import Row, Rows
+from benchmarks.rows import Row, Rows, robot_label
 from benchmarks.timing import Arrays, TimedLibrary, timed_software
 from rbdhw.design.folder import Design
 from rbdhw.robots import bundled
@@ -74,7 +74,7 @@ def processor_layout(rows: Rows) -> Rows:
         rates = [row[f"{engine}, batch (tasks/s)"] for engine in ("Pinocchio", "double", "float")]
         shown.append(
             {
-                "": f"{row['robot']}{', floating' * (row['base'] == 'floating')}, {row['function']}",
+                "": f"{robot_label(row)}, {row['function']}",
                 "Pinocchio, one task": f"{times[0]:.2f} µs",
                 "C double": _with_ratio(f"{times[1]:.2f} µs", times[0] / times[1]),
                 "C float": _with_ratio(f"{times[2]:.2f} µs", times[0] / times[2]),

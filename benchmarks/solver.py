@@ -124,7 +124,7 @@ def solver_layout(rows: Rows) -> Rows:
     """Return a line for each robot: times, and ratios to Crocoddyl."""
     shown = []
     for row in rows:
-        line = {"": f"{row['robot']}{', floating' * (row['base'] == 'floating')}"}
+        line = {"": robot_label(row)}
         line["Crocoddyl FDDP"] = f"{row['Crocoddyl (µs)']:.0f} µs"
         for number, title in (("float64", "C double"), ("float32", "C float")):
             for count, batch in ((1, ""), (BATCH, f", a problem of {BATCH}")):

@@ -1,4 +1,4 @@
-"""What a second thread gains: batches in float C on one core and on all."""
+"""What more cores gain: batches in float C on one core and on all."""
 
 from __future__ import annotations
 

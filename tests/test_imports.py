@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "errors": "",
     "progress": "",
     "protocol": "",
+    "solving": "",
     "verilog_names": "errors",
     "arrays": "protocol",
     "scalar": "",
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "robot": "errors remarks runtime",
     "robots": "errors",
     # A second derivation: what it shared with the first, one bug could break twice.
-    "golden": "errors arrays protocol robot",
+    "golden": "errors arrays protocol solving robot",
     "golden.spatial": "",
     "golden.error_norm": "arrays protocol robot.model",
     "golden.pinocchio": "errors runtime arrays protocol robot",
@@ -71,7 +72,7 @@ MAY_IMPORT = {
     "estimate": "target",
     "estimate.energy": "target fixed.program",
     "model": (
-        "errors runtime arrays protocol robot graph.knots graph.sweeps golden domain fixed.format "
+        "errors runtime arrays protocol solving robot graph.knots graph.sweeps golden domain fixed.format "
         f"fixed.program {ROLLOUTS} {SOLVER} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
     ),
     "design": (
@@ -79,11 +80,11 @@ MAY_IMPORT = {
         "fixed.rollout fixed.program fixed.serialize"
     ),
     "software": (
-        "errors progress runtime options.build arrays protocol robot golden graph passes "
+        "errors progress runtime options.build arrays protocol solving robot golden graph passes "
         "fixed frontend domain model design"
     ),
     "cores": (
-        "errors remarks progress options target arrays protocol scalar robot graph passes "
+        "errors remarks progress options target arrays protocol solving scalar robot graph passes "
         f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.fusion fixed.step_program model.interface domain "
         "quantize design.entries schedule rtl estimate"
     ),

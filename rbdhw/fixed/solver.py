@@ -39,10 +39,10 @@ REGULARISATION = "regularisation"
 """The name of the word that is added to the weights of all forces."""
 
 REGULARISATION_BITS = 3
-"""The bits by which a regularisation is raised or lowered."""
+"""The bits by which the word of a regularisation is shifted to raise or lower it."""
 
-LEAST_REGULARISATION = 1 << REGULARISATION_BITS
-"""The word of the smallest regularisation beside none."""
+LEAST_REGULARISATION_WORD = 1 << REGULARISATION_BITS
+"""The smallest word of a regularisation that is not zero."""
 
 TOLERANCE_BITS = 14
 """The binary logarithm of how much more a cost is than the tolerance within which costs are equal.
@@ -70,8 +70,8 @@ class SolverShape:
     """The words of a solver for robots whose joints have one degree of freedom each.
 
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
-    ``sweeps``, where the forces of coordinates ``forces`` change. A pass forward tries the step lengths 1,
-    1/2, 1/4, ... in a number of ``alphas``.
+    ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
+    of the step lengths 1, 1/2, 1/4, ...
     """
 
     step: StepWords
@@ -237,8 +237,8 @@ class SolverShape:
                 by = names.index(slope.name)
                 yield Scaled(word.name, first + k, by, source, slope.format, word.format)
 
-    def is_behind(self, number: str) -> bool:
-        """Return whether a number belongs to the knot behind the step from which it follows."""
+    def is_of_next_knot(self, number: str) -> bool:
+        """Return whether a number belongs to the knot after its step, as the gradient by the state does."""
         name = WordName.parse(number)
         return name.array == "g" and name.index[0] < 2 * self.nv
 

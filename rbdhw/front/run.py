@@ -30,10 +30,11 @@ from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import BASE, CONTACT, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE, Solved
+from rbdhw.protocol import BASE, CONTACT, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE
 from rbdhw.runtime.archive import read_archive
 from rbdhw.runtime.files import check_file, replace_file
 from rbdhw.sim.report import all_flagged
+from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
 

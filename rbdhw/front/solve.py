@@ -16,10 +16,11 @@ from rbdhw.front.tasks import as_batch, read_arrays
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
-from rbdhw.protocol import CONTACT, Solved
+from rbdhw.protocol import CONTACT
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
 from rbdhw.software.solver import inputs_of, sizes_of
+from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
 Sizes = Mapping[str | int, int]
@@ -57,7 +58,7 @@ class Solution(NamedTuple):
     ``states`` (N + 1, nq + nv), ``tau`` (N, nv), the gains ``K`` (N, nv, 2 nv) of the policy
     ``tau + K d(states, x)``, the ``cost``, the ``decrease`` of it that the last sweep expected, the
     ``regularisation`` that this sweep added to the diagonal of the Hessian, the number of ``iterations``, and
-    ``status``, one of :class:`rbdhw.protocol.Solved`.
+    ``status``, one of :class:`rbdhw.solving.Solved`.
     """
 
     states: NDArray[Any]

@@ -37,15 +37,9 @@ from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.spatial import Array
 from rbdhw.golden.system import system
 from rbdhw.golden.whole_body import centroidal
-from rbdhw.protocol import (
-    CONTACT,
-    LEAST_REGULARISATION,
-    MOST_REGULARISATION,
-    SUFFICIENT_DECREASE,
-    Solved,
-    steps_with,
-)
+from rbdhw.protocol import CONTACT, steps_with
 from rbdhw.robot.model import JointKind, Robot
+from rbdhw.solving import LEAST_REGULARISATION, MOST_REGULARISATION, SUFFICIENT_DECREASE, Solved
 
 Arrays = Mapping[str, Array]
 
@@ -97,7 +91,7 @@ def solve(
     -------
     dict
         ``states``, ``tau``, ``K``, ``cost``, the ``decrease`` that the last sweep expects and the
-        ``regularisation`` that it took, ``iterations`` and ``status``, one of :class:`rbdhw.protocol.Solved`.
+        ``regularisation`` that it took, ``iterations`` and ``status``, one of :class:`rbdhw.solving.Solved`.
     """
     guess = Trajectory(problem["states"], problem["tau"], np.inf)
     best = _forward(robot, problem, guess, Policy(problem["K"], np.zeros_like(problem["tau"]), 0.0), 0.0)

@@ -1,12 +1,12 @@
 """A solver of optimal control in the integers of an accelerator, bit for bit.
 
 It is made of the models of ``step`` and ``dstep``, of the feedback and the costs of rollouts, and of the
-sweep back. In an iteration the derivatives of all steps are taken, the sweep finds gains and changes of the
-forces, and trials with the step lengths 1, 1/2, 1/4, ... follow. The cheapest of them takes the place of the
-trajectory so far, unless it costs more. Costs are equal within their tolerance, and of equal trials the one
-with the longest step is kept: it is nearest to the optimum, where costs do not tell. A sweep without a policy
-is repeated with a larger regularisation. If all trials cost more, the regularisation is raised, and else
-lowered.
+sweep back. An iteration takes the derivatives of all steps, a sweep finds gains and changes of the forces,
+and a forward pass follows the trajectory with them, in trials with the step lengths 1, 1/2, 1/4, ... The
+cheapest trial replaces the trajectory unless it costs more. Costs within a tolerance are equal, and of equal
+trials the one with the longest step is kept: near the optimum costs no longer tell trials apart, and the
+longest step ends nearest to it. A sweep without a policy is repeated with a larger regularisation. If all
+trials cost more, the regularisation is raised, and otherwise lowered.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.knots import HEADROOM_BITS
-from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import StateWord, next_state
+from rbdhw.fixed.rollout import next_state
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import (
-    LEAST_REGULARISATION,
+    LEAST_REGULARISATION_WORD,
     REGULARISATION,
     REGULARISATION_BITS,
+    Factor,
     SolverShape,
     with_tolerance,
 )
@@ -37,16 +37,23 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import Words, respond
-from rbdhw.protocol import Solved
+from rbdhw.protocol import CONTACT
+from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
+
+NOT_TAKEN = (
+    *("W", "limit_weight", "tau_ref", "position_weight", "orientation_weight", "momentum_weight"),
+    CONTACT,
+)
+"""The arrays of a problem, other than bounds of forces, that change its solution and must be zero here."""
 
 
 @dataclass(frozen=True)
 class Goal:
     """The words of a goal: those of a row for each step (N,), and the Hessian of each knot (N + 1,).
 
-    A row has the references ``x_ref`` of the state behind the step, and the weights and slopes of it and of
+    A row has the references ``x_ref`` of the state after the step, and the weights and slopes of it and of
     the step's forces. ``unit`` is the cost that counts as one.
     """
 
@@ -70,7 +77,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Solution:
-    """The plan of a solver and its cost; ``regularisation`` is the word that the last sweep took."""
+    """The plan of a solver and its cost; ``regularisation`` is the word that the last sweep took.
+
+    The ``status`` is NOT_FINITE if a step of the first trajectory was flagged, and INDEFINITE also if a
+    number of a knot exceeds its format. It is never CONVERGED: the expected decrease is too coarse to tell.
+    """
 
     plan: Plan
     cost: int
@@ -99,7 +110,7 @@ class _Trials:
 class FixedSolver:
     """A solver on the words of an accelerator.
 
-    Raises InputError if a joint has several degrees of freedom.
+    Raises InputError if a joint has several degrees of freedom, or if the time step is no word of a task.
     """
 
     model: AcceleratorModel
@@ -107,9 +118,13 @@ class FixedSolver:
     alphas: int
 
     def __post_init__(self) -> None:
-        if self.model.robot.nq != self.model.robot.nv:
+        robot = self.model.robot
+        where = f"robot '{robot.name}'"
+        if robot.nq != robot.nv:
             reason = "has a joint of several degrees of freedom"
-            raise InputError(f"robot '{self.model.robot.name}'", reason, "joints of one degree of freedom")
+            raise InputError(where, reason, "joints of one degree of freedom")
+        if robot.time_step is not None:
+            raise InputError(where, "has a fixed time step", "one that comes with each task")
 
     @cached_property
     def shape(self) -> SolverShape:
@@ -122,9 +137,11 @@ class FixedSolver:
     def goal(self, problem: Mapping[str, Array]) -> Goal:
         """Return the words of a problem's ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1, 2 nv) and ``R`` (N, nv).
 
-        The first row of the state's counts for nothing. Weights are those that the words of their roots have.
-        Raises InputError if a weight is negative, or too large for the formats of the sweep.
+        The first rows of ``x_ref`` and ``Q`` count for nothing. Weights are those that the words of their
+        roots have. Raises InputError if the problem has other costs, contacts, or other limits of the forces
+        than the accelerator; or if a weight is negative, or too large for the formats of the sweep.
         """
+        _check_taken(problem, np.asarray(self.model.domain.bounds["tau"]))
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
@@ -249,7 +266,8 @@ class FixedSolver:
             flagged = flagged | (status != 0)
             state = next_state(shape.step, shape.state, results)
             row = {name: int(column[k]) for name, column in goal.rows.items()}
-            inside = {own.name: wrap(state[own.name], own.format.width) for own in map(_word, shape.state)}
+            words_of_state = (each.word for each in shape.state)
+            inside = {own.name: wrap(state[own.name], own.format.width) for own in words_of_state}
             flagged = flagged | np.any([state[name] != inside[name] for name in state], axis=0)
             state = inside
             cost = cost + stage_cost(shape.terms, state | forces, row)
@@ -293,20 +311,17 @@ class FixedSolver:
         before = {name: words[:-1] for name, words in plan.states.items()}
         status, results = respond(self.model, "dstep", {**constants, **before, **plan.forces})
         sources = [results[word.name] for word in shape.dstep.outputs]
-        behind = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
+        judged = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
         for term in shape.terms:
             reference = 0 if term.reference is None else goal.rows[term.reference]
-            sources.append(term.error(behind[term.word.name], reference))
+            sources.append(term.error(judged[term.word.name], reference))
         numbers = {word.name: none.copy() for word in self.sweep.taken} | dict(goal.hessian)
         fits = not np.any(status)
-        factors = [
-            task[factor.name] if factor.name in task else _row(goal, factor.name, factor.constant)
-            for factor in shape.number_factors
-        ]
+        factors = _factor_values(shape.number_factors, {**task, **goal.rows})
         for number in shape.numbers:
             word, beyond = number.limited(sources[number.place], factors[number.by])
-            # The gradient by the state is that of the knot behind a step.
-            numbers[number.name][slice(1, None) if shape.is_behind(number.name) else slice(0, -1)] = word
+            of_next = shape.is_of_next_knot(number.name)
+            numbers[number.name][slice(1, None) if of_next else slice(0, -1)] = word
             fits = fits and not np.any(beyond)
         return numbers, fits
 
@@ -323,13 +338,18 @@ class FixedSolver:
     ) -> dict[str, Integers]:
         """Return words (N,) of a policy's results, limited to their formats."""
         sources = [swept[word.name.partition(".")[2]][:-1] for word in self.shape.policy]
-        factors = [task.get(factor.name, factor.constant) for factor in self.shape.policy_factors]
-        words = {}
-        for each in results:
-            factor = factors[each.by]
-            assert factor is not None
-            words[each.name] = each.limited(sources[each.place], factor)[0]
-        return words
+        factors = _factor_values(self.shape.policy_factors, task)
+        return {each.name: each.limited(sources[each.place], factors[each.by])[0] for each in results}
+
+
+def _check_taken(problem: Mapping[str, Array], bounds: Array) -> None:
+    """Refuse what a goal has no words for; ``bounds`` (nv, 2) are those of the accelerator's forces."""
+    other = [name for name in NOT_TAKEN if np.any(problem.get(name, 0.0))]
+    for name, bound in zip(("tau_min", "tau_max"), bounds.T, strict=True):
+        other += [name] if np.any(problem.get(name, bound) != bound) else []
+    if other:
+        taken = "costs of x_ref, Q and R alone, no contacts, and the bounds of tau as tau_min and tau_max"
+        raise InputError("problem", f"a solver on words does not take its {', '.join(other)}", taken)
 
 
 def _best(trials: _Trials, cost: int) -> int | None:
@@ -342,12 +362,12 @@ def _best(trials: _Trials, cost: int) -> int | None:
 
 
 def _raised(regularisation: int) -> int:
-    return max(regularisation << REGULARISATION_BITS, LEAST_REGULARISATION)
+    return max(regularisation << REGULARISATION_BITS, LEAST_REGULARISATION_WORD)
 
 
 def _lowered(regularisation: int) -> int:
     lower = regularisation >> REGULARISATION_BITS
-    return lower if lower >= LEAST_REGULARISATION else 0
+    return lower if lower >= LEAST_REGULARISATION_WORD else 0
 
 
 def _fitting(name: str, format_: Format, values: Array) -> Integers:
@@ -358,12 +378,9 @@ def _fitting(name: str, format_: Format, values: Array) -> Integers:
     return format_.quantise(values)
 
 
-def _row(goal: Goal, name: str, constant: int | None) -> Integers | int:
-    return goal.rows[name] if constant is None else constant
-
-
-def _word(state: StateWord) -> Word:
-    return state.word
+def _factor_values(factors: Sequence[Factor], words: Mapping[str, Integers | int]) -> list[Integers | int]:
+    """Return the factors: constants, and words of these names."""
+    return [words[each.name] if each.constant is None else each.constant for each in factors]
 
 
 def _stacked(steps: Sequence[Words]) -> dict[str, Integers]:

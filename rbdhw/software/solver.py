@@ -26,18 +26,12 @@ from rbdhw.fixed.normal import (
 from rbdhw.frontend.solver_steps import SolverGraphs, wide_joints
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import (
-    CONTACT,
-    LEAST_REGULARISATION,
-    MOST_REGULARISATION,
-    NEXT_STATE,
-    SUFFICIENT_DECREASE,
-    Solved,
-)
+from rbdhw.protocol import CONTACT, NEXT_STATE
 from rbdhw.robot.model import Robot
 from rbdhw.software.c_text import fill
 from rbdhw.software.floating import PROCESSOR, heading
 from rbdhw.software.kernel import Division, Kernel
+from rbdhw.solving import LEAST_REGULARISATION, MOST_REGULARISATION, SUFFICIENT_DECREASE, Solved
 
 SOURCE = "solver.c"
 

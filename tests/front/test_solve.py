@@ -10,9 +10,9 @@ import rbdhw as package
 from rbdhw.errors import InputError
 from rbdhw.fixed.normal import normal_samples
 from rbdhw.golden.rollout import cost, rollout
-from rbdhw.protocol import Solved
 from rbdhw.robots import path
 from rbdhw.software import solver_library
+from rbdhw.solving import Solved
 
 KNOTS = 12
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}

@@ -8,8 +8,8 @@ import pytest
 
 from rbdhw import golden
 from rbdhw.golden.solver import difference, solve
-from rbdhw.protocol import Solved
 from rbdhw.robot.model import JointKind
+from rbdhw.solving import Solved
 from tests.support.mechanisms import mechanism
 from tests.support.optimal_control import STEP, random_problem, toy
 from tests.support.oracle import pinocchio_model, to_pinocchio_q

@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.golden.riccati import sweep_back
 from rbdhw.golden.solver import solve
-from rbdhw.protocol import Solved
+from rbdhw.solving import Solved
 from tests.support.knots import fixed_sweep, random_expansion
 from tests.support.optimal_control import random_problem, toy
 

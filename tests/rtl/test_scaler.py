@@ -7,6 +7,7 @@ import numpy as np
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.rtl.scaler import LATENCY, Scaler
+from tests.support.bits import pack
 from tests.support.simulation import Simulation
 
 SOURCES, FACTORS = (Format(20, 10), Format(9, 12)), (Format(12, 9), Format(24, 22), Format(8, -3))
@@ -23,14 +24,6 @@ ITEMS = tuple(
 RUNS = 40
 
 
-def packed(numbers: Any, formats: tuple[Format, ...]) -> int:
-    bits, first = 0, 0
-    for number, format_ in zip(numbers, formats, strict=True):
-        bits |= (int(number) & ((1 << format_.width) - 1)) << first
-        first += format_.width
-    return bits
-
-
 def test_words_are_those_of_the_model() -> None:
     dut = Scaler(items=ITEMS, sources=[f.width for f in SOURCES], factors=[f.width for f in FACTORS])
     rng, found = np.random.default_rng(0), []
@@ -42,8 +35,8 @@ def test_words_are_those_of_the_model() -> None:
 
     async def testbench(ctx: Any) -> None:
         for run in range(RUNS):
-            ctx.set(dut.sources, packed(values[run], SOURCES))
-            ctx.set(dut.factors, packed(factors[run], FACTORS))
+            ctx.set(dut.sources, pack(SOURCES, values[run]))
+            ctx.set(dut.factors, pack(FACTORS, factors[run]))
             ctx.set(dut.start, 1)
             await ctx.tick()
             ctx.set(dut.start, 0)

@@ -12,7 +12,7 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.solver_steps import trace_solver
 from rbdhw.golden.solver import mean_of_samples, roll_out, solve
-from rbdhw.protocol import Solved, steps_with
+from rbdhw.protocol import steps_with
 from rbdhw.robot.link_frames import choose_frames
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
@@ -20,6 +20,7 @@ from rbdhw.robots import path
 from rbdhw.software.floating import dynamics_files, trace_sources
 from rbdhw.software.solver import inputs_of, solver_files
 from rbdhw.software.solver_library import Sampling, SolverLibrary
+from rbdhw.solving import Solved
 from tests.support.compilers import CLANG, assert_no_warning
 from tests.support.contacts import with_contacts
 from tests.support.marks import long

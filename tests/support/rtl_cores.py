@@ -1,6 +1,6 @@
 """A simulated core with a task in every slot and mixed functions, compared with the evaluator."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
 from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
 from rbdhw.schedule.model import Bound
+from tests.support.bits import unpack
 from tests.support.simulation import Simulation
 
 
@@ -49,16 +50,6 @@ def packed(program: Program, values: Mapping[str, Integers], task: int, request:
             mask = (2**word.format.width - 1) << first[word.slot]
             bits = bits & ~mask | (int(values[word.name][task]) << first[word.slot]) & mask
     return bits
-
-
-def unpacked(words: Iterable[Word], bits: int) -> list[int]:
-    """Return the signed integers of packed words."""
-    values = []
-    for word in words:
-        value = bits & (2**word.format.width - 1)
-        bits >>= word.format.width
-        values.append(value - 2**word.format.width if value >> (word.format.width - 1) else value)
-    return values
 
 
 def respond(
@@ -107,11 +98,12 @@ def responses(
                 ctx.set(core.options, random % 2 ** len(core.options))
             slot += offered
             for function, outputs in program.outputs.items():
+                formats = [word.format for word in outputs]
                 if (function, cycle) in standing:
-                    still = unpacked(outputs, ctx.get(getattr(core, f"result_{function}")))
+                    still = unpack(formats, ctx.get(getattr(core, f"result_{function}")))
                     assert still == standing[function, cycle]
                 if (function, cycle) in due:
-                    result = unpacked(outputs, ctx.get(getattr(core, f"result_{function}")))
+                    result = unpack(formats, ctx.get(getattr(core, f"result_{function}")))
                     standing[function, cycle + core.ii - 1] = result
                     overflow = ctx.get(getattr(core, f"overflow_{function}"))
                     answers[due[function, cycle]] = (result, overflow)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from rbdhw.cores.sweep.component import SweepComponent
+from tests.support.bits import unpack
 from tests.support.simulation import Simulation
 
 
@@ -24,11 +25,6 @@ def simulated(sweep, runs):
     """
     core, answers = SweepComponent(sweep), []
     formats = [word.format for word in sweep.program.outputs[sweep.sweeps.function]]
-
-    def unpacked(bits):
-        for chosen in formats:
-            part, bits = bits & ((1 << chosen.width) - 1), bits >> chosen.width
-            yield part - ((part >> (chosen.width - 1)) << chosen.width)
 
     async def testbench(ctx):
         held = {}
@@ -52,7 +48,7 @@ def simulated(sweep, runs):
                     status = (core.decrease, core.overflow, core.indefinite)
                     key = ctx.get(core.knot), ctx.get(core.problem)
                     assert key not in policies
-                    policies[key] = [*unpacked(ctx.get(core.policy)), *map(ctx.get, status)]
+                    policies[key] = [*unpack(formats, ctx.get(core.policy)), *map(ctx.get, status)]
                 await ctx.tick()
                 cycles += 1
             answers.append((policies, cycles))

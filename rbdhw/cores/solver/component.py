@@ -1,8 +1,8 @@
-"""A solver of optimal control: a sweep back and passes forward around a core of steps and derivatives."""
+"""A solver of optimal control: sweeps back and forward passes around a core of steps and derivatives."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -15,20 +15,27 @@ from rbdhw.cores.solver.policy import PolicyRows
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.cores.sweep.component import SweepComponent
 from rbdhw.fixed.solver import (
-    LEAST_REGULARISATION,
+    LEAST_REGULARISATION_WORD,
     REGULARISATION,
     REGULARISATION_BITS,
     SolverShape,
     with_tolerance,
 )
-from rbdhw.protocol import Solved
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.layouts import split_words
+from rbdhw.solving import Solved
 from rbdhw.target import Primitive
 
 ITERATION_BITS = 8
 """The bits of the number of iterations."""
+
+
+class _Ports(NamedTuple):
+    """The ports of a memory."""
+
+    write: Any
+    read: Any
 
 
 class SolverComponent(wiring.Component):
@@ -37,11 +44,11 @@ class SolverComponent(wiring.Component):
     The core is outside. The solver starts a task in it in some of the cycles in which ``phase_zero`` is set,
     and in all others of them it may have other tasks.
 
-    Trajectories are in banks of a memory. The last pass forward has written its trials to those that the
-    kept trajectory does not use, so a trial is kept by its number, and nothing is copied.
+    Trajectories are in banks of a memory. A forward pass writes its trials to the banks that the kept
+    trajectory does not use, so a trial is kept by the number of its bank, and nothing is copied.
 
-    Raises ValueError if the core lacks ``step`` or ``dstep``, or if a policy comes before the last one is
-    written.
+    Raises ValueError if the core lacks ``step`` or ``dstep``, or if the sweep hands out policies faster than
+    they are written.
     """
 
     def __init__(
@@ -72,8 +79,8 @@ class SolverComponent(wiring.Component):
                 "iterations": In(ITERATION_BITS),
                 "warm": In(1),
                 "shift": In(range(shape.knots)),
-                # The solution, from `done` until the next start: the forces of its first step, its cost, what
-                # the last sweep was regularised with, and the status, one of `Solved`.
+                # The solution, from `done` until the next start: the forces of its first step, its cost, the
+                # iterations taken, what the last sweep was regularised with, and the status, one of `Solved`.
                 "done": Out(1),
                 "forces": Out(sum(word.format.width for word in shape.taus)),
                 "cost": Out(shape.cost.width),
@@ -116,6 +123,7 @@ class SolverComponent(wiring.Component):
         self._task = Signal.like(self.task, name="kept_task")
         self._bank = Signal(range(self.forward.banks), name="bank")
         self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
+        self._usable = Signal(name="usable")  # whether there is a policy to follow
         costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.shape.alphas)
         self._costs = Array(costs)
         m.d.comb += [part.task.eq(self._task) for part in (self.forward, self.expansion, self.rows)]
@@ -123,7 +131,11 @@ class SolverComponent(wiring.Component):
         self._share_core(m)
         self._add_memories(m)
         self._take_policies(m)
-        self._control(m)
+        with m.FSM(name="control"):
+            self._begin(m)
+            self._iterate(m)
+            self._choose(m)
+            self._finish(m)
         return m
 
     def _share_core(self, m: Module) -> None:
@@ -152,33 +164,32 @@ class SolverComponent(wiring.Component):
         goals = self._memory(m, "goals", len(forward.goal), shape.knots)
         own = Mux(expansion.busy, expansion.read_row, idle)
         m.d.comb += [
-            trajectories[1].addr.eq(Mux(forward.busy, forward.read_row, own)),
-            trajectories[0].en.eq(forward.write_enable),
-            trajectories[0].addr.eq(forward.write_row),
-            trajectories[0].data.eq(forward.write_data),
-            policies[1].addr.eq(Mux(forward.busy, forward.policy_step, self.read_knot)),
-            policies[0].en.eq(rows.write_enable),
-            policies[0].addr.eq(rows.write_step),
-            policies[0].data.eq(Cat(rows.gains, rows.changes)),
-            goals[1].addr.eq(Mux(forward.busy, forward.goal_step, expansion.goal_step)),
-            goals[0].en.eq(self.goal_enable),
-            goals[0].addr.eq(self.goal_step),
-            goals[0].data.eq(self.goal),
-            Cat(forward.gains, forward.changes).eq(policies[1].data),
-            self.policy.eq(policies[1].data),
-            self.trajectory.eq(trajectories[1].data),
+            trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, own)),
+            trajectories.write.en.eq(forward.write_enable),
+            trajectories.write.addr.eq(forward.write_row),
+            trajectories.write.data.eq(forward.write_data),
+            policies.read.addr.eq(Mux(forward.busy, forward.policy_step, self.read_knot)),
+            policies.write.en.eq(rows.write_enable),
+            policies.write.addr.eq(rows.write_step),
+            policies.write.data.eq(Cat(rows.gains, rows.changes)),
+            goals.read.addr.eq(Mux(forward.busy, forward.goal_step, expansion.goal_step)),
+            goals.write.en.eq(self.goal_enable),
+            goals.write.addr.eq(self.goal_step),
+            goals.write.data.eq(self.goal),
+            Cat(forward.gains, forward.changes).eq(policies.read.data),
+            self.policy.eq(policies.read.data),
+            self.trajectory.eq(trajectories.read.data),
             self.sweeper.write_enable.eq(Mux(self.ready, self.number_enable, expansion.write_enable)),
             self.sweeper.write_row.eq(Mux(self.ready, self.number_row, expansion.write_row)),
             self.sweeper.write_data.eq(Mux(self.ready, self.number, expansion.write_data)),
         ]
-        m.d.comb += [part.row.eq(trajectories[1].data) for part in (forward, expansion)]
-        m.d.comb += [part.goal.eq(goals[1].data) for part in (forward, expansion)]
+        m.d.comb += [part.row.eq(trajectories.read.data) for part in (forward, expansion)]
+        m.d.comb += [part.goal.eq(goals.read.data) for part in (forward, expansion)]
 
     @staticmethod
-    def _memory(m: Module, name: str, width: int, depth: int) -> tuple[Any, Any]:
-        """Return the write and the read port of a memory."""
+    def _memory(m: Module, name: str, width: int, depth: int) -> _Ports:
         m.submodules[name] = memory = Memory(shape=width, depth=depth, init=[])
-        return memory.write_port(), memory.read_port()
+        return _Ports(memory.write_port(), memory.read_port())
 
     def _take_policies(self, m: Module) -> None:
         """Take the policy of each step, and note whether that of the first one is valid."""
@@ -192,78 +203,73 @@ class SolverComponent(wiring.Component):
         with m.If(own):
             m.d.sync += self._swept.eq(~sweeper.overflow & ~sweeper.indefinite)
 
-    def _control(self, m: Module) -> None:
-        """Let the parts work in turn."""
-        forward, expansion, sweeper = self.forward, self.expansion, self.sweeper
-        cold, first, usable, shift = Signal(), Signal(), Signal(), Signal.like(self.shift, name="kept_shift")
-        iterations = Signal.like(self.iterations, name="kept_iterations")
-        flagged = forward.flags[0]
+    def _begin(self, m: Module) -> None:
+        """Take a task, and compute its first trajectory."""
+        forward = self.forward
+        cold, first, shift = Signal(), Signal(), Signal.like(self.shift, name="kept_shift")
+        self._iterations = Signal.like(self.iterations, name="kept_iterations")
         m.d.comb += [
             forward.first.eq(first),
             forward.cold.eq(first & cold),
             forward.shift.eq(Mux(first, shift, 0)),
-            sweeper.regularisation.eq(self._level[: self._regularisation.width]),
         ]
-        with m.FSM(name="control"):
-            with m.State("IDLE"):
-                m.d.comb += self.ready.eq(1)
-                with m.If(self.start):
-                    m.d.sync += [
-                        self._task.eq(self.task),
-                        cold.eq(~(self.warm & usable)),
-                        shift.eq(self.shift),
-                        iterations.eq(self.iterations),
-                        first.eq(1),
-                        usable.eq(0),
-                        self._level.eq(0),
-                        self.taken.eq(0),
-                        self.regularisation.eq(0),
-                        self.status.eq(Solved.ITERATIONS),
-                        self.done.eq(0),
-                    ]
-                    m.next = "FIRST"
-            with m.State("FIRST"):
-                m.d.comb += forward.start.eq(1)
-                m.next = "FOLLOW"
-            with m.State("FOLLOW"), m.If(~forward.busy):
-                m.d.sync += [first.eq(0), self._bank.eq(self._further(0)), self.cost.eq(self._costs[0])]
-                m.next = "ITERATE"
-                with m.If(flagged):
-                    m.d.sync += self.status.eq(Solved.NOT_FINITE)
-                    m.next = "READ"
-            with m.State("ITERATE"):
-                m.next = "READ"
-                with m.If(self.taken != iterations):
-                    m.d.sync += self.taken.eq(self.taken + 1)
-                    m.d.comb += expansion.start.eq(1)
-                    m.next = "EXPAND"
-            with m.State("EXPAND"), m.If(~expansion.busy):
-                m.next = "SWEEP"
-                with m.If(expansion.failed):
-                    self._end(m, Solved.INDEFINITE, self._level)
-            with m.State("SWEEP"):
-                m.d.comb += sweeper.start.eq(1)
-                m.next = "SWEEPING"
-            with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
-                m.d.sync += usable.eq(self._swept)
-                with m.If(self._swept):
-                    m.d.sync += self.regularisation.eq(self._level)
-                    m.d.comb += forward.start.eq(1)
-                    m.next = "TRY"
-                with m.Else():
-                    self._raise(m, "SWEEP", Solved.INDEFINITE)
-            with m.State("TRY"), m.If(~forward.busy):
-                m.next = "LEAST"
-            self._judge(m)
-            with m.State("READ"):
-                m.next = "END"
-            with m.State("END"):
-                row = split_words(self.shape.trajectory, self.trajectory)
-                m.d.sync += [self.forces.eq(Cat(row[word.name] for word in self.shape.taus)), self.done.eq(1)]
-                m.next = "IDLE"
+        with m.State("IDLE"):
+            m.d.comb += self.ready.eq(1)
+            with m.If(self.start):
+                m.d.sync += [
+                    self._task.eq(self.task),
+                    cold.eq(~(self.warm & self._usable)),
+                    shift.eq(self.shift),
+                    self._iterations.eq(self.iterations),
+                    first.eq(1),
+                    self._usable.eq(0),
+                    self._level.eq(0),
+                    self.taken.eq(0),
+                    self.regularisation.eq(0),
+                    self.status.eq(Solved.ITERATIONS),
+                    self.done.eq(0),
+                ]
+                m.next = "FIRST"
+        with m.State("FIRST"):
+            m.d.comb += forward.start.eq(1)
+            m.next = "FOLLOW"
+        with m.State("FOLLOW"), m.If(~forward.busy):
+            m.d.sync += [first.eq(0), self._bank.eq(forward.bank_of(0, self._bank))]
+            m.d.sync += self.cost.eq(self._costs[0])
+            m.next = "ITERATE"
+            with m.If(forward.flags[0]):
+                self._end(m, Solved.NOT_FINITE, 0)
 
-    def _judge(self, m: Module) -> None:
-        """Keep the trial with the longest step among the cheapest, unless all cost more than the last."""
+    def _iterate(self, m: Module) -> None:
+        """Expand the trajectory, sweep back until there is a policy, and follow it."""
+        forward, expansion, sweeper = self.forward, self.expansion, self.sweeper
+        m.d.comb += sweeper.regularisation.eq(self._level[: self._regularisation.width])
+        with m.State("ITERATE"):
+            m.next = "READ"
+            with m.If(self.taken != self._iterations):
+                m.d.sync += self.taken.eq(self.taken + 1)
+                m.d.comb += expansion.start.eq(1)
+                m.next = "EXPAND"
+        with m.State("EXPAND"), m.If(~expansion.busy):
+            m.next = "SWEEP"
+            with m.If(expansion.failed):
+                self._end(m, Solved.INDEFINITE, self._level)
+        with m.State("SWEEP"):
+            m.d.comb += sweeper.start.eq(1)
+            m.next = "SWEEPING"
+        with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
+            m.d.sync += self._usable.eq(self._swept)
+            with m.If(self._swept):
+                m.d.sync += self.regularisation.eq(self._level)
+                m.d.comb += forward.start.eq(1)
+                m.next = "TRY"
+            with m.Else():
+                self._raise(m, "SWEEP", Solved.INDEFINITE)
+        with m.State("TRY"), m.If(~forward.busy):
+            m.next = "LEAST"
+
+    def _choose(self, m: Module) -> None:
+        """Keep the longest step among the cheapest trials, unless all cost more than the trajectory."""
         trial, found = Signal(range(self.shape.alphas)), Signal()
         least = Signal(self.shape.cost.width)
         cost, allowed = self._costs[trial], ~self.forward.flags.bit_select(trial, 1)
@@ -284,20 +290,24 @@ class SolverComponent(wiring.Component):
                 m.d.sync += [
                     trial.eq(0),
                     found.eq(0),
-                    self._bank.eq(self._further(trial)),
+                    self._bank.eq(self.forward.bank_of(trial, self._bank)),
                     self.cost.eq(cost),
-                    self._level.eq(Mux(lower >= LEAST_REGULARISATION, lower, 0)),
+                    self._level.eq(Mux(lower >= LEAST_REGULARISATION_WORD, lower, 0)),
                 ]
                 m.next = "ITERATE"
 
-    def _further(self, trial: Any) -> Any:
-        """Return the bank of a trial."""
-        further = self._bank + trial + 1
-        return Mux(further >= self.forward.banks, further - self.forward.banks, further)
+    def _finish(self, m: Module) -> None:
+        """Read the forces of the first step."""
+        with m.State("READ"):
+            m.next = "END"
+        with m.State("END"):
+            row = split_words(self.shape.trajectory, self.trajectory)
+            m.d.sync += [self.forces.eq(Cat(row[word.name] for word in self.shape.taus)), self.done.eq(1)]
+            m.next = "IDLE"
 
     def _raise(self, m: Module, then: str, otherwise: Solved) -> None:
         """Raise the regularisation and go on, or end if there is no larger one."""
-        raised = Mux(self._level == 0, LEAST_REGULARISATION, self._level << REGULARISATION_BITS)
+        raised = Mux(self._level == 0, LEAST_REGULARISATION_WORD, self._level << REGULARISATION_BITS)
         m.d.sync += self._level.eq(raised)
         m.next = then
         with m.If(raised > self._regularisation.highest):

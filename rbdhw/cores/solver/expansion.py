@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
@@ -20,7 +21,7 @@ from rbdhw.rtl.state_error import error
 class Expansion(wiring.Component):
     """Writes the numbers of the knots of a trajectory into the memory of a sweep, from the first knot on.
 
-    The derivatives of the next step are computed while the numbers of the last one are written.
+    The derivatives of a step are computed while the numbers of the step before are written.
     """
 
     def __init__(
@@ -76,17 +77,23 @@ class Expansion(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.scaler = scaler = self.scaler
-        step, here, behind = Signal(range(self.shape.knots)), Signal.like(self.row), Signal.like(self.row)
-        read = Signal(range(self.shape.knots + 1), name="read")
-        last = step == self.shape.knots - 1
+        m.submodules.scaler = self.scaler
+        step, read = Signal(range(self.shape.knots)), Signal(range(self.shape.knots + 1), name="read")
+        rows = Signal.like(self.row, name="here"), Signal.like(self.row, name="after")
         done = delayed(m, self.starts, self.latency)
         m.d.comb += [
-            self.busy.eq(1),
             self.read_row.eq(self.around * (self.shape.knots + 1) + read),
             self.goal_step.eq(step),
-            self.payload.eq(self._payload(here)),
+            self.payload.eq(self._payload(rows[0])),
         ]
+        self._control(m, step, read, rows, done)
+        self._scale(m, step, rows, done)
+        return m
+
+    def _control(self, m: Module, step: Any, read: Any, rows: tuple[Any, Any], done: Any) -> None:
+        """Read the rows before and after each step in turn, and start its derivatives."""
+        scaler, (here, after) = self.scaler, rows
+        m.d.comb += self.busy.eq(1)
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
@@ -98,10 +105,10 @@ class Expansion(wiring.Component):
                 m.d.sync += read.eq(read + 1)
                 m.next = "MOVE"
             with m.State("MOVE"):  # the row of `read - 1`; that of `read` is asked for
-                m.d.sync += behind.eq(self.row)
+                m.d.sync += after.eq(self.row)
                 m.next = "TAKE"
             with m.State("TAKE"):
-                m.d.sync += [here.eq(behind), behind.eq(self.row)]
+                m.d.sync += [here.eq(after), after.eq(self.row)]
                 m.next = "START"
             with m.State("START"), m.If(self.phase_zero & (scaler.left <= self.latency - LATENCY)):
                 m.d.comb += self.starts.eq(1)
@@ -109,14 +116,12 @@ class Expansion(wiring.Component):
             with m.State("WAIT"), m.If(done):
                 m.d.sync += [step.eq(step + 1), read.eq(read + 1)]
                 m.next = "NEXT"
-                with m.If(last):
+                with m.If(step == self.shape.knots - 1):
                     m.next = "END"
             with m.State("NEXT"):
                 m.next = "TAKE"
             with m.State("END"), m.If(scaler.valid & (scaler.item == len(scaler.items) - 1)):
                 m.next = "IDLE"
-        self._scale(m, done, here, behind, step)
-        return m
 
     def _payload(self, here: Any) -> Any:
         """Return the words of ``dstep`` in the core's slots."""
@@ -127,28 +132,13 @@ class Expansion(wiring.Component):
         named |= {word.name: row[word.name] for word in shape.taus}
         return core_payload(shape.dstep, {**words, **named}, self.slots)
 
-    def _scale(self, m: Module, done: Any, here: Any, behind: Any, step: Any) -> None:
+    def _scale(self, m: Module, step: Any, rows: tuple[Any, Any], done: Any) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
         shape, sweep, scaler = self.shape, self.sweep, self.scaler
         goal = split_words(shape.goal, self.goal)
-        names = [term.word.name for term in shape.terms]
-        states, forces = (
-            dict(zip(names, split_words(shape.trajectory, row).values(), strict=True))
-            for row in (behind, here)
-        )
-        values = {**states, **{word.name: forces[word.name] for word in shape.taus}}
-        errors = [
-            error(
-                m,
-                str(k),
-                term,
-                values[term.word.name],
-                goal[term.reference] if term.reference else Const(0, 1),
-            )
-            for k, term in enumerate(shape.terms)
-        ]
+        sources = Cat(self.result, *self._errors(m, rows, goal))
         named = {**split_words(shape.step.inputs, self.task), **goal}
-        sources, factors = Cat(self.result, *errors), factor_values(shape.number_factors, named)
+        factors = factor_values(shape.number_factors, named)
         stride = sweep.between * sweep.rows_of_knot
         base = Signal(range(sweep.rows))
         with m.If(done):
@@ -162,11 +152,25 @@ class Expansion(wiring.Component):
             m.d.sync += self.failed.eq(1)
         self._write(m, base, stride)
 
+    def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
+        """Return the errors of all terms of the cost: of the state after a step, and of its forces."""
+        shape = self.shape
+        names = [term.word.name for term in shape.terms]
+        here, after = (
+            dict(zip(names, split_words(shape.trajectory, row).values(), strict=True)) for row in rows
+        )
+        values = after | {word.name: here[word.name] for word in shape.taus}
+        references = (goal[term.reference] if term.reference else Const(0, 1) for term in shape.terms)
+        return [
+            error(m, str(k), term, values[term.word.name], reference)
+            for k, (term, reference) in enumerate(zip(shape.terms, references, strict=True))
+        ]
+
     def _write(self, m: Module, base: Any, stride: int) -> None:
-        """Write a number into its place; one that nothing reads has none."""
+        """Write a number into its place in the sweep's memory; one that the sweep does not read has none."""
         places, items = self.sweep.places, self.scaler.items
         rows = [places.get(item.name, (0, 0))[0] for item in items]
-        later = [stride if self.shape.is_behind(item.name) else 0 for item in items]
+        later = [stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
         enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
         turn = self.scaler.item
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""The pass forward of a solver: trials with several step lengths, which take turns in a core for steps."""
+"""The forward pass of a solver: trials with several step lengths, which take turns in a core for steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ForwardPass(wiring.Component):
     the core computes.
 
     ``banks`` trajectories have ``knots + 1`` rows each in a memory, from which the pass reads the one that it
-    follows, and to which it writes those of the trials: that of trial k is ``k + 1`` banks further on.
+    follows, and to which it writes those of the trials, in the banks of :meth:`bank_of`.
     """
 
     def __init__(self, *, shape: SolverShape, slots: tuple[int, ...], latency: int, ii: int) -> None:
@@ -77,6 +77,11 @@ class ForwardPass(wiring.Component):
             }
         )
 
+    def bank_of(self, trial: Any, around: Any) -> Any:
+        """Return the bank of a trial: ``trial + 1`` banks after the one that is followed, in a circle."""
+        bank = around + trial + 1
+        return Mux(bank >= self.banks, bank - self.banks, bank)
+
     @property
     def slots_of_round(self) -> int:
         """The intervals of the core in a round."""
@@ -112,11 +117,11 @@ class ForwardPass(wiring.Component):
         state = self._later(m, "state", state, self.before)
         self._keep(m, in_core, places[1], Cat(state, forces))
         outside = self._start(m, in_core & (places[1][1] != self.shape.knots), state, forces, task)
-        behind, flagged = self._behind(m, outside)
+        next_state, flagged = self._next_state(m, outside)
         used = back & (places[2][1] != self.shape.knots)
-        m.d.comb += [write.en.eq(used), write.addr.eq(places[2][0]), write.data.eq(behind)]
+        m.d.comb += [write.en.eq(used), write.addr.eq(places[2][0]), write.data.eq(next_state)]
         forces = self._later(m, "forces", forces, self.latency)
-        self._judge(m, used, places[2], flagged, Cat(behind, forces), places[3])
+        self._judge(m, used, places[2], flagged, Cat(next_state, forces), places[3])
         return m
 
     def _turns(self, m: Module) -> tuple[Any, Any, Any]:
@@ -174,11 +179,9 @@ class ForwardPass(wiring.Component):
     def _keep(self, m: Module, valid: Any, place: tuple[Any, Any], row: Any) -> None:
         """Write the row of a trial's step."""
         trial, step = place
-        bank = Signal(range(2 * self.banks), name="bank")
-        further = Signal(range(2 * self.banks), name="further")
+        bank = Signal(range(self.banks), name="bank")
         m.d.comb += [
-            further.eq(self.around + trial + 1),
-            bank.eq(Mux(further >= self.banks, further - self.banks, further)),
+            bank.eq(self.bank_of(trial, self.around)),
             self.write_enable.eq(valid),
             self.write_row.eq(bank * (self.shape.knots + 1) + step),
             self.write_data.eq(row),
@@ -196,14 +199,14 @@ class ForwardPass(wiring.Component):
         m.d.comb += [check.select.eq(1), check.words.eq(core_payload(step, words, alone.fields))]
         return delayed(m, check.outside, self.latency - CHECKED)
 
-    def _behind(self, m: Module, outside: Any) -> tuple[Any, Any]:
-        """Return the state behind a step, and whether the step was flagged."""
+    def _next_state(self, m: Module, outside: Any) -> tuple[Any, Any]:
+        """Return the state after a step, and whether the step was flagged."""
         results = list(split_words(self.shape.step.outputs, self.result).values())
         pairs = list(zip(self.shape.step.outputs, results, strict=True))
         state, too_large = zip(*(go_back(word, pairs) for word in self.shape.state), strict=True)
-        behind = Signal(self.state_bits, name="behind")
-        m.d.comb += behind.eq(Cat(state))
-        return behind, outside | self.overflow | Cat(too_large).any()
+        packed = Signal(self.state_bits, name="next_state")
+        m.d.comb += packed.eq(Cat(state))
+        return packed, outside | self.overflow | Cat(too_large).any()
 
     def _judge(
         self, m: Module, valid: Any, place: tuple[Any, Any], flagged: Any, values: Any, later: tuple[Any, Any]

@@ -1,8 +1,6 @@
-"""The policies of a sweep as rows of gains and changes of forces, which a pass forward reads."""
+"""The policies of a sweep as rows of gains and changes of forces, which a forward pass reads."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -66,14 +64,14 @@ class PolicyRows(wiring.Component):
     def _gather(self, m: Module) -> None:
         """Shift gains and changes into registers as they come; the first of each ends lowest."""
         shape, scaler = self.shape, self.scaler
-        gains, changes = (Signal(len(items) * width, name=name) for name, items, width in self._kinds)
+        widest = max(item.target.width for item in shape.changes)
+        gains = Signal(len(shape.gains) * GAIN.width, name="gathered_gains")
+        changes = Signal(len(shape.changes) * widest, name="gathered_changes")
         is_change = scaler.item >= len(shape.gains)
-        for register, (_, _, width), chosen in zip(
-            (gains, changes), self._kinds, (~is_change, is_change), strict=True
-        ):
-            with m.If(scaler.valid & chosen):
-                word = scaler.word[:width]
-                m.d.sync += register.eq(Cat(register[width:], Cat(word, Const(0, width - len(word)))))
+        for gathered, width, own in ((gains, GAIN.width, ~is_change), (changes, widest, is_change)):
+            word = Cat(scaler.word[:width], Const(0, max(width - scaler.width, 0)))
+            with m.If(scaler.valid & own):
+                m.d.sync += gathered.eq(Cat(gathered[width:], word))
         of_force = len(shape.feedback[0].terms) * GAIN.width
         rows, moved = [], []
         for each in shape.feedback:
@@ -81,20 +79,8 @@ class PolicyRows(wiring.Component):
             if each in shape.changed:
                 k = shape.changed.index(each)
                 rows.append(gains[k * of_force : (k + 1) * of_force])
-                moved.append(changes[k * self._widest : k * self._widest + width])
+                moved.append(changes[k * widest : k * widest + width])
             else:
                 rows.append(Const(0, of_force))
                 moved.append(Const(0, width))
         m.d.comb += [self.gains.eq(Cat(rows)), self.changes.eq(Cat(moved))]
-
-    @property
-    def _kinds(self) -> tuple[Any, ...]:
-        return ("gathered_gains", self.shape.gains, GAIN.width), (
-            "gathered_changes",
-            self.shape.changes,
-            self._widest,
-        )
-
-    @property
-    def _widest(self) -> int:
-        return max(item.target.width for item in self.shape.changes)

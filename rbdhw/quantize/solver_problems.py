@@ -18,13 +18,16 @@ from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-NEAR, AWAY, SPEED = 1.2, 0.3, 0.2
-"""The range of the first coordinates, that of a goal's from them, and that of the first speeds (rad, m)."""
+SHARE, NEAR = 0.4, 1.2
+"""The share of its bounds within which a coordinate starts, and how far from zero at most (rad, m)."""
+
+AWAY, SPEED = 0.3, 0.2
+"""How far a goal is from the first coordinates at most (rad, m), and how fast they are (rad/s, m/s)."""
 
 WEIGHT = 1e-3
 """The weight of each force."""
 
-MOST = 10.0 * WEIGHT
+MOST_REGULARISATION = 10.0 * WEIGHT
 """The largest regularisation that sweeps are to take."""
 
 
@@ -35,7 +38,7 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     degree of freedom each.
     """
     rng, nv = np.random.default_rng(seed), robot.nv
-    low, high = 0.4 * np.clip(np.asarray(domain.bounds["q"]), -NEAR / 0.4, NEAR / 0.4).T
+    low, high = np.clip(SHARE * np.asarray(domain.bounds["q"]), -NEAR, NEAR).T
     q, v = rng.uniform(low, high), rng.uniform(-SPEED, SPEED, nv)
     goal = np.hstack([q + rng.uniform(-AWAY, AWAY, nv), np.zeros(nv)])
     weights = np.hstack([rng.uniform(5.0, 10.0, nv), rng.uniform(0.5, 1.0, nv)])
@@ -84,6 +87,6 @@ def observed_sweep(
     """
     sweeps, forces, problems = record_sweep(robot, knots, coupled=False), driven(robot), list(problems)
     numbers = solver_numbers(robot, problems, forces)
-    numbers[0] |= {REGULARISATION: np.array(MOST)}
+    numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
     program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
     return FixedSweep(sweeps, program, float(problems[0]["h"]), forces)

@@ -33,13 +33,14 @@ def inner_product(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     return sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Region:
     """A step of an algorithm at one joint; one hardware submodule is built from each region.
 
     ``step`` names the pass of the algorithm (``rnea_forward``). ``joint`` indexes ``Robot.bodies``, or is
     None if the step does not belong to a single joint. ``quantity`` names a number of the step for readers of
-    the hardware; it does not distinguish regions.
+    the hardware; it does not distinguish regions. Regions are in the order of their steps and joints; one
+    without a joint is the first of its step.
     """
 
     step: str
@@ -48,6 +49,13 @@ class Region:
 
     def __str__(self) -> str:
         return self.step if self.joint is None else f"{self.step}_{self.joint}"
+
+    def __lt__(self, other: Region) -> bool:
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[str, int]:
+        return self.step, -1 if self.joint is None else self.joint
 
 
 _current: ContextVar[Region] = ContextVar("region", default=Region("accelerator"))

@@ -15,6 +15,11 @@ def check_build(options: BuildOptions) -> None:
     expectation.
     """
     check_options(options)
+    check_cores(options)
+
+
+def check_cores(options: BuildOptions) -> None:
+    """Refuse cores that cannot be built with these options; InputError describes the first one."""
     for core in options.each_core():
         _check_core(core, alone=not options.cores)
 

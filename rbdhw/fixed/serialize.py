@@ -113,9 +113,7 @@ def program_to_json(program: Program) -> dict[str, Any]:
     ends with a list of them, each ``[name, negative]``. Regions are listed once, as ``[step, joint]``, and
     operations refer to them by index.
     """
-    regions = {
-        region: i for i, region in enumerate(sorted({o.region for o in program.operations}, key=_order))
-    }
+    regions = {region: i for i, region in enumerate(sorted({o.region for o in program.operations}))}
     inverter = program.reciprocal
     return {
         "port_widths": list(program.port_widths),
@@ -159,10 +157,6 @@ def program_from_json(data: dict[str, Any]) -> Program:
         ReciprocalSpec(**document.reciprocal.model_dump()) if document.reciprocal else None,
         document.port_widths,
     )
-
-
-def _order(region: Region) -> tuple[str, int]:
-    return region.step, -1 if region.joint is None else region.joint
 
 
 def _word_to_json(word: Word) -> list[Any]:

@@ -158,8 +158,7 @@ class Bound:
     @property
     def regions(self) -> list[Region]:
         """The regions that contain values, by step and joint."""
-        hosts = {self.hosts[value] for value in self.ready}
-        return sorted(hosts, key=lambda region: (region.step, -1 if region.joint is None else region.joint))
+        return sorted({self.hosts[value] for value in self.ready})
 
     def alone(self, value: int) -> bool:
         """Return whether a value is computed by an operator of its own (and its twins'), without a unit."""

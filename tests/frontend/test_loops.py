@@ -36,6 +36,7 @@ from tests.support.graph_results import (
     prepared,
     results,
 )
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
 
@@ -101,7 +102,7 @@ def test_golden_is_pinocchio_where_loops_are_closed(function, robot, count, seed
 @pytest.mark.parametrize("function", TOUCHING)
 @settings(max_examples=5)
 @given(
-    robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(1, 2), st.integers(0, 99), st.booleans()
+    robots(max_bodies=3, kinds=ALL_KINDS, mimics=True), st.integers(1, 2), st.integers(0, 99), st.booleans()
 )
 def test_graphs_are_golden(function, robot, count, seed, base_given):
     assert_extended_graph_is_golden(with_loops(robot, count, seed), function, base_given)
@@ -164,12 +165,12 @@ def test_a_parallelogram_moves_as_its_mimics_do(tmp_path):
 
 
 def test_gains_keep_a_parallelogram_closed():
-    robot = choose_loops(load_mounted(PARALLELOGRAM, Mounting(time_step=1e-3)), PIN)
+    robot = choose_loops(load_mounted(PARALLELOGRAM, Mounting(time_step=2e-3)), PIN)
     gaps = []
     for gain in (0.0, 30.0):
         held = replace(robot, contacts=replace(robot.contacts, velocity_gain=2 * gain, position_gain=gain**2))
         state = np.array([[0.4, -0.4, 0.41, 0.0, 0.0, 0.0]])
-        for _ in range(400):
+        for _ in range(200):
             task = {"q": state[:, :3], "v": state[:, 3:], "tau": np.zeros((1, 3)), "contact": np.ones((1, 1))}
             state = golden.evaluate(held, "cstep", task)["x_next"]
         assert np.abs(state[0, 0] - 0.4) > 0.1
@@ -177,20 +178,20 @@ def test_gains_keep_a_parallelogram_closed():
     assert gaps[1] < 1e-4 < 1e-3 < gaps[0]
 
 
-def test_a_loop_reaches_the_joints_between_alone():
+@pytest.mark.parametrize("function", ["cfd", long("dcfd")])
+def test_a_loop_reaches_the_joints_between_alone(function):
     robot = prepared(load_mounted(path("hyq"), Mounting("floating")))
 
-    def products(robot, function):
+    def products(robot):
         graph = trace(robot, (function,))
         return graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
 
     ankle = choose_loops(robot, ANKLE)
     foot = choose_contacts(robot, [("lf_lowerleg@0.346:0:0", "point")])
-    for function in ("cfd", "dcfd"):
-        assert products(ankle, function) < products(foot, function)
+    assert products(ankle) < products(foot)
 
 
-@pytest.mark.parametrize("function", ["cfd", "dcfd"])
+@pytest.mark.parametrize("function", ["cfd", long("dcfd")])
 def test_hardware_and_c_are_the_program(function):
     robot = with_loops(mechanism([JointKind.REVOLUTE], [BASE], seed=1), 1, seed=1)
     plan = plan_build(robot, BuildOptions((function,), width=12, ii=4, core="pipeline", samples=64))

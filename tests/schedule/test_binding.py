@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.fixed.program import Kind
+from rbdhw.scalar import Region
 from rbdhw.schedule.model import Resource, Tap, stage
 from tests.support.builds import bound_of, program_of
 
@@ -92,3 +94,18 @@ def test_a_stage_is_where_the_delay_line_has_the_value(ready, ii):
 def test_binding_is_reproducible():
     program = program_of("hyq", 18)
     assert bound_of(program, "xcvu9p", 4) == bound_of(program, "xcvu9p", 4)
+
+
+def test_a_region_without_a_joint_comes_before_those_of_its_step():
+    program = program_of("toy", 18)
+    regions = [operation.region for operation in program.operations]
+    free = [Region(region.step, region.joint or None) for region in regions]
+    steps = {region.step for region in free if region.joint is None}
+    assert steps & {region.step for region in free if region.joint is not None}
+    operations = zip(program.operations, free, strict=True)
+    moved = replace(program, operations=tuple(replace(each, region=region) for each, region in operations))
+    bound, expected = bound_of(moved, "xcvu9p", 2), bound_of(program, "xcvu9p", 2)
+    assert [unit.steps for unit in bound.units] == [unit.steps for unit in expected.units]
+    assert [(region.step, region.joint or 0) for region in bound.regions] == [
+        (region.step, region.joint or 0) for region in expected.regions
+    ]

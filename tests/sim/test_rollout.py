@@ -184,6 +184,12 @@ def test_a_gpu_has_no_rollouts() -> None:
         generate_software(path("toy"), options)
 
 
+def test_rollouts_of_a_robot_without_contacts_take_none(folder: Path) -> None:
+    acc, q = rbdhw.load(folder, "numpy"), np.zeros(2)
+    with pytest.raises(InputError, match="array 'contact': no contacts are built"):
+        acc.rollout(q, q, np.zeros((2, 2)), 0.01, contact=np.ones((2, 1)))
+
+
 def test_the_horizon_is_checked() -> None:
     known = ("id", "step")
     for options, text in (

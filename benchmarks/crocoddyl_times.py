@@ -6,7 +6,7 @@ rbdhw.
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import crocoddyl
@@ -49,52 +49,64 @@ def shooting_problem(model: Any, problem: Mapping[str, Any]) -> Any:
     state = crocoddyl.StateMultibody(model)
     touching = "contact" in problem
     actuation = (crocoddyl.ActuationModelFloatingBase if touching else crocoddyl.ActuationModelFull)(state)
-    driven = slice(model.nv - actuation.nu, None)
+    steps, h = len(problem["tau"]), float(problem["h"])
 
-    def dynamics_of(k: int, costs: Any) -> Any:
-        if not touching:
-            return crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
-        contacts = crocoddyl.ContactModelMultiple(state, actuation.nu)
-        for name, present in zip(problem["points"], problem["contact"][min(k, steps - 1)], strict=True):
-            if present:
-                frame, axes = model.getFrameId(str(name)), pinocchio.LOCAL
-                gains = np.zeros(2)
-                point = crocoddyl.ContactModel3D(state, frame, np.zeros(3), axes, actuation.nu, gains)
-                contacts.addContact(str(name), point)
-        damping = float(problem["damping"])
-        return crocoddyl.DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping)
-
-    steps = len(problem["tau"])
-
-    def action(k: int, h: float) -> Any:
-        costs = crocoddyl.CostModelSum(state, actuation.nu)
-        weights = crocoddyl.ActivationModelWeightedQuad(problem["Q"][k])
-        error = crocoddyl.ResidualModelState(state, problem["x_ref"][k], actuation.nu)
-        costs.addCost("x", crocoddyl.CostModelResidual(state, weights, error), 1.0)
-        if h:
-            weights = crocoddyl.ActivationModelWeightedQuad(problem["R"][k][driven])
-            error = crocoddyl.ResidualModelControl(state, problem["tau_ref"][k][driven])
-            costs.addCost("tau", crocoddyl.CostModelResidual(state, weights, error), 1.0)
-        if problem["frame"]:
-            frame = model.getFrameId(str(problem["frame"]))
-            goal = problem["placement_ref"][k, 0, :3, 3]
-            error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal, actuation.nu)
-            weights = crocoddyl.ActivationModelWeightedQuad(problem["position_weight"][k, 0])
-            costs.addCost("p", crocoddyl.CostModelResidual(state, weights, error), 1.0)
-        if "momentum_weight" in problem:
-            error = crocoddyl.ResidualModelCentroidalMomentum(state, problem["momentum_ref"][k], actuation.nu)
-            weights = crocoddyl.ActivationModelWeightedQuad(problem["momentum_weight"][k])
-            costs.addCost("h", crocoddyl.CostModelResidual(state, weights, error), 1.0)
+    def action(k: int) -> Any:
+        """Return the action of a knot; the last one has no step."""
+        step = h if k < steps else 0.0
+        costs = _costs(state, actuation.nu, problem, k, acts=k < steps)
         # Costs are multiplied by the step in time, so weights are divided by it.
         for item in costs.costs.todict().values():
-            item.weight = 1.0 / h if h else 1.0
-        return crocoddyl.IntegratedActionModelEuler(dynamics_of(k, costs), h)
+            item.weight = 1.0 / step if step else 1.0
+        if touching:
+            present = problem["contact"][min(k, steps - 1)]
+            dynamics = _touching_dynamics(state, actuation, costs, problem, present)
+        else:
+            dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
+        return crocoddyl.IntegratedActionModelEuler(dynamics, step)
 
-    h = float(problem["h"])
     first = np.hstack([problem["q"], problem["v"]])
-    made = crocoddyl.ShootingProblem(first, [action(k, h) for k in range(steps)], action(steps, 0.0))
+    made = crocoddyl.ShootingProblem(first, [action(k) for k in range(steps)], action(steps))
     made.nthreads = 1
     return made
+
+
+def _costs(state: Any, forces: int, problem: Mapping[str, Any], k: int, acts: bool) -> Any:
+    """Return the costs of a knot, whose last ``forces`` coordinates are driven if it ``acts``."""
+    costs = crocoddyl.CostModelSum(state, forces)
+
+    def add(name: str, error: Any, weights: Any) -> None:
+        activation = crocoddyl.ActivationModelWeightedQuad(weights)
+        costs.addCost(name, crocoddyl.CostModelResidual(state, activation, error), 1.0)
+
+    add("x", crocoddyl.ResidualModelState(state, problem["x_ref"][k], forces), problem["Q"][k])
+    if acts:
+        driven = slice(state.nv - forces, None)
+        wanted = problem["tau_ref"][k][driven]
+        add("tau", crocoddyl.ResidualModelControl(state, wanted), problem["R"][k][driven])
+    if problem["frame"]:
+        frame = state.pinocchio.getFrameId(str(problem["frame"]))
+        goal = problem["placement_ref"][k, 0, :3, 3]
+        error = crocoddyl.ResidualModelFrameTranslation(state, frame, goal, forces)
+        add("p", error, problem["position_weight"][k, 0])
+    if "momentum_weight" in problem:
+        error = crocoddyl.ResidualModelCentroidalMomentum(state, problem["momentum_ref"][k], forces)
+        add("h", error, problem["momentum_weight"][k])
+    return costs
+
+
+def _touching_dynamics(
+    state: Any, actuation: Any, costs: Any, problem: Mapping[str, Any], present: Iterable[bool]
+) -> Any:
+    """Return forward dynamics with those of the points that are ``present``."""
+    contacts = crocoddyl.ContactModelMultiple(state, actuation.nu)
+    for name, touches in zip(problem["points"], present, strict=True):
+        if touches:
+            frame, gains = state.pinocchio.getFrameId(str(name)), np.zeros(2)
+            point = crocoddyl.ContactModel3D(state, frame, np.zeros(3), pinocchio.LOCAL, actuation.nu, gains)
+            contacts.addContact(str(name), point)
+    damping = float(problem["damping"])
+    return crocoddyl.DifferentialActionModelContactFwdDynamics(state, actuation, contacts, costs, damping)
 
 
 def seconds(solver: Any, states: Any, forces: Any, iterations: int) -> float:

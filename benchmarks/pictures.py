@@ -22,7 +22,7 @@ LABELS = {
     "accelerator": "accelerator (VU9P, 125 MHz by estimate)",
 }
 
-STAGE_COLOURS = ("#72b7b2", "#4c78a8", "#e4572e", "#54a24b", "#b279a2")
+STEP_COLOURS = ("#72b7b2", "#4c78a8", "#e4572e", "#54a24b", "#b279a2")
 """The colours of steps, one after the other."""
 
 PANELS = {"latency (µs)": "one task (µs, less is better)", "(tasks/s)": "tasks a second (more is better)"}
@@ -85,7 +85,7 @@ def draw_steps(rows: Rows, path: Path) -> None:
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
 
 
-def draw_stages(rows: Rows, path: Path) -> None:
+def draw_latency(rows: Rows, path: Path) -> None:
     """Draw the steps of a task over its cycles, a bar for each joint, and where the next tasks start.
 
     Parameters
@@ -106,7 +106,7 @@ def draw_stages(rows: Rows, path: Path) -> None:
                     height=0.8 * thick,
                     left=[first for first, _ in row["joints"]],
                     align="edge",
-                    color=STAGE_COLOURS[place % len(STAGE_COLOURS)],
+                    color=STEP_COLOURS[place % len(STEP_COLOURS)],
                 )
             end = 1 + max(row["last"] for row in rows)
             for start in range(0, end + 1, ii):

@@ -19,7 +19,7 @@ BUILDS = (
     ("hyq", "step", 1),
     ("hyq", "rk4", 4),
 )
-"""The robots, functions and intervals. Four cycles for four stages are as many as one for a step of one."""
+"""The robots, functions and intervals: four cycles for methods of four stages, and one for those of one."""
 
 BITS = 24
 """The width of the multipliers."""

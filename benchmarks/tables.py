@@ -43,7 +43,7 @@ from benchmarks.latency_steps import latency_layout, latency_rows
 from benchmarks.like_for_like import like_layout, like_rows
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
-from benchmarks.pictures import draw_beside, draw_stages, draw_steps
+from benchmarks.pictures import draw_beside, draw_latency, draw_steps
 from benchmarks.power import power_layout, power_rows
 from benchmarks.processors import (
     accelerator_layout,
@@ -218,7 +218,7 @@ TABLES: dict[str, Table] = {
         latency_rows,
         latency_layout,
         packages=("matplotlib",),
-        picture=draw_stages,
+        picture=draw_latency,
     ),
     "whole-builds": Table(
         "All functions at the default budget and the shortest interval within 60 % of the xcvu9p",

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rbdhw.cores.checks import check_build
+from rbdhw.cores.checks import check_build, check_cores
 from rbdhw.cores.choice import suggest_core
 from rbdhw.design.folder import Design
 from rbdhw.design.replacement import AXI_VERILOG
@@ -94,6 +94,7 @@ def plan_build(
     together.
     """
     source, options = suggest_core(source, options)
+    check_cores(options)
     prepared = prepare_build(source, options, overrides, progress)
     return plan_accelerator(prepared, options, progress)
 

@@ -22,7 +22,7 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import interpret
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import BuildOptions, Pacing
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import generate, plan_build
 from rbdhw.progress import stage_of
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
@@ -212,6 +212,21 @@ class TestRefusals:
     )
     def test_an_option_that_cannot_be_satisfied(self, arm, options, text):
         assert refusal(arm, **options).startswith(text)
+
+    @pytest.mark.parametrize(
+        ("options", "text"),
+        [
+            ({"functions": ("id",), "core": "chain"}, "core: the chain core computes fd only; expected"),
+            (
+                {"functions": ("fd",), "core": "chain", "fext": "all"},
+                "fext: the chain core takes no external",
+            ),
+            ({"core": "array", "ii": 7, "width": 18}, "ii: 7 is too few for the array core; expected 8"),
+        ],
+    )
+    def test_a_core_that_cannot_be_planned(self, options, text):
+        with pytest.raises(InputError, match=text):
+            plan_build(load_urdf(path("toy")), BuildOptions(**options))
 
 
 def test_progress_reports_the_stages_in_order(arm):

@@ -9,7 +9,6 @@ from typing import Any
 
 from rbdhw.arrays import MULTIPLIERS
 from rbdhw.cores import KINDS
-from rbdhw.cores.checks import check_cores
 from rbdhw.cores.choice import CoreChoice, choose_core, possible_kinds
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared, PreparedBuild, Sharing
@@ -39,7 +38,6 @@ def prepare_build(
 
     InputError if the robot, an option or an override is not supported.
     """
-    check_cores(options)
     source = override_robot(source, overrides)
     domain = _state_domain(source, options, overrides)
     return possible_kinds(options)[0].prepare(source, domain, options, overrides, progress)

@@ -227,8 +227,7 @@ def _run_control(
 
 def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, tuple[str, ...]]:
     """Return the arrays of rollouts in an npz file, ``every``, and the names of unused arrays."""
-    shape = design.interface.rollout
-    step = "step" if shape is None else shape.function
+    step = design.interface.step.name
     required = golden.inputs_of(design.robot, step)
     loaded = [PARAMETERS] * bool(design.robot.loaded) + [CONTACT] * FUNCTIONS[step].touches
     arrays, others = read_archive(source, [*required, *loaded, "fext", "every", *ARRAYS])

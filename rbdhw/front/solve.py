@@ -46,7 +46,7 @@ _ABSENT = {
         ("momentum_ref", "momentum_weight"), ("costs of momentum", "--functions solve,centroidal")
     ),
 }
-"""What builds that do not take an array have not, and the option that gives it."""
+"""What a build lacks that does not take an array, and the option that adds it."""
 
 MOST_LINES = 8
 """The most problems that a solution prints."""

@@ -53,8 +53,8 @@ def driven(robot: Robot, held: Collection[int] = ()) -> list[int]:
 def record_sweep(robot: Robot, knots: int, held: Collection[int] = (), *, coupled: bool = True) -> Sweeps:
     """Return the sweep back from knot ``knots`` to the first.
 
-    Forces of ``held`` coordinates are fixed. Costs that are not ``coupled`` join no two coordinates of q, so
-    that their Hessian is diagonal; those of frames are.
+    Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
+    of frames do. Otherwise their Hessian is diagonal.
     """
     step = _record(robot, len(driven(robot, held)), coupled)
     everywhere = (True,) * (knots + 1)

@@ -120,7 +120,7 @@ class WholeBody:
 
     @property
     def momentum_alone(self) -> list[Scalar]:
-        """The same, by fewer operations where nothing else needs the matrix."""
+        """The momentum (6,) about the centre of mass, by fewer operations where nothing needs its matrix."""
         return self._rate(self._momentum_trip)
 
     @cached_property
@@ -234,7 +234,7 @@ class WholeBody:
 
     @cached_property
     def _momentum_columns(self) -> list[Wrench]:
-        """The same for all degrees of freedom, those of mimics among them."""
+        """The same at a unit of each degree of freedom, those of mimics among them."""
         return momentum_columns(self._configuration.robot, self._configuration.coordinates)
 
     @cached_property
@@ -244,6 +244,7 @@ class WholeBody:
 
     @cached_property
     def _views(self) -> list[View]:
+        """How each body sees the axes of results and the centre of mass."""
         with region("centroidal"):
             x, y, z = (self._turn(axis) for axis in UNIT)
         first = View(transpose_tensor((x, y, z)), self._centre)

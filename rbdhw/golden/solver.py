@@ -75,9 +75,9 @@ def solve(
         ``x_max`` (nq + nv,), ``tau_ref`` and ``R`` (N, nv), ``tau_min`` and ``tau_max`` (nv,),
         ``placement_ref`` (N + 1, frames, 4, 4), ``position_weight`` (N + 1, frames, 3) and
         ``orientation_weight`` (N + 1, frames); perhaps ``momentum_ref`` and ``momentum_weight`` (N + 1, 6);
-        the forces ``tau`` (N, nv) of the first trajectory, with the
-        feedback of gains ``K`` (N, nv, 2 nv) around ``states`` (N + 1, nq + nv). If the robot has contacts,
-        ``contact`` (N, contacts) is one for each of them during a step.
+        the forces ``tau`` (N, nv) of the first trajectory, with the feedback of gains ``K`` (N, nv, 2 nv)
+        around ``states`` (N + 1, nq + nv). If the robot has contacts, ``contact`` (N, contacts) is one for
+        each of them during a step.
     iterations
         The most iterations.
     alphas

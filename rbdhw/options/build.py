@@ -297,5 +297,5 @@ class BuildOptions:
 
 
 def _with_step(names: Sequence[str], step: str) -> tuple[str, ...]:
-    """Return the functions that cores compute: rollouts take the steps of one."""
+    """Return the functions that cores compute: ``step`` in place of rollouts."""
     return tuple(dict.fromkeys(step if name == ROLLOUT else name for name in names))

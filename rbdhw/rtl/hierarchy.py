@@ -104,7 +104,7 @@ class _Converter:
         """Return the module of a component's fragment; its name is a number."""
         component = fragment.origins[0]
         variant = type(component), getattr(component, "variant", None)
-        if variant in self._variants:  # its border is that of an instance in its parent
+        if variant in self._variants:  # its outputs are driven by an instance in its parent
             self._variants[variant].paths.append(path)
             return self._variants[variant].modules[0]
         for k, (inner, label, location) in enumerate(fragment.subfragments):

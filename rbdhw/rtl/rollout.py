@@ -285,7 +285,7 @@ class Rollout(wiring.Component):
     # Steps
 
     def _payload(self, m: Module, entry: Any, row: Any) -> Any:
-        """Give the core the words of a step; return them slot by slot as if it had no other function."""
+        """Give the core the words of a step; return them slot by slot as if it computed steps alone."""
         values: dict[int, Any] = {}
         parts: tuple[tuple[Sequence[Word], Any], ...] = (
             (self._state, entry.state),

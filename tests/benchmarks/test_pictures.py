@@ -1,6 +1,6 @@
 """The pictures of the documentation."""
 
-from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_stages, draw_steps
+from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_latency, draw_steps
 
 
 def test_equal_rows_give_equal_pictures(tmp_path):
@@ -47,6 +47,6 @@ def test_a_step_has_a_bar_for_each_joint(tmp_path):
 
     sizes = []
     for joints in (2, 4):
-        draw_stages(rows(joints), tmp_path / "drawn.svg")
+        draw_latency(rows(joints), tmp_path / "drawn.svg")
         sizes.append((tmp_path / "drawn.svg").read_text().count("<path"))
     assert sizes[1] - sizes[0] == 2 * 2

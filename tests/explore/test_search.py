@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.domain.overrides import read_overrides
-from rbdhw.errors import InputError
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import mount
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting
@@ -35,23 +34,6 @@ def test_another_option_gives_another_schedule_of_the_same_formats(search, optio
     other = search.with_options(replace(OPTIONS, **{option: value})).schedule("pipeline", 4)
     assert other.formats is first.formats
     assert {"clock_mhz": other.clock_mhz, **vars(other.interface)}[option] == value
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"core": "chain"}, "core: the chain core computes fd only; expected --functions fd"),
-        (
-            {"functions": ("fd",), "core": "chain", "fext": "all"},
-            "fext: the chain core takes no external forces",
-        ),
-        ({"core": "array", "ii": 7}, "ii: 7 is too few for the array core; expected 8 or more"),
-    ],
-)
-def test_a_build_is_not_prepared_for_a_core_that_refuses_it(options, text):
-    own = replace(OPTIONS, **{"functions": ("id",), **options})
-    with pytest.raises(InputError, match=text):
-        prepare_build(load_urdf(path("toy")), own)
 
 
 @pytest.mark.parametrize(

@@ -61,14 +61,6 @@ def test_products(function, robot, base, regular, all_):
     assert multiplications(optimise(graph, DEFAULT_DELAYS)) <= all_
 
 
-def test_a_step_has_a_joint_in_all_regions_or_in_none():
-    """Schedules sort operations by region."""
-    robot = mechanism([K.REVOLUTE, K.PRISMATIC], [BASE, 0], seed=6).with_floating_base()
-    graph = trace_model(prepare(robot, WHOLE_BODY, most_traced=0.0), WHOLE_BODY)
-    steps = {(node.region.step, node.region.joint is None) for node in graph.nodes}
-    assert len(steps) == len({step for step, _ in steps})
-
-
 @pytest.mark.parametrize("function", WHOLE_BODY)
 def test_masses_that_no_joint_feels_must_be_constant(function):
     robot = replace(load_urdf(path("toy")), loaded=LoadedInertias(("tip",)))

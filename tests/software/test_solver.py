@@ -84,8 +84,10 @@ ROBOTS = {
 def files(name, alphas=ALPHAS):
     robot = ROBOTS[name]()
     steps = steps_with(contacts=bool(robot.contacts.places))
-    weighed, functions = name in MOMENTUM, (*steps, *["centroidal"] * (name in MOMENTUM))
-    model = prepare(robot, functions, most_traced=0.0)  # without the search for algorithms
+    weighed = name in MOMENTUM
+    model = prepare(
+        robot, (*steps, *["centroidal"] * weighed), most_traced=0.0
+    )  # without the search for algorithms
     sources = trace_sources(model, steps)
     texts = dynamics_files(robot, sources, ())
     return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), KNOTS, alphas)

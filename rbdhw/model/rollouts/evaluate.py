@@ -49,9 +49,8 @@ def step_words(
 ) -> dict[str, Integers]:
     """Return the words (N,) of the forces and contacts of a step, counted from 0.
 
-    They are those of its row and what parts add, limited.
-
-    What depends on the ``state`` before the step is left out without its words (N,).
+    They are those of its row and what parts add, limited. Without the words (N,) of the ``state`` before the
+    step, what depends on it is left out.
     """
     words, row = row_inputs(model.interface.step), rollouts.row(step)
     driven = {word.name: np.full(rollouts.tasks, row[word.name]) for word in words}

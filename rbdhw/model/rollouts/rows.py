@@ -24,7 +24,7 @@ def row_words(
 ) -> Words:
     """Return the words (K,) of an array (K, ...) of rows, limited to their bounds.
 
-    ``like`` is the array of a step whose formats it has, by default this one.
+    It has the formats of the array ``like`` of a step, which by default has the same name.
     """
     step_array = like or array
     words = encode_rows(model, arrays, {step_array: values})
@@ -34,7 +34,7 @@ def row_words(
 
 
 def encode_rows(model: AcceleratorModel, arrays: RolloutArrays, others: Mapping[str, Array]) -> Words:
-    """Return the words (K,) of steps with these arrays (K, ...), and all others of the rows."""
+    """Return the words (K,) of steps in the first state with the rows, but with ``others`` (K, ...)."""
     tasks = repeated(arrays.states, len(arrays.tau)) | arrays.rows | dict(others)
     return encode(model, model.interface.step.name, tasks)
 

@@ -40,11 +40,11 @@ def part_of(names: Sequence[str], part: str) -> list[str]:
     Raises
     ------
     InputError
-        If the text is none of these.
+        If the text is not ``K/N`` with K from 1 to N.
     """
     k, _, n = part.partition("/")
     if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
-        raise InputError("part", f"'{part}' is none", "K/N with K from 1 to N, as 2/6")
+        raise InputError("part", f"'{part}' is no part", "K/N with K from 1 to N, as 2/6")
     known, before = minutes(), [0.0]
     for name in names:
         before.append(before[-1] + known.get(name, UNKNOWN))

@@ -279,8 +279,8 @@ class _Exchange:
     def run(self, build: Build, functions: Sequence[str], rounds: int) -> list[Outcome]:
         """Run the program and return the outcomes of all ways."""
         paths = [str(self._folder / name) for name in ("model", "states", "results")]
-        own = ["-DCONTACTS"] * self._touches + ["-DREGRESSOR"] * (REGRESSOR in functions)
-        program = build_program(replace(build, options=(*own, *build.options)), self._folder)
+        features = ["-DCONTACTS"] * self._touches + ["-DREGRESSOR"] * (REGRESSOR in functions)
+        program = build_program(replace(build, options=(*features, *build.options)), self._folder)
         printed = _run([str(program), *paths, str(self._tasks), str(rounds), *functions]).decode()
         outcomes = []
         with (self._folder / "results").open("rb") as file:

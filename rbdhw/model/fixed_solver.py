@@ -172,9 +172,9 @@ class FixedSolver:
         words = self._encoded(states[:, :nv], states[:, nv:], np.zeros((len(states), nv)))
         references = {}
         for term in self.shape.terms[: 2 * nv]:
-            own = words[term.word.name]
+            word = words[term.word.name]
             assert term.reference is not None
-            limited = own if term.wraps else np.clip(own, term.word.lowest, term.word.highest)
+            limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
             references[term.reference] = limited
         return references
 
@@ -267,7 +267,7 @@ class FixedSolver:
             state = next_state(shape.step, shape.state, results)
             row = {name: int(column[k]) for name, column in goal.rows.items()}
             words_of_state = (each.word for each in shape.state)
-            inside = {own.name: wrap(state[own.name], own.format.width) for own in words_of_state}
+            inside = {word.name: wrap(state[word.name], word.format.width) for word in words_of_state}
             flagged = flagged | np.any([state[name] != inside[name] for name in state], axis=0)
             state = inside
             cost = cost + stage_cost(shape.terms, state | forces, row)
@@ -354,7 +354,7 @@ def _check_taken(problem: Mapping[str, Array], bounds: Array) -> None:
 
 def _best(trials: _Trials, cost: int) -> int | None:
     """Return the trial with the longest step among the cheapest, if they cost no more than the last one."""
-    allowed = [int(own) for own, flagged in zip(trials.cost, trials.flagged, strict=True) if not flagged]
+    allowed = [int(total) for total, flagged in zip(trials.cost, trials.flagged, strict=True) if not flagged]
     if not allowed or min(allowed) > with_tolerance(cost):
         return None
     most = with_tolerance(min(allowed))

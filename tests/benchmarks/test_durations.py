@@ -31,7 +31,7 @@ def test_every_table_is_in_one_part():
 def test_other_texts_are_refused(part):
     with pytest.raises(InputError) as refusal:
         part_of("ab", part)
-    assert str(refusal.value) == f"part: '{part}' is none; expected K/N with K from 1 to N, as 2/6"
+    assert str(refusal.value) == f"part: '{part}' is no part; expected K/N with K from 1 to N, as 2/6"
 
 
 def test_what_a_table_took_is_kept_and_told(monkeypatch, tmp_path):

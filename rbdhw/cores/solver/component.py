@@ -162,9 +162,9 @@ class SolverComponent(wiring.Component):
         trajectories = self._memory(m, "trajectories", len(forward.row), forward.banks * knots)
         policies = self._memory(m, "policies", len(self.policy), knots)
         goals = self._memory(m, "goals", len(forward.goal), shape.knots)
-        own = Mux(expansion.busy, expansion.read_row, idle)
+        other_row = Mux(expansion.busy, expansion.read_row, idle)
         m.d.comb += [
-            trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, own)),
+            trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, other_row)),
             trajectories.write.en.eq(forward.write_enable),
             trajectories.write.addr.eq(forward.write_row),
             trajectories.write.data.eq(forward.write_data),
@@ -194,13 +194,13 @@ class SolverComponent(wiring.Component):
     def _take_policies(self, m: Module) -> None:
         """Take the policy of each step, and note whether that of the first one is valid."""
         sweeper, self._swept = self.sweeper, Signal(name="swept")
-        own = sweeper.valid & (sweeper.problem == 0)
+        requested = sweeper.valid & (sweeper.problem == 0)
         m.d.comb += [
-            self.rows.take.eq(own & (sweeper.knot != self.shape.knots)),
+            self.rows.take.eq(requested & (sweeper.knot != self.shape.knots)),
             self.rows.step.eq(sweeper.knot),
             self.rows.policy.eq(sweeper.policy),
         ]
-        with m.If(own):
+        with m.If(requested):
             m.d.sync += self._swept.eq(~sweeper.overflow & ~sweeper.indefinite)
 
     def _begin(self, m: Module) -> None:

@@ -68,9 +68,9 @@ class PolicyRows(wiring.Component):
         gains = Signal(len(shape.gains) * GAIN.width, name="gathered_gains")
         changes = Signal(len(shape.changes) * widest, name="gathered_changes")
         is_change = scaler.item >= len(shape.gains)
-        for gathered, width, own in ((gains, GAIN.width, ~is_change), (changes, widest, is_change)):
+        for gathered, width, belongs in ((gains, GAIN.width, ~is_change), (changes, widest, is_change)):
             word = Cat(scaler.word[:width], Const(0, max(width - scaler.width, 0)))
-            with m.If(scaler.valid & own):
+            with m.If(scaler.valid & belongs):
                 m.d.sync += gathered.eq(Cat(gathered[width:], word))
         of_force = len(shape.feedback[0].terms) * GAIN.width
         rows, moved = [], []

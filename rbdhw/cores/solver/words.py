@@ -15,8 +15,8 @@ def core_payload(function: StepWords, words: Mapping[str, Any], slots: Sequence[
     """Return the words of a task in the slots of these widths, with zeros between them."""
     fields: list[Any] = [Const(0, width) for width in slots]
     for word in function.inputs:
-        own = words[word.name].as_unsigned()
-        fields[word.slot] = Cat(own, Const(0, slots[word.slot] - len(own)))
+        value = words[word.name].as_unsigned()
+        fields[word.slot] = Cat(value, Const(0, slots[word.slot] - len(value)))
     return Cat(fields)
 
 

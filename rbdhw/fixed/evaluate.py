@@ -46,11 +46,12 @@ def evaluate(
     for i, dying in program.order(functions or tuple(program.outputs)):
         operation = program.operations[i]
         value = full = _compute(program, operation, values, words)
-        if operation.checked and not _fits(operation, full):
+        if (operation.checked or i in program.wrapping) and not _fits(operation, full):
             value = _fit(operation, full)
-            overflow |= value != full
-            if watch is not None:
-                watch(i, full)
+            if operation.checked:
+                overflow |= value != full
+                if watch is not None:
+                    watch(i, full)
         values[i] = value
         for operand in dying:
             del values[operand]

@@ -13,7 +13,7 @@ a result that does not fit flags the tasks of the functions that depend on it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -133,7 +133,8 @@ class Program:
     """Operations in order, the input words, the flags, and the output words of each function.
 
     ``port_widths`` are the operand widths of an ordinary multiplier: one operand of each product fits the
-    first, the other the second, except for the products in ``wide``.
+    first, the other the second, except for the products in ``wide``. If it is ``proven``, operations are
+    checked only where they may overflow in tasks within the domain (:mod:`rbdhw.fixed.ranges`).
     """
 
     operations: tuple[Operation, ...]
@@ -143,6 +144,7 @@ class Program:
     trigonometry: TrigonometrySpec
     reciprocal: ReciprocalSpec | None
     port_widths: tuple[int, int]
+    proven: bool = field(default=False, kw_only=True)
 
     def origin(self, i: int) -> int | None:
         """Return the node of the graph that an operation computes; appended ones have higher numbers."""
@@ -173,6 +175,19 @@ class Program:
         for word in self.inputs:
             widths[word.slot] = max(widths[word.slot], word.format.width)
         return tuple(widths)
+
+    @cached_property
+    def wrapping(self) -> frozenset[int]:
+        """The operations that are not checked, though a task outside the domain may make them wrap."""
+        if not self.proven:
+            return frozenset()
+        wrapping, intervals = set(), list[Interval]()
+        for i, operation in enumerate(self.operations):
+            exact, interval = checked(operation, intervals)
+            intervals.append(interval)
+            if exact.checked and not operation.checked:
+                wrapping.add(i)
+        return frozenset(wrapping)
 
     @cached_property
     def choosing_words(self) -> tuple[int, ...]:

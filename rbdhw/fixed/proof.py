@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.interval_arithmetic import Interval, Rows, around, hull, outward
-from rbdhw.fixed.program import Interval as Integers
-from rbdhw.fixed.program import Kind, Operation, Program, checked
+from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.fixed.ranges import Ranges
 from rbdhw.fixed.trigonometry import sine_error
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.protocol import is_choice
@@ -73,11 +73,11 @@ class _Prover:
             if not (flag.optional and function in flag.functions)
         }
         self._trigonometry = sine_error(program.trigonometry)
-        self._integers: dict[int, Integers] = {}
+        self._integers = Ranges(program, self._decided)
         self._own: dict[int, float] = {}  # the largest error that the operation itself adds
         self._errors: dict[int, float] = {}  # a first bound of a node's error, which widens its range
         for i in needed:
-            self._integers[i] = self._interval(i)
+            self._integers.add(i)
             self._own[i] = self._own_error(i)
             passed = (self._slope(i, k).size * self._errors[arg] for k, arg in self._arguments(i))
             self._errors[i] = SUMMED * (self._own[i] + sum(passed))
@@ -117,28 +117,6 @@ class _Prover:
         return [(k, edge.node) for k, edge in enumerate(args)]
 
     # Ranges
-
-    def _interval(self, i: int) -> Integers:
-        """Return bounds of an operation's integer in unflagged tasks."""
-        operation = self._program.operations[i]
-        if i in self._decided:
-            return int(self._decided[i]), int(self._decided[i])
-        word = self._words.get(i)
-        if word is not None and word.lowest is not None and word.highest is not None:
-            return word.lowest, word.highest
-        if operation.kind is Kind.INPUT and is_choice(operation.name):
-            return 0, 1
-        if operation.kind is Kind.CONSTANT:
-            return operation.constant, operation.constant
-        if operation.kind is Kind.SELECT:
-            chosen = [operation.operands[k] for k, _ in self._arguments(i)]
-            whole = (operation.operands[0], *(chosen * 2)[:2])
-            operation = Operation(
-                operation.kind, whole, operation.format, operation.region, drop=operation.drop
-            )
-            known = self._integers | {operation.operands[0].value: (0, 1)}
-            return checked(operation, known)[1]
-        return checked(operation, self._integers)[1]
 
     def _computed(self, i: int) -> Interval:
         """Return the interval of the values that the hardware has at a node."""

@@ -102,6 +102,7 @@ class _Document(BaseModel):
     flags: tuple[_Flag, ...]
     outputs: dict[str, tuple[_Word, ...]]
     operations: tuple[_Operation, ...]
+    proven: StrictBool = False
 
 
 def program_to_json(program: Program) -> dict[str, Any]:
@@ -126,6 +127,7 @@ def program_to_json(program: Program) -> dict[str, Any]:
             function: [_word_to_json(word) for word in words] for function, words in program.outputs.items()
         },
         "operations": [_operation_to_json(o, regions[o.region]) for o in program.operations],
+        **({"proven": True} if program.proven else {}),
     }
 
 
@@ -156,6 +158,7 @@ def program_from_json(data: dict[str, Any]) -> Program:
         TrigonometrySpec(**document.trigonometry.model_dump()),
         ReciprocalSpec(**document.reciprocal.model_dump()) if document.reciprocal else None,
         document.port_widths,
+        proven=document.proven,
     )
 
 

@@ -22,6 +22,7 @@ from rbdhw.fixed.gains import Row
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.ranges import drop_needless_checks
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.search import CAUTION, BudgetMissed, Fixed, FormatSearch, Try
 from rbdhw.fixed.widths import GUARD_BITS, Widths
@@ -135,6 +136,8 @@ def choose_formats(
     choice = FormatChoice(observed, options, twins, fuses_sums, progress)
     fixed, proofs = _search_proven(choice) if options.prove else (choice.search(), {})
     program, groups = remove_absorbed_terms(fixed.program, twins.groups)
+    if options.prove:
+        program = drop_needless_checks(program)
     return replace(choice.formats(fixed, program, groups), proofs=proofs)
 
 

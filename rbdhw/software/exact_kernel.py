@@ -93,9 +93,11 @@ class ExactKernel:
                     yield f"over |= v{i} ^ y; v{i} = y; }}"
             case _:
                 full = _rounded(self._exact(operation), operation.drop)
+                spare = 64 - operation.format.width
                 if operation.checked:
-                    spare = 64 - operation.format.width
                     yield f"const lanes x{i} = {full}, v{i} = WRAP(x{i}, {spare}); over |= x{i} ^ v{i};"
+                elif i in self._program.wrapping:
+                    yield f"const lanes v{i} = WRAP({full}, {spare});"
                 else:
                     yield f"const lanes v{i} = {full};"
 

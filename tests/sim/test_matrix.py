@@ -93,6 +93,7 @@ def one_function() -> Iterator[Row]:
         yield "toy", ("id",), 100, {"ii": 1, "width": width, "fext": fext}
     for ii in (3, 8):
         yield "toy", ("id",), 100, {"ii": ii, "width": 18, "fext": "all"}
+    yield "iiwa14", ("id",), 200, {"ii": 2, "prove": True}
     for robot, narrow, wide in (("iiwa14", 18, 28), ("hyq", 18, 28), ("atlas", 16, 27)):
         yield robot, ("id",), 60, {"ii": 1, "width": wide, "fext": "none"}
         yield robot, ("id",), 60, {"ii": 4, "width": narrow, "fext": "all"}

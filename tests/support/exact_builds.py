@@ -19,6 +19,7 @@ BUILDS = {
     "array": ("toy", {**TOY, "ii": 8, "core": "array"}),
     "float32": ("toy", {**TOY, "ii": 8, "number": "float32", "data_width": 64, "functions": ("dfd",)}),
     "32 bits": ("toy", {**TOY, "ii": 8, "width": 32, "functions": ("fd", "did")}),
+    "proven": ("toy", {**TOY, "ii": 4, "functions": ("id", "did"), "prove": True}),
     "by task": (
         "toy",
         {"functions": ("id",), "width": 18, "samples": 256, "fext": "all", "number": "float32"}

@@ -1,0 +1,176 @@
+"""Ranges hold in all tasks without a flag, and what they leave unchecked does not overflow."""
+
+import numpy as np
+import pytest
+
+from rbdhw.fixed import ranges
+from rbdhw.fixed.evaluate import _compute, evaluate
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, Word
+from rbdhw.fixed.ranges import Ranges, drop_needless_checks
+from rbdhw.fixed.serialize import program_from_json, program_to_json
+from rbdhw.fixed.trigonometry import trigonometry_spec
+from rbdhw.fixed.widths import plain_widths
+from rbdhw.graph.interpret import node_values
+from rbdhw.graph.trace import Recorder
+from rbdhw.scalar import Region
+from tests.support.chosen_programs import chosen_program
+from tests.support.marks import long
+
+LIMITS = {"q[0]": InputRange(-0.4, 0.45, "turn"), "v[0]": InputRange(-0.99, 0.99, "rad")}
+LIMITS |= {f"v[{k}]": InputRange(-0.7, 0.7, "rad") for k in (1, 2)}
+
+
+def turned(recorder):
+    """A component of a turned vector, whose parts and length fit one format."""
+    cos, sin = recorder.cos_sin(recorder.input("q[0]"), 0.0)
+    return cos * recorder.input("v[1]") - sin * recorder.input("v[2]")
+
+
+def turned_by_shifted_parts(recorder):
+    cos, sin = recorder.cos_sin(recorder.input("q[0]"), 0.0)
+    return (cos * (recorder.input("v[1]") * 0.25) + sin * recorder.input("v[2]")) * 1.3
+
+
+def squared(recorder):
+    x = recorder.input("v[0]")
+    return x * x - 1.0
+
+
+def narrowed(recorder):
+    return recorder.input("v[0]") + recorder.input("v[1]") * 1.2
+
+
+BUILDS = [turned, turned_by_shifted_parts, squared, narrowed]
+
+
+def lowered(build, width):
+    """Return a program in formats that its largest values fill, and its input words over the domain."""
+    recorder = Recorder()
+    recorder.output("id.tau[0]", build(recorder))
+    graph = recorder.builder.finish(recorder.outputs)
+    points = int(200_000 ** (1.0 / len(graph.inputs)))
+    grids = [np.linspace(LIMITS[name].lower, LIMITS[name].upper, points) for name in graph.inputs]
+    reals = dict(zip(graph.inputs, (x.ravel() for x in np.meshgrid(*grids)), strict=True))
+    magnitudes = [0.6 * float(np.abs(value).max()) for value in node_values(graph, reals)]
+    program = lower(graph, magnitudes, LIMITS, plain_widths(graph, width))
+    return program, {word.name: word.format.quantise(reals[word.name]) for word in program.inputs}
+
+
+def checks(program):
+    return sum(operation.checked for operation in program.operations)
+
+
+def largest_share(program, words, function):
+    """Return how far values go within their ranges, in tasks without a flag: 1 is all the way."""
+    known = Ranges(program)
+    fine = ~evaluate(program, words, (function,)).overflow
+    values, shares = {}, []
+    for i, operation in enumerate(program.operations):
+        known.add(i)
+        if i not in program.operations_of(function):
+            continue
+        values[i] = _compute(program, operation, values, words)
+        if np.ndim(values[i]) and operation.kind is not Kind.INPUT:
+            low, high = known[i]
+            taken = values[i][fine]
+            shares.append(max(taken.max() / max(high, 1), taken.min() / min(low, -1)))
+    return max(shares)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("width", [8, 12])
+def test_values_stay_within_their_ranges(build, width):
+    program, words = lowered(build, width)
+    assert 0.7 < largest_share(program, words, "id") <= 1.0
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("width", [8, 12])
+def test_flags_within_the_domain_stay(build, width):
+    program, words = lowered(build, width)
+    fewer = drop_needless_checks(program)
+    before, after = evaluate(program, words), evaluate(fewer, words)
+    assert (before.overflow == after.overflow).all()
+    assert all((before.words[name] == after.words[name]).all() for name in before.words)
+
+
+def only_turns(spec, angle, x, y, result):
+    """Return the program ``c x + s y`` with these formats."""
+    region = Region("test", None)
+    formats = {"q[0]": angle, "v[0]": x, "v[1]": y}
+    made = [Operation(Kind.INPUT, (), each, region, name=name) for name, each in formats.items()]
+    turn = Operand(0, shift=spec.phase_bits - angle.binary_point)
+    made += [Operation(kind, (turn,), spec.format, region) for kind in (Kind.COS, Kind.SIN)]
+    for k, part in enumerate((x, y)):
+        drop = spec.format.binary_point
+        made.append(Operation(Kind.MULTIPLY, (Operand(3 + k), Operand(1 + k)), part, region, drop=drop))
+    made.append(Operation(Kind.ADD, (Operand(5), Operand(6)), result, region, checked=True))
+    words = [
+        Word(name, "", k, each, each.lowest, each.highest, k)
+        for k, (name, each) in enumerate(formats.items())
+    ]
+    out = {"id": (Word("id.tau[0]", "", 7, result),)}
+    return Program(tuple(made), tuple(words), (), out, spec, None, (18, 18))
+
+
+def test_a_turned_vector_has_the_range_of_its_length():
+    """Of all angles and vectors; half of the sum of the parts would be too short."""
+    spec = trigonometry_spec(8)
+    program = only_turns(spec, Format(8, 8), Format(6, 5), Format(6, 5), Format(9, 5))
+    axis = np.arange(-32, 32)
+    q, x, y = (each.ravel() for each in np.meshgrid(np.arange(-128, 128), axis, axis))
+    largest = int(np.abs(evaluate(program, {"q[0]": q, "v[0]": x, "v[1]": y}).words["id.tau[0]"]).max())
+    known = Ranges(program)
+    for i in range(len(program.operations)):
+        known.add(i)
+    assert largest <= known[7][1] <= largest + 4 < 64
+
+
+UNSOUND = {
+    "lengths": ("OUTWARD", 0.9, turned),
+    "units": ("sine_error", lambda _spec: -0.2, turned),
+}
+
+
+@pytest.mark.parametrize("step", UNSOUND)
+def test_an_unsound_step_is_found(step, monkeypatch):
+    name, wrong, build = UNSOUND[step]
+    monkeypatch.setattr(ranges, name, wrong)
+    program, words = lowered(build, 12)
+    assert largest_share(program, words, "id") > 1.0
+
+
+def test_a_task_outside_the_domain_wraps_as_the_hardware_does():
+    program, _ = lowered(narrowed, 8)
+    fewer = drop_needless_checks(program)
+    highest = {word.name: np.array([word.format.highest]) for word in program.inputs}
+    before, after = evaluate(program, highest), evaluate(fewer, highest)
+    assert fewer.wrapping
+    assert before.overflow.all()
+    assert not after.overflow.any()
+    assert after.outside.all()
+    assert all((before.words[name] == after.words[name]).all() for name in before.words)
+    again = program_from_json(program_to_json(fewer))
+    assert again == fewer
+    assert again.wrapping == fewer.wrapping
+
+
+@pytest.mark.parametrize(("name", "function"), [("toy", "id"), long("iiwa14", "id"), long("iiwa14", "m")])
+def test_a_robot_loses_checks_but_no_flag(name, function):
+    program = chosen_program(name, (function,), 18)
+    fewer = drop_needless_checks(program)
+    assert checks(fewer) < 0.75 * checks(program)
+    rng = np.random.default_rng(7)
+    words = {}
+    for word in program.inputs:
+        low, high = (
+            (word.format.lowest, word.format.highest) if word.lowest is None else (word.lowest, word.highest)
+        )
+        corners = np.array([low, 0, high])[rng.integers(3, size=100_000)]
+        words[word.name] = np.where(rng.random(100_000) < 0.5, corners, rng.integers(low, high + 1, 100_000))
+    words |= {flag.name: np.array(function in flag.functions, np.int64) for flag in program.flags}
+    before, after = evaluate(program, words, (function,)), evaluate(fewer, words, (function,))
+    assert (before.overflow == after.overflow).all()
+    assert largest_share(program, words, function) <= 1.0

@@ -216,7 +216,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "text"),
         [
-            ({"functions": ("id",), "core": "chain"}, "core: the chain core computes fd only; expected"),
+            ({"functions": ("m",), "core": "chain"}, "core: the chain core computes fd or id only; expected"),
             (
                 {"functions": ("fd",), "core": "chain", "fext": "all"},
                 "fext: the chain core takes no external",

@@ -1,10 +1,11 @@
-"""Forward dynamics of a chain link by link, in three sweeps whose steps are the same for every link.
+"""Dynamics of a chain link by link, in sweeps whose steps are the same for every link.
 
-The first sweep goes outward and finds the motion of each link at zero joint accelerations, and the wrench
-that this motion takes. The second goes inward and gathers articulated inertias and wrenches. The third goes
-outward again and releases the accelerations. Source: Featherstone, *Rigid Body Dynamics Algorithms*,
-section 7.3; the motion at zero accelerations is that of :mod:`rbdhw.dynamics.rnea`, so that the last two
-sweeps have no terms of velocities and gravity.
+Forward dynamics takes three sweeps. The first goes outward and finds the motion of each link at zero joint
+accelerations, and the wrench that this motion takes. The second goes inward and gathers articulated inertias
+and wrenches. The third goes outward again and releases the accelerations. Source: Featherstone, *Rigid Body
+Dynamics Algorithms*, section 7.3; the motion at zero accelerations is that of :mod:`rbdhw.dynamics.rnea`, so
+that the last two sweeps have no terms of velocities and gravity. Inverse dynamics takes two sweeps: the first
+with the accelerations of the joints, the second gathers wrenches only.
 
 The numbers of a link may be scalars of any kind. Those that differ from link to link are inputs of a graph.
 """
@@ -27,7 +28,6 @@ from rbdhw.dynamics.inertia import LoadedInertia
 from rbdhw.dynamics.joint import Coordinate
 from rbdhw.dynamics.rnea import Motion, backward, carry_into, inertial_wrench, join, relative_acceleration
 from rbdhw.dynamics.spatial import (
-    ZERO,
     Twist,
     Vector,
     Wrench,
@@ -71,17 +71,19 @@ class Link:
         return (0.0, 0.0, self.choose(rate, 0.0)), (0.0, 0.0, self.choose(0.0, rate))
 
 
-def advance(link: Link, q: Coordinate, rate: Scalar, above: Motion) -> tuple[Motion, Wrench]:
-    """Return the motion of a link at zero joint acceleration, and the wrench that it takes.
+def advance(
+    link: Link, q: Coordinate, rate: Scalar, above: Motion, change: Scalar = 0.0
+) -> tuple[Motion, Wrench]:
+    """Return the motion of a link, and the wrench that it takes.
 
-    ``q`` and ``rate`` are the joint's coordinate, and its velocity (rad/s or m/s). ``above`` is the motion of
-    the link before, in its own frame.
+    ``q``, ``rate`` and ``change`` are the joint's coordinate, its velocity (rad/s or m/s) and acceleration
+    (rad/s² or m/s²). ``above`` is the motion of the link before, in its own frame.
     """
     placement = link.joint.placement
     into = transpose(placement.rotation)
     linear = add(above.linear, relative_acceleration(above, placement.translation))
     carried = multiply(into, above.velocity), multiply(into, above.angular), multiply(into, linear)
-    motion = join(carry_into(q, carried), link.axis(rate), (ZERO, ZERO))
+    motion = join(carry_into(q, carried), link.axis(rate), link.axis(change))
     return motion, inertial_wrench(link.inertia, motion)  # type: ignore[arg-type]
 
 
@@ -115,6 +117,16 @@ def gather(
     seen = _project(link, inertia, eliminated)
     inward = inertia_in_parent(link.joint, q, seen), backward(link.joint, q, caused)
     return Gathered(*inward, eliminated, left)
+
+
+def bear(link: Link, q: Coordinate, wrench: Wrench, beyond: Wrench) -> tuple[Scalar, Wrench]:
+    """Return the force on a link's joint without that of its drive, and the wrench on the link before.
+
+    ``wrench`` is what the link's motion takes. ``beyond`` is the wrench of all links beyond, in this link's
+    frame; the wrench on the link before is in its frame.
+    """
+    total = add_twist(wrench, beyond)
+    return link.along(total), backward(link.joint, q, total)
 
 
 def release(

@@ -21,6 +21,7 @@ from rbdhw.frontend.algorithms import (
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
 from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.frontend.result_elements import without_integrals
+from rbdhw.frontend.sizes import check_sizes
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.build import BuildOptions
@@ -134,8 +135,12 @@ def prepare(
 
     Algorithms named in ``forced`` are taken whatever they cost. If the search would trace more operations
     than ``most_traced``, frames stay where they are, and the algorithms are those that mostly cost least.
+    Without this limit functions of too many operations are refused
+    (:func:`rbdhw.frontend.sizes.check_sizes`).
     """
     forced = without_long_inverse(elementary(source), functions, forced)
+    if most_traced == inf:
+        check_sizes(source, functions)
     bodies = external_bodies(source, fext)
     progress(REWRITE_STAGE)
     plain = regroup_inertias(align_axes(elementary(source)))

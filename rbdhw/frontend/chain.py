@@ -1,4 +1,4 @@
-"""Record forward dynamics of a robot as the steps of its links, which are the same for all of them.
+"""Record dynamics of a robot as the steps of its links, which are the same for all of them.
 
 In a chain each link hands on to the next one. Where the robot branches, a link hands on outward to all its
 children. Inward, each child adds what its next sibling handed on, and the first child hands the sum on.
@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from rbdhw.dynamics.articulated import Articulated
-from rbdhw.dynamics.chain import Choice, Link, advance, gather, release
+from rbdhw.dynamics.chain import Choice, Link, advance, bear, gather, release
 from rbdhw.dynamics.inertia import LoadedInertia, second_moments
 from rbdhw.dynamics.joint import Coordinate, turns
 from rbdhw.dynamics.rnea import make_motion
@@ -26,6 +26,7 @@ from rbdhw.graph.trace import Recorder
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
 from rbdhw.passes.unread import leave_out_unread
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, Joint, JointKind, Placement, Robot
@@ -35,7 +36,8 @@ from rbdhw.scalar import Scalar, region
 MOTION, GATHER, RELEASE = "motion", "gather", "release"
 """The sweeps: outward, inward, outward."""
 
-CHAIN_FUNCTION, RESULT = "fd", "a"
+CHAIN_FUNCTIONS = {"fd": RELEASE, "id": GATHER}
+"""The functions of a chain core, and the last sweep of each, which has the result."""
 
 Givers = tuple[int | None, ...]
 """The link that hands on to each link (:attr:`rbdhw.graph.sweeps.Carried.givers`)."""
@@ -62,15 +64,16 @@ def prepare_chain(source: Robot) -> Model:
     return Model(source, regroup_inertias(align_axes(robot)), ("regroup_inertias",), (), choice)
 
 
-def record_chain(robot: Robot) -> Sweeps:
-    """Return forward dynamics in sweeps, of a robot whose joint axes are all z."""
-    recording = _Recording(robot)
-    for name, record in (
-        (MOTION, recording.motion),
-        (GATHER, recording.gather),
-        (RELEASE, recording.release),
-    ):
-        recording.sweep(name, record, inward=name == GATHER)
+def record_chain(robot: Robot, function: str = "fd") -> Sweeps:
+    """Return one of :data:`CHAIN_FUNCTIONS` in sweeps, of a robot whose joint axes are all z."""
+    recording = _Recording(robot, function)
+    if function == "fd":
+        recording.sweep(MOTION, recording.motion)
+        recording.sweep(GATHER, recording.gather, inward=True)
+        recording.sweep(RELEASE, recording.release)
+    else:
+        recording.sweep(MOTION, recording.driven_motion)
+        recording.sweep(GATHER, recording.bear, inward=True)
     return recording.finish()
 
 
@@ -101,7 +104,9 @@ class _Tree:
 class _Recording:
     """Records the steps one after the other; what a step hands on becomes inputs of others."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, function: str) -> None:
+        self._function = function
+        (self._result,) = FUNCTIONS[function].outputs
         self._tree = _Tree.of(robot)
         self._robot, self._rest = _with_free_root(robot)
         self._joints = [body.joint for body in self._robot.bodies]
@@ -112,7 +117,7 @@ class _Recording:
         self._name = ""
         self._kept: dict[str, Scalar] = {}
 
-    def sweep(self, name: str, record: Callable[[], None], inward: bool) -> None:
+    def sweep(self, name: str, record: Callable[[], None], inward: bool = False) -> None:
         self._name, self._recorder = name, Recorder()
         with region(f"chain_{name}", 0):
             record()
@@ -125,9 +130,9 @@ class _Recording:
                 len(self._joints),
                 tuple(self._sweeps),
                 self._sources,
-                CHAIN_FUNCTION,
-                RESULT,
-                f"{RELEASE}.{RESULT}[0]",
+                self._function,
+                self._result,
+                f"{CHAIN_FUNCTIONS[self._function]}.{self._result}[0]",
             )
         )
 
@@ -135,6 +140,18 @@ class _Recording:
 
     def motion(self) -> None:
         """Record the outward sweep of velocities, and of accelerations while the joints have none."""
+        link, rate = self._move()
+        if any(map(_damped, self._joints)):
+            self._keep("friction", [link.damping * rate])
+
+    def driven_motion(self) -> None:
+        """Record the outward sweep of velocities and accelerations."""
+        acceleration = self._given("a")
+        link, rate = self._move(acceleration)
+        self._keep("drive", [link.armature * acceleration + link.damping * rate])
+
+    def _move(self, acceleration: Scalar = 0.0) -> tuple[Link, Scalar]:
+        """Record the motion of a link; return the link and the velocity of its joint."""
         link, q = self._link(), self._coordinate()
         names = ("velocity", "angular", "linear")
         first = (ZERO, ZERO, self._rest)
@@ -143,15 +160,14 @@ class _Recording:
             *(self._carried(name, start, outward) for name, start in zip(names, first, strict=True))
         )
         rate = self._given("v")
-        motion, wrench = advance(link, q, rate, above)
+        motion, wrench = advance(link, q, rate, above, acceleration)
         for name, vector in zip(names, (motion.velocity, motion.angular, motion.linear), strict=True):
             self._carry(name, vector)
         self._keep("cos", [q.cos])
         self._keep("sin", [q.sin])
         self._keep("shift", [q.shift[2]])
         self._keep("wrench", [*wrench[0], *wrench[1]])
-        if any(map(_damped, self._joints)):
-            self._keep("friction", [link.damping * rate])
+        return link, rate
 
     def gather(self) -> None:
         """Record the inward sweep, which eliminates joints."""
@@ -174,6 +190,18 @@ class _Recording:
         self._keep("factor", [gathered.joint.factor])
         self._keep("left", [gathered.left])
 
+    def bear(self) -> None:
+        """Record the inward sweep of wrenches, and the joint forces."""
+        link, q = self._link(), self._kept_coordinate()
+        beyond = _wrench(self._carried("wrench", (0.0,) * 6, self._tree.first_children))
+        force, wrench = bear(link, q, _wrench(self._kept_of("wrench")), beyond)
+        if any(sibling is not None for sibling in self._tree.siblings):
+            beside = _wrench(self._carried("wrench", (0.0,) * 6, self._tree.siblings, "sibling_"))
+            wrench = add_twist(wrench, beside)
+        self._carry("wrench", [*wrench[0], *wrench[1]])
+        (drive,) = self._kept_of("drive")
+        self._recorder.output(f"{GATHER}.{self._result}[0]", force + drive)
+
     def release(self) -> None:
         """Record the outward sweep of accelerations."""
         link, q = self._link(), self._kept_coordinate()
@@ -181,7 +209,7 @@ class _Recording:
         column, (factor_,), (left,) = (self._kept_of(name) for name in ("column", "factor", "left"))
         acceleration, twist = release(link, q, _wrench(column), factor_, left, above)
         self._carry("twist", [*twist[0], *twist[1]])
-        self._recorder.output(f"{RELEASE}.{RESULT}[0]", acceleration)
+        self._recorder.output(f"{RELEASE}.{self._result}[0]", acceleration)
 
     # What steps read and hand on
 

@@ -17,6 +17,9 @@ from rbdhw.robot.model import Robot
 MOST_COUNTED = 300_000
 """The most operations of a function that are counted: tracing as many takes some ten seconds."""
 
+MOST_BUILT = 1_500_000
+"""The most operations of a function that is built: of more a search takes hours, and so does a compiler."""
+
 _ID, _M, _MINV, _DID = (200, 0, 0), (0, 50, 0), (0, 50, 6), (0, 220, 0)
 _FD, _DFD = (200, 50, 3), (0, 270, 26)
 _SECOND, _PROPAGATED = (0, 0, 320), (700, 0, 0)
@@ -90,6 +93,16 @@ def countable(
         else:
             result.functions.append(function)
     return result
+
+
+def check_sizes(robot: Robot, functions: Sequence[str]) -> None:
+    """Refuse functions that take more than :data:`MOST_BUILT` operations; InputError names the first."""
+    for function in functions:
+        size = estimated_operations(robot, function)
+        if size > MOST_BUILT:
+            reason = f"{function} of {robot.name} takes about {size:,} operations"
+            expected = f"at most {MOST_BUILT:,}: fewer joints or a smaller function"
+            raise InputError("functions", reason, expected)
 
 
 def _refusal(check: Callable[..., object], *arguments: object) -> InputError | None:

@@ -34,6 +34,7 @@ from rbdhw.graph.sweeps import Given, Shared, Sweep, Sweeps, run
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import FormatChoice, Formats, first
 from rbdhw.quantize.observation import Draws, Observed, Trials, draw_trials, observe, sample_inputs
 from rbdhw.runtime.garbage_collector import seldom_collect
@@ -51,9 +52,6 @@ NOISE_TASKS = 128
 
 COMMON_WIDTHS = (18, 24, 27, 32)
 """The widths among which a budget chooses for links."""
-
-GIVEN = ("q", "v", "tau")
-"""The arrays of a task, in the order of their words, if each link brings numbers."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +222,8 @@ def task_words(steps: StepProgram, ranges: Mapping[str, InputRange]) -> dict[str
     words = [word for word in steps.program.inputs if isinstance(sources[word.name], Shared)]
     if steps.sweeps.each_link:
         formats = _formats_of_links(steps)
-        names = [f"{array}[{link}]" for array in GIVEN for link in range(steps.sweeps.links)]
+        given = FUNCTIONS[steps.sweeps.function].inputs[:3]
+        names = [f"{array}[{link}]" for array in given for link in range(steps.sweeps.links)]
         words = [_word(name, ranges[name], formats[name]) for name in names]
     return {word.name: replace(word, slot=slot) for slot, word in enumerate(words)}
 

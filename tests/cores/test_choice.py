@@ -13,6 +13,7 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.search import BuildSearch, prepare_build
+from rbdhw.frontend.chain import CHAIN_FUNCTIONS
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.robot.urdf import load_urdf
@@ -69,8 +70,9 @@ def build() -> BuildSearch:
     return search_of(TOY)
 
 
-def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str]) -> None:
-    long, options = chain(65), BuildOptions(("fd",))
+@pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
+def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str], function: str) -> None:
+    long, options = chain(65), BuildOptions((function,))
     robot, chosen = suggest_core(long, options)
     assert chosen == replace(options, core="chain")
     remark = (

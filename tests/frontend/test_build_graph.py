@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.forward_dynamics import snake
 from rbdhw.errors import InputError
 from rbdhw.frontend import algorithms
 from rbdhw.frontend.build_graph import choose_root, external_bodies, multiplications, prepare
@@ -97,3 +98,12 @@ def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):
     monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
     found = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
     assert found.loaded_bodies == (6,)
+
+
+def test_functions_of_too_many_operations_are_refused_at_once() -> None:
+    with pytest.raises(InputError) as refusal:
+        prepare(snake(128), ("id", "did"))
+    assert str(refusal.value) == (
+        "functions: did of chain takes about 1,816,320 operations; "
+        "expected at most 1,500,000: fewer joints or a smaller function"
+    )

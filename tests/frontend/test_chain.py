@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.forward_dynamics import snake
 from rbdhw.errors import InputError
-from rbdhw.frontend.chain import check_chain
+from rbdhw.frontend.chain import CHAIN_FUNCTIONS, check_chain
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Op
 from rbdhw.graph.sweeps import Constant, unroll
@@ -23,30 +23,32 @@ from tests.support.strategies import random_states
 def states_of(robot: Robot) -> dict[str, np.ndarray]:
     """Return random states without external forces."""
     states = random_states(robot, 4, seed=5)
-    return {name: states[name] for name in ("q", "v", "tau")}
+    return {name: states[name] for name in ("q", "v", "a", "tau")}
 
 
 @pytest.mark.parametrize("kinds", KINDS)
 @pytest.mark.parametrize("links", [2, 5])
 @pytest.mark.parametrize("driven", [False, True])
-def test_all_steps_together_are_golden(kinds: str, links: int, driven: bool) -> None:
+@pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
+def test_all_steps_together_are_golden(function: str, kinds: str, links: int, driven: bool) -> None:
     robot = chain(links, kinds, seed=links)
     if driven:
         robot = with_random_drives(robot, seed=3)
-    graph = unroll(sweeps_of(robot))
-    check(graph)
-    states = states_of(robot)
-    assert_close(results(graph, robot, states, ["fd"])["fd"], references(robot, "fd", states))
+    assert_golden(robot, function)
 
 
 @pytest.mark.parametrize("kinds", ["turning", "mixed"])
 @pytest.mark.parametrize("branches", ["two arms", "two roots", "a hand"])
-def test_branches_are_golden(kinds: str, branches: str) -> None:
-    robot = with_random_drives(tree(TREES[branches], kinds, seed=4), seed=3)
-    graph = unroll(sweeps_of(robot))
+@pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
+def test_branches_are_golden(function: str, kinds: str, branches: str) -> None:
+    assert_golden(with_random_drives(tree(TREES[branches], kinds, seed=4), seed=3), function)
+
+
+def assert_golden(robot: Robot, function: str) -> None:
+    graph = unroll(sweeps_of(robot, function))
     check(graph)
     states = states_of(robot)
-    assert_close(results(graph, robot, states, ["fd"])["fd"], references(robot, "fd", states))
+    assert_close(results(graph, robot, states, [function])[function], references(robot, function, states))
 
 
 def test_steps_do_not_grow_with_the_chain() -> None:

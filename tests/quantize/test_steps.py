@@ -80,6 +80,6 @@ def test_a_budget_that_no_width_meets() -> None:
 
 def test_links_of_both_kinds_read_an_input_each() -> None:
     steps = program_of(chain(4, "mixed"), width=27).steps
-    ranges = {f"{array}[{k}]": InputRange(-1.0, 1.0, "1") for array in own.GIVEN for k in range(4)}
+    ranges = {f"{array}[{k}]": InputRange(-1.0, 1.0, "1") for array in ("q", "v", "tau") for k in range(4)}
     given = given_ranges(steps.sweeps, ranges)
     assert set(given) == {"motion_angle[0]", "motion_slide[0]", "motion_v[0]", "gather_tau[0]"}

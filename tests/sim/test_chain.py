@@ -18,9 +18,10 @@ from tests.support.designs import assert_same
 
 
 @pytest.mark.verify
-def test_links_of_both_kinds(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("function", "inward"), [("fd", [False, True, False]), ("id", [False, True])])
+def test_links_of_both_kinds(tmp_path: Path, function: str, inward: list[bool]) -> None:
     """Two cores, with pauses on both streams; the C, the manifest and the folder agree with the hardware."""
-    robot, options = chain(4, "mixed"), replace(options_of(4, 2), copies=2, data_width=64)
+    robot, options = chain(4, "mixed"), replace(options_of(4, 2, function=function), copies=2, data_width=64)
     folder = tmp_path / "design"
     built = build_design(robot, options, MODERATE)
     write(built, folder)
@@ -32,15 +33,16 @@ def test_links_of_both_kinds(tmp_path: Path) -> None:
     assert (part.core, part.ii, part.copies) == ("chain", 8, 2)
     assert part.links is not None
     assert (part.links.links, part.links.window) == (4, 2)
-    assert [own.inward for own in part.links.sweeps] == [False, True, False]
-    assert report.functions["fd"].latency_cycles >= design.description.functions["fd"].latency_cycles
+    assert [own.inward for own in part.links.sweeps] == inward
+    latency = report.functions[function].latency_cycles
+    assert latency >= design.description.functions[function].latency_cycles
     library, rng = ExactLibrary(design), np.random.default_rng(5)
     words = {
         word.name: rng.integers(word.format.lowest, word.format.highest, 200, endpoint=True)
-        for word in design.interface.inputs("fd", False)
+        for word in design.interface.inputs(function, False)
     }
-    status, results = respond(design, "fd", words, False)
-    found_status, found = library.respond("fd", words, False)
+    status, results = respond(design, function, words, False)
+    found_status, found = library.respond(function, words, False)
     np.testing.assert_array_equal(found_status, status)
     for name, values in results.items():
         np.testing.assert_array_equal(found[name], values)

@@ -45,9 +45,9 @@ def tree(parents: Sequence[int], kinds: str = "turning", seed: int = 1) -> Robot
     return mechanism(own, parents, seed=seed)
 
 
-def sweeps_of(robot: Robot) -> Sweeps:
+def sweeps_of(robot: Robot, function: str = "fd") -> Sweeps:
     """Return the steps of a chain."""
-    return record_chain(prepare_chain(robot).robot)
+    return record_chain(prepare_chain(robot).robot, function)
 
 
 def domain_of(robot: Robot) -> Domain:
@@ -55,16 +55,16 @@ def domain_of(robot: Robot) -> Domain:
     return input_domain(robot, MODERATE)
 
 
-def options_of(links: int, window: int = 1, width: int = 18) -> BuildOptions:
+def options_of(links: int, window: int = 1, width: int = 18, function: str = "fd") -> BuildOptions:
     """Return options of a build that takes ``window`` cycles for each link."""
-    return BuildOptions(("fd",), ii=window * links, width=width, core="chain", samples=128)
+    return BuildOptions((function,), ii=window * links, width=width, core="chain", samples=128)
 
 
-def program_of(robot: Robot, width: int = 18) -> UnrolledProgram:
+def program_of(robot: Robot, width: int = 18, function: str = "fd") -> UnrolledProgram:
     """Return the bit-exact program of a chain."""
     model = prepare_chain(robot)
-    options = options_of(len(robot.bodies), width=width)
-    steps = observe_links(model, record_chain(model.robot), domain_of(robot), options)
+    options = options_of(len(robot.bodies), width=width, function=function)
+    steps = observe_links(model, record_chain(model.robot, function), domain_of(robot), options)
     found = choose_step_formats(steps, options).program
     assert isinstance(found, UnrolledProgram)
     return found

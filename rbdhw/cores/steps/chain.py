@@ -12,7 +12,7 @@ from rbdhw.design.entries import LinksEntry, SweepEntry
 from rbdhw.domain.bounds import Domain
 from rbdhw.domain.overrides import Overrides
 from rbdhw.errors import InputError
-from rbdhw.frontend.chain import CHAIN_FUNCTION, check_chain, prepare_chain, record_chain
+from rbdhw.frontend.chain import CHAIN_FUNCTIONS, check_chain, prepare_chain, record_chain
 from rbdhw.graph.sweeps import Sweeps, unroll
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import BuildOptions, CoreName
@@ -57,9 +57,9 @@ class ChainCore(StepsCore):
     @classmethod
     def refusal(cls, options: BuildOptions, _ii: int) -> InputError | None:
         other = "use --core pipeline or --core array"
-        if options.functions != (CHAIN_FUNCTION,):
-            expected = f"--functions {CHAIN_FUNCTION}"
-            return InputError("core", f"the chain core computes {CHAIN_FUNCTION} only", expected, other)
+        if len(options.functions) != 1 or options.functions[0] not in CHAIN_FUNCTIONS:
+            names = " or ".join(CHAIN_FUNCTIONS)
+            return InputError("core", f"the chain core computes {names} only", f"one of {names}", other)
         if options.fext != NO_LINKS:
             return InputError("fext", "the chain core takes no external forces", "none", other)
         if options.algorithms:
@@ -74,7 +74,7 @@ class ChainCore(StepsCore):
         cls,
         source: Robot,
         domain: Domain,
-        _options: BuildOptions,
+        options: BuildOptions,
         _overrides: Overrides | None,
         progress: Progress,
     ) -> Prepared:
@@ -84,7 +84,7 @@ class ChainCore(StepsCore):
         """
         model = prepare_chain(source)
         progress("recording the steps of the links")
-        chain = record_chain(model.robot)
+        chain = record_chain(model.robot, *options.functions)
         return Prepared(model, domain, unroll(chain), chain)
 
     @classmethod

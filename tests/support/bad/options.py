@@ -41,7 +41,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--cores", "id:1", "--copies", 2): "copies: has no effect with several cores; give copies in --cores",
     ("--cores", "id,fd:1:cpu"): "core: 'cpu' is unknown",
     ("--cores", "id:1 fd:1:chain"): "cores: a chain core stands alone",
-    ("--core", "chain"): "core: the chain core computes fd only",
+    ("--core", "chain"): "core: the chain core computes fd or id only",
     (
         "--core",
         "chain",

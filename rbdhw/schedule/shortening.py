@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
@@ -181,6 +181,7 @@ class StartSearch:
         self._early: list[int] = []
         for g in range(count):
             self._early.append(network.earliest(g, self._early, 0))
+        self._stale: set[int] = set()  # groups that may start earlier than `_early` says
         self._placed: dict[int, int] = {}
         self._last_tried: dict[int, int] = {}
         self._slots: dict[tuple[SharedUnits, int], dict[int, None]] = defaultdict(dict)
@@ -193,13 +194,17 @@ class StartSearch:
         """Return the schedule, or None if the search gives up."""
         while self._queue and self._evictions >= 0:
             _, g = heapq.heappop(self._queue)
+            self._renew([g])
             cycle = self._free_cycle(g)
             if cycle is None:
                 cycle = self._free_unit(g)
             self._last_tried[g] = self._placed[g] = cycle
             self._occupants(g, cycle)[g] = None
             self._delay(g, cycle * self._network.cycle)
-        return self._schedule() if self._evictions >= 0 else None
+        if self._evictions < 0:
+            return None
+        self._renew(self._stale)
+        return self._schedule()
 
     def _occupants(self, g: int, cycle: int) -> dict[int, None]:
         """Return the groups that occupy units in the slot of a group that would start in a cycle."""
@@ -250,7 +255,7 @@ class StartSearch:
         Groups that are placed too early then are evicted. Nothing starts earlier than before, so only results
         that come later are looked at.
         """
-        network, early, placed = self._network, self._early, self._placed
+        network, early, placed, stale = self._network, self._early, self._placed, self._stale
         heap, stands = [changed], {changed: start}
         while heap:
             g = heapq.heappop(heap)
@@ -258,6 +263,7 @@ class StartSearch:
             if moment <= early[g]:
                 continue
             early[g] = moment
+            stale.discard(g)  # what it waited for otherwise is earlier
             cycle_start = moment - moment % network.cycle
             if g in placed and cycle_start > placed[g] * network.cycle:
                 self._evict(g)
@@ -270,18 +276,37 @@ class StartSearch:
                     heapq.heappush(heap, user)
 
     def _release(self, changed: int) -> None:
-        """Let a group that is no longer placed, and all that use its results, start as early as they can."""
-        network, early, placed = self._network, self._early, self._placed
-        heap, waiting = [changed], {changed}
-        while heap:
-            g = heapq.heappop(heap)
-            waiting.remove(g)
-            moment = network.earliest(g, early, placed.get(g, 0))
-            if moment != early[g]:
-                early[g] = moment
-                for user in {edge.group for edge in network.after[g]} - waiting:
-                    waiting.add(user)
-                    heapq.heappush(heap, user)
+        """Let a group that is no longer placed, and all that use its results, start as early as they can.
+
+        When that is becomes known where it is asked for; until then they count as starting when they did.
+        """
+        network, early, stale = self._network, self._early, self._stale
+        path = [changed]
+        stale.add(changed)
+        while path:
+            g = path.pop()
+            moment = early[g]
+            cycle_start = moment - moment % network.cycle
+            for user, after, registered in network.after[g]:
+                if user not in stale:
+                    ready = (cycle_start if registered else moment) + after
+                    if network.fitting(user, ready) == early[user]:  # else it waits for another result
+                        stale.add(user)
+                        path.append(user)
+
+    def _renew(self, wanted: Iterable[int]) -> None:
+        """Find out when groups can start."""
+        network, early, stale = self._network, self._early, self._stale
+        path = [g for g in wanted if g in stale]
+        needed = set(path)
+        while path:
+            for maker, _, _ in network.before[path.pop()]:
+                if maker in stale and maker not in needed:
+                    needed.add(maker)
+                    path.append(maker)
+        for g in sorted(needed):
+            early[g] = network.earliest(g, early, self._placed.get(g, 0))
+        stale -= needed
 
     def _schedule(self) -> Schedule:
         starts: dict[int, Time] = {}

@@ -37,6 +37,25 @@ def test_iiwa_is_shortened(ii, before, after):
     assert max(network.ends(shorten(task, known))) == after == max(network.unlimited_ends())
 
 
+class CheckedSearch(StartSearch):
+    """A search in which a group's earliest start must be that of the groups placed before."""
+
+    def _free_cycle(self, g):
+        network, starts = self._network, []
+        for k in range(len(network.groups)):
+            starts.append(network.earliest(k, starts, self._placed.get(k, 0)))
+        assert self._early[g] == starts[g]
+        return super()._free_cycle(g)
+
+
+@given(problems())
+def test_groups_start_as_early_as_those_placed_before_allow(task):
+    """Also where groups that were placed are evicted."""
+    network = Network(task)
+    for end in range(max(network.unlimited_ends()), max(network.ends(list_schedule(task)))):
+        CheckedSearch(network, [end] * len(network.groups)).run()
+
+
 def test_schedule_that_cannot_be_shorter_is_kept():
     for task, known in (small(), twinned()):
         assert shorten(task, known) == known

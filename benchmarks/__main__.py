@@ -107,7 +107,7 @@ def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None
     if output is not None:
         write_text(output, text)
     if as_json:
-        print(json.dumps(results, indent=2))
+        print(json.dumps(results, indent=2, default=vars))
     elif output is None:
         print(text)
 

@@ -1,7 +1,8 @@
 """C by CasADi from Pinocchio's algorithms, with another Python: python casadi_code.py URDF FOLDER NAME...
 
-Writes ``NAME.c`` for each name: ``step``, by semi-implicit Euler, ``dstep``, its derivatives, and ``sid``,
-the second derivatives of inverse dynamics. Derivatives are by automatic differentiation.
+Writes ``NAME.c`` for each name: ``step``, by semi-implicit Euler, ``dstep``, its derivatives, and ``sid`` and
+``sfd``, the second derivatives of inverse and of forward dynamics. Derivatives are by automatic
+differentiation.
 """
 
 import os
@@ -22,7 +23,8 @@ def main(urdf: str, folder: str, *names: str) -> None:
     makers: dict[str, Callable[[Any], tuple[list[Any], list[Any]]]] = {
         "step": partial(_step, alone=True),
         "dstep": _step,
-        "sid": _second_derivatives,
+        "sid": partial(_second_derivatives, inverse=True),
+        "sfd": partial(_second_derivatives, inverse=False),
     }
     os.chdir(folder)
     for name in names:
@@ -42,13 +44,13 @@ def _step(dynamics: Any, alone: bool = False) -> tuple[list[Any], list[Any]]:
     return [q, v, tau, h], [following, *slopes]
 
 
-def _second_derivatives(dynamics: Any) -> tuple[list[Any], list[Any]]:
+def _second_derivatives(dynamics: Any, inverse: bool) -> tuple[list[Any], list[Any]]:
     """Return the inputs and the results of second derivatives, each with columns of the last index."""
-    inverse = dynamics.rnea()
-    q, v, a = (casadi.SX.sym(name, inverse.size1_in(0)) for name in "qva")
-    tau = inverse(q, v, a)
-    pairs = ((q, q), (q, v), (v, v), (a, q))
-    return [q, v, a], [casadi.jacobian(casadi.vec(casadi.jacobian(tau, x)), y) for x, y in pairs]
+    function = dynamics.rnea() if inverse else dynamics.aba()
+    q, v, given = (casadi.SX.sym(name, function.size1_in(0)) for name in ("q", "v", "given"))
+    result = function(q, v, given)
+    pairs = ((q, q), (q, v), (v, v), (given, q))
+    return [q, v, given], [casadi.jacobian(casadi.vec(casadi.jacobian(result, x)), y) for x, y in pairs]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,12 +50,11 @@ LOOP = """
 #else
 int CALLED(const double **, double **, long long *, double *, int);
 #endif
-double seconds(int rounds, int tasks, const int *sizes, double **arrays, double *work)
+static double one_round(int passes, int tasks, const int *sizes, double **arrays, double *work)
 {
-    double least = 1e9;
-    for (int round = 0; round < rounds; round++) {
-        struct timespec from, to;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    struct timespec from, to;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    for (int pass = 0; pass < passes; pass++) {
         for (int i = 0; i < tasks; i++) {
             double *own[ARRAYS];
             for (int k = 0; k < ARRAYS; k++)
@@ -65,14 +65,25 @@ double seconds(int rounds, int tasks, const int *sizes, double **arrays, double 
             CALLED((const double **)own, own + INPUTS, (long long *)work, work, 0);
 #endif
         }
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
-        const double taken = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+}
+
+double seconds(int rounds, int tasks, const int *sizes, double **arrays, double *work)
+{
+    int passes = 1;
+    while (one_round(passes, tasks, sizes, arrays, work) < 1e-4)
+        passes *= 2;
+    double least = 1e9;
+    for (int round = 0; round < rounds; round++) {
+        const double taken = one_round(passes, tasks, sizes, arrays, work) / passes;
         least = taken < least ? taken : least;
     }
     return least / tasks;
 }
 """
-"""Calls a function for one task after the other."""
+"""Calls a function for one task after the other, in rounds of at least a tenth of a millisecond."""
 
 OWN = ("called", "kernels")
 """How the names of sources begin that are a function's own."""
@@ -97,47 +108,72 @@ def software_of_second(name: str) -> Software:
 
 @dataclass(frozen=True)
 class Timed:
-    """A function in C: the time of a task, the results by name, the lines, and the bytes of the library."""
+    """A function in C: the time of a task, the results by name, and what compiling it takes."""
 
     seconds: float
     results: Arrays
     lines: int
     size: int
+    """The bytes of the library."""
+    compiling: float
+    """The processor time of the compiler in seconds."""
 
 
 def casadi_rows() -> Rows:
     """Return the seconds of a task of each function, by CasADi's C and by the generated one, in doubles."""
-    return _rows(ROBOT, software_of_steps())
+    return _rows(ROBOT, STEPPED, software_of_steps())
 
 
 def second_code_rows(robots: Iterable[str] = SECOND_ROBOTS) -> Rows:
     """Return the same of whole second derivatives, with lines of C and bytes of compiled code."""
-    return [row for name in robots for row in _rows(name, software_of_second(name))]
+    return [row for name in robots for row in _rows(name, (SECOND,), software_of_second(name))]
 
 
-def _rows(name: str, software: Software) -> Rows:
-    rng, n = np.random.default_rng(0), software.robot.nv
-    rows: Rows = []
-    states = {key: rng.uniform(-1.0, 1.0, (STEPS, n)) for key in ("q", "v", "tau", "a")}
-    states["h"] = np.full(STEPS, TIME_STEP)
-    with _code_of_casadi(name, software.functions) as theirs:
-        for function in software.functions:
-            inputs, outputs = software.arrays(function)
-            passed = {array.name: states[array.name] for array in inputs}
-            shapes = {array.name: array.shape for array in outputs}
-            called = {"called.c": (theirs / f"{function}.c").read_text()}
-            casadi = time_called(called, [f"-DCALLED={function}_of_casadi"], passed, shapes)
-            called = {"called.c": software.sources[f"dynamics_{function}.c"]}
-            shared = ("dynamics.h", "batch.h", f"kernels_{function}.h")
-            called |= {key: software.sources[key] for key in shared}
-            flags = ["-DOURS", "-DRBDHW_REAL=double", f"-DCALLED=rbdhw_{function}"]
-            ours = time_called(called, flags, passed, shapes)
-            for key, expected in ours.results.items():
-                limit = AGREEMENT * max(1.0, float(np.abs(expected).max()))
-                np.testing.assert_allclose(casadi.results[key], expected, rtol=0.0, atol=limit)
-            row = {"robot": name, "function": function}
-            rows.append(row | {"casadi": _figures(casadi), "ours": _figures(ours)})
-    return rows
+def _rows(name: str, functions: Iterable[str], software: Software) -> Rows:
+    with code_of_casadi(bundled()[name], functions) as theirs:
+        return [
+            {"robot": name, "function": function}
+            | {
+                key: _figures(timed)
+                for key, timed in zip(("casadi", "ours"), time_both(theirs, software, function), strict=True)
+            }
+            for function in functions
+        ]
+
+
+def random_tasks(nv: int) -> dict[str, NDArray[np.float64]]:
+    """Return random states and a step, always the same."""
+    rng = np.random.default_rng(0)
+    states = {key: rng.uniform(-1.0, 1.0, (STEPS, nv)) for key in ("q", "v", "tau", "a")}
+    return states | {"h": np.full(STEPS, TIME_STEP), "lambda_tau": rng.uniform(-1.0, 1.0, (STEPS, nv))}
+
+
+def time_ours(software: Software, function: str) -> Timed:
+    """Return the figures of a function of the generated C."""
+    inputs, outputs = software.arrays(function)
+    tasks = random_tasks(software.robot.nv)
+    called = {"called.c": software.sources[f"dynamics_{function}.c"]}
+    called |= {key: software.sources[key] for key in ("dynamics.h", "batch.h", f"kernels_{function}.h")}
+    flags = ["-DOURS", "-DRBDHW_REAL=double", f"-DCALLED=rbdhw_{function}"]
+    passed = {array.name: tasks[array.name] for array in inputs}
+    return time_called(called, flags, passed, {array.name: array.shape for array in outputs})
+
+
+def time_both(theirs: Path, software: Software, function: str) -> tuple[Timed, Timed]:
+    """Return the figures of a function by CasADi and of the generated C, whose results agree."""
+    inputs, outputs = software.arrays(function)
+    tasks = random_tasks(software.robot.nv)
+    casadi = time_called(
+        {"called.c": (theirs / f"{function}.c").read_text()},
+        [f"-DCALLED={function}_of_casadi"],
+        {array.name: tasks[array.name] for array in inputs},
+        {array.name: array.shape for array in outputs},
+    )
+    ours = time_ours(software, function)
+    for key, expected in ours.results.items():
+        limit = AGREEMENT * max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(casadi.results[key], expected, rtol=0.0, atol=limit)
+    return casadi, ours
 
 
 def _figures(timed: Timed) -> Row:
@@ -169,11 +205,11 @@ def _times(row: Row) -> dict[str, str]:
 
 
 @contextmanager
-def _code_of_casadi(robot: str, functions: Iterable[str]) -> Iterator[Path]:
-    """Return a folder with a source of each function."""
+def code_of_casadi(urdf: Path, functions: Iterable[str]) -> Iterator[Path]:
+    """Return a folder with a source of each function of a robot."""
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
         program = ROOT / "benchmarks" / "casadi_code.py"
-        run_in(ENVIRONMENT, PACKAGES, program, bundled()[robot], folder, *functions)
+        run_in(ENVIRONMENT, PACKAGES, program, urdf, folder, *functions)
         yield Path(folder)
 
 
@@ -204,7 +240,10 @@ def time_called(
         files = [str(Path(folder, name)) for name in ("called.c", "loop.c")]
         library = Path(folder, "library.so")
         command = [*find_compiler(), "-std=gnu11", *FLAGS, *flags, *files, "-o", str(library), "-lm"]
+        before = os.times()
         subprocess.run(command, check=True)
+        after = os.times()
+        compiling = sum(after[2:4]) - sum(before[2:4])
         call = ctypes.CDLL(str(library)).seconds
         call.restype = ctypes.c_double
         pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
@@ -218,7 +257,7 @@ def time_called(
         by_columns = "-DOURS" not in flags
         shaped = {name: _shaped(results[name], shape, by_columns) for name, shape in shapes.items()}
         lines = sum(text.count("\n") for name, text in sources.items() if name.startswith(OWN))
-        return Timed(seconds, shaped, lines, library.stat().st_size)
+        return Timed(seconds, shaped, lines, library.stat().st_size, compiling)
 
 
 def _shaped(numbers: NDArray[np.float64], shape: tuple[int, ...], by_columns: bool) -> NDArray[np.float64]:

@@ -11,18 +11,24 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.builds import plan_of, tasks_of
+from benchmarks.builds import robot_of, tasks_of
 from benchmarks.rows import Row, Rows
 from rbdhw.design.folder import Design, draft_design
 from rbdhw.driver import library as driver_library
 from rbdhw.driver.library import Data, Driver, Library, Options, Transport
 from rbdhw.engines.driver import DriverEngine
 from rbdhw.engines.engine import Source
+from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.explore.plan import Plan
+from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.software.compiler import compile_library, load_library
 
 CALLED = ("id", "fd", "dfd")
 """The functions that are called."""
+
+NUMBERS: dict[str, str] = {"fixed": "fixed point", "float32": "singles"}
+"""The numbers of packets, and their names in the table."""
 
 BATCH = 1024
 """The tasks of a batch."""
@@ -70,12 +76,27 @@ class EchoEngine(DriverEngine):
 
 
 def host_rows(name: str = "iiwa14") -> Rows:
-    """Return the microseconds of a task in batches and alone, called from C and from Python."""
-    design: Design = draft_design(plan_of(name, CALLED, None, 1).accelerator)
+    """Return the microseconds of a task in batches and alone, called from C and from Python.
+
+    Packets are in fixed point, to which the host converts, or in singles, which are converted on the chip.
+    Beside the times stand the latency of packets (cycles) and the look-up tables of the build, by estimate.
+    """
+    rows: Rows = []
     arrays = tasks_of(name, "fixed", BATCH)
-    with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
-        engine = EchoEngine("driver", Source(Path(folder), "", design))
-        return [_row(engine, function, arrays) for function in CALLED]
+    for number in NUMBERS:
+        plan = plan_for(name, number)
+        design: Design = draft_design(plan.accelerator)
+        with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
+            engine = EchoEngine("driver", Source(Path(folder), "", design))
+            for function in CALLED:
+                hardware = {"latency": plan.latency[function], "luts": plan.estimate.luts}
+                rows.append(_row(engine, function, arrays) | {"number": number} | hardware)
+    return rows
+
+
+def plan_for(name: str, number: str) -> Plan:
+    """Return the build of a bundled robot whose packets have a number format."""
+    return make_plan(robot_of(name), BuildOptions(CALLED, ii=1, number=number))
 
 
 def _row(engine: EchoEngine, function: str, arrays: dict[str, np.ndarray]) -> Row:
@@ -105,11 +126,13 @@ def host_layout(rows: Rows) -> Rows:
     """Return a line for each function."""
     return [
         {
-            "": row["function"],
+            "": f"{row['function']}, {NUMBERS[row['number']]}",
             "words of a task": str(row["words"]),
             f"C, batches of {BATCH:,}": f"{row['C']:.2f} µs",
             "C, one task": f"{row['C, one']:.2f} µs",
             f"Python, batches of {BATCH:,}": f"{row['Python']:.2f} µs",
+            "latency": f"{row['latency']} cycles",
+            "LUTs": f"{row['luts']:,}",
         }
         for row in rows
     ]

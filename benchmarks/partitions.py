@@ -8,9 +8,9 @@ FPGA", 2021, for tasks that bring forces instead of accelerations:
   of the host or with its own.
 - ``complete``: the accelerator computes everything.
 
-The host has one core, which runs the C in single precision. Packets carry singles, so the host converts
-nothing. The link is that of :data:`benchmarks.linked.PCI_EXPRESS`. Link and accelerator overlap; the host's
-work before and after them does not.
+The host runs the C in single precision, on one core, and for the largest batch also on all. Packets carry
+singles, so the host converts nothing. The link is that of :data:`benchmarks.linked.PCI_EXPRESS`. Link and
+accelerator overlap; the host's work before and after them does not.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from benchmarks.timing import TimedLibrary, timed_software
 from rbdhw.software.arrays import Array
 from rbdhw.software.float_library import FLAGS
 
-SIZES = (16, 128, 1024)
-"""The tasks of a batch."""
+SIZES = (16, 128, 1024, 4096)
+"""The tasks of a batch; the C divides only the last among cores."""
+
+ALL_CORES = "all cores"
 
 PRODUCT = "product"
 """The host's products by M⁻¹, in ``product.h``."""
@@ -77,22 +79,28 @@ PARTITIONS = (
 def partition_rows(name: str = "iiwa14", sizes: Sequence[int] = SIZES) -> Rows:
     """Return the bytes, the resources and the microseconds of batches of all partitions."""
     software = software_of(name, "fixed")
-    host, products = timed_software(software, "float32"), timed_product(software.robot.nv)
+    hosts = [
+        (timed_software(software, "float32", threads=threads), timed_product(software.robot.nv, threads))
+        for threads in (False, True)
+    ]
     tasks = tasks_of(name, "fixed", max(sizes))
     matrix = np.ones((max(sizes), software.robot.nv, software.robot.nv))
     inputs = tasks | dict.fromkeys(_MATRICES[0], matrix)
 
-    def host_microseconds(function: str, count: int) -> float:
-        library = products if function == PRODUCT else host
-        return 1e6 * library.seconds(function, inputs, count)
+    def host_microseconds(partition: Partition, count: int, threads: bool = False) -> float:
+        host, products = hosts[threads]
+        return sum(
+            1e6 * (products if function == PRODUCT else host).seconds(function, inputs, count)
+            for function in partition.host
+        )
 
     rows = []
     for partition in PARTITIONS:
         row: Row = {"partition": partition.name, "host": partition.host, "accelerator": partition.function}
         row |= _accelerator_figures(name, partition, sizes)
         for count in sizes:
-            row[f"host, {count}"] = sum(host_microseconds(function, count) for function in partition.host)
-        rows.append(row)
+            row[f"host, {count}"] = host_microseconds(partition, count)
+        rows.append(row | {ALL_CORES: host_microseconds(partition, max(sizes), threads=True)})
     return rows
 
 
@@ -124,7 +132,8 @@ def partition_layout(rows: Rows) -> Rows:
             "accelerator": row["accelerator"] or "-",
             **(_figures(row) if row["accelerator"] else dict.fromkeys(_HEADINGS, "-")),
         }
-        | {f"{count:,} tasks": _sum(row, count) for count in sizes}
+        | {f"{count:,} tasks": _sum(row, count, row[f"host, {count}"]) for count in sizes}
+        | {f"{sizes[-1]:,} tasks, {ALL_CORES}": _sum(row, sizes[-1], row[ALL_CORES])}
         for row in rows
     ]
 
@@ -145,14 +154,15 @@ def _figures(row: Row) -> Row:
     return dict(zip(_HEADINGS, cells, strict=True))
 
 
-def _sum(row: Row, count: int) -> str:
-    host, rest = row[f"host, {count}"], row[f"accelerator and link, {count}"]
+def _sum(row: Row, count: int, host: float) -> str:
+    rest = row[f"accelerator and link, {count}"]
     return f"{host + rest:.1f} µs ({host:.1f})"
 
 
-def timed_product(nv: int) -> TimedLibrary:
+def timed_product(nv: int, threads: bool = False) -> TimedLibrary:
     """Return the host's products of matrices with ``nv`` rows, with a clock around them."""
     inputs, outputs = (tuple(Array(name, (nv, nv), optional=False) for name in side) for side in _MATRICES)
     text = files("benchmarks").joinpath(_SOURCE).read_text(encoding="utf-8")
-    flags = ["-O3", *FLAGS, f"-DNV={nv}"]
-    return TimedLibrary({_SOURCE: text}, _SOURCE, {PRODUCT: (inputs, outputs)}, "float32", flags)
+    flags = ["-O3", *FLAGS, f"-DNV={nv}", *["-fopenmp"] * threads]
+    arrays = {PRODUCT: (inputs, outputs)}
+    return TimedLibrary({_SOURCE: text}, _SOURCE, arrays, "float32", flags, threads=threads)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.rows import Rows, robot_label
+from benchmarks.second_order import ERROR
 from rbdhw.runtime.files import replace_file
 
 if TYPE_CHECKING:
@@ -61,23 +63,61 @@ def draw_steps(rows: Rows, path: Path) -> None:
         The rows of :func:`benchmarks.gradients.step_rows`. Equal rows give identical files.
     """
     shown = [row for row in rows if row["function"] == "id"]
-    robots = list(dict.fromkeys(row["robot"] for row in shown))
+    curves: dict[str, Curves] = {}
+    for robot in dict.fromkeys(row["robot"] for row in shown):
+        exact, *stepped = (row for row in shown if row["robot"] == robot)
+        curves[robot_label({"robot": robot})] = [
+            Curve(f"{kind}, {name}", colour, style, [(row["step"], row[name + end]) for row in stepped])
+            for kind, end, style in (("forward", "", "o-"), ("central", ", central", "s:"))
+            for name, colour in (("by position", "#4c78a8"), ("by velocity", "#e4572e"))
+        ] + [Curve("analytical, by position", "#9a9a9a", "-", [(None, exact["by position"])])]
+    _draw_errors(curves, path)
+
+
+def draw_second_steps(rows: Rows, path: Path) -> None:
+    """Draw the errors of second derivatives by differences over their step, and those by the graph.
+
+    Parameters
+    ----------
+    rows
+        The rows of :func:`benchmarks.second_order.second_steps`. Equal rows give identical files.
+    """
+    curves: dict[str, Curves] = {}
+    for row in rows:
+        panel = curves.setdefault(f"{row['function']}, {row['robot']}", [])
+        if not panel or panel[-1].label != row["method"]:
+            colour = ("#9a9a9a", "#4c78a8", "#e4572e")[len(panel)]
+            panel.append(Curve(row["method"], colour, "o-", []))
+        panel[-1].points.append((row["step"], row[ERROR]))
+    _draw_errors(curves, path)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Errors by the step; one without a step is a horizontal line."""
+
+    label: str
+    colour: str
+    style: str
+    points: list[tuple[float | None, float]]
+
+
+Curves = list[Curve]
+
+
+def _draw_errors(panels: Mapping[str, Curves], path: Path) -> None:
+    """Draw the curves of each panel."""
     with _drawn(path) as figure:
-        for axes, robot in zip(
-            figure.subplots(1, len(robots), sharey=True, squeeze=False)[0], robots, strict=True
+        for axes, (title, curves) in zip(
+            figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels.items(), strict=True
         ):
-            exact, *stepped = (row for row in shown if row["robot"] == robot)
-            steps = [row["step"] for row in stepped]
-            for end, style in (("", "o-"), (", central", "s-")):
-                for name, colour in (("by position", "#4c78a8"), ("by velocity", "#e4572e")):
-                    kind = "central" if end else "forward"
-                    errors = [row[name + end] for row in stepped]
-                    label = f"{kind}, {name}"
-                    axes.loglog(
-                        steps, errors, style, color=colour, alpha=0.5 if end else 1, ms=3, label=label
-                    )
-            axes.axhline(exact["by position"], color="#9a9a9a", label="analytical, by position")
-            axes.set_title(robot_label({"robot": robot}), fontsize=9.5)
+            for curve in curves:
+                steps, errors = zip(*curve.points, strict=True)
+                if steps == (None,):
+                    axes.axhline(errors[0], color=curve.colour, label=curve.label)
+                else:
+                    axes.loglog(steps, errors, curve.style, color=curve.colour, ms=3, label=curve.label)
+            axes.set_title(title, fontsize=9.5)
             axes.set_xlabel("step (rad, rad/s)")
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)

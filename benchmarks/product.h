@@ -45,6 +45,9 @@ static inline __attribute__((always_inline)) void multiply(const lanes *left, co
 static inline __attribute__((always_inline)) void run(size_t tasks, size_t by_task, size_t by_element,
     const float *Minv, const float *dtau_dq, const float *dtau_dv, float *da_dq, float *da_dv)
 {
+#ifdef _OPENMP
+#pragma omp parallel for if (tasks > 128 * LANES)
+#endif
     for (size_t first = 0; first < tasks; first += LANES) {
         const size_t count = tasks - first < LANES ? tasks - first : LANES, place = first * by_task;
         lanes left[SIZE];

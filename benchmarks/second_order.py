@@ -40,8 +40,19 @@ RESULTS = {"sid": "tau", "sfd": "a"}
 MATRICES = {"sid": "M", "sfd": "Minv"}
 """The matrix whose derivatives a function has."""
 
-STEPS = {"twice from values": 1e-4, "once from first derivatives": 1e-6}
-"""The steps of the differences (rad, rad/s), about the best of the powers of ten."""
+FROM_FIRST, FROM_VALUES = "differences of first derivatives", "second differences of values"
+
+BEST_STEPS = {FROM_FIRST: 3e-5, FROM_VALUES: 3e-4}
+"""The steps of the differences (rad, rad/s), about the best of :func:`second_steps`."""
+
+SWEPT = (("sid", "chain", 8), ("sid", "binary tree", 8), ("sfd", "chain", 8))
+"""The functions, and the shapes and sizes of robots, whose differences are compared over their step."""
+
+SWEPT_STEPS = tuple(10.0 ** -(0.5 * k) for k in range(2, 19))
+"""The steps: from a tenth to a billionth."""
+
+ERROR = "root mean square relative"
+"""The error by which steps are compared, as in the paper."""
 
 
 # Operations
@@ -96,7 +107,7 @@ def differences(sizes: Iterable[int] = SIZES) -> Rows:
     The graph is interpreted in double precision. The reference is the complex step of the golden model's
     first derivatives.
     """
-    robots = [(f"{kind} of {size}", make(size)) for kind, make in _SHAPES.items() for size in sizes]
+    robots = [(f"{kind} of {size}", make(size)) for kind, make in SHAPES.items() for size in sizes]
     robots += [(robot_label({"robot": name}), robot_of(name)) for name in ("iiwa14", "hyq")]
     compared = [("sid", label, robot) for label, robot in robots]
     compared += [("sfd", label, robot) for label, robot in robots if label in FORWARD]
@@ -105,10 +116,47 @@ def differences(sizes: Iterable[int] = SIZES) -> Rows:
         arrays = random_states(robot)
         arrays["tau"] = golden.evaluate(robot, "id", arrays)["tau"]
         truth = golden.evaluate(robot, function, arrays)
-        for method, compute in _METHODS.items():
-            figures = _errors(compute(robot, arrays, function), truth)
-            rows.append({"function": function, "robot": label, "method": method} | figures)
+        rows.append(_accuracy(function, label, GRAPH, by_graph(robot, arrays, function), truth))
+        for method, step in BEST_STEPS.items():
+            results = DIFFERENCES[method](robot, arrays, function, step)
+            rows.append(_accuracy(function, label, method, results, truth))
     return rows
+
+
+def _accuracy(function: str, robot: str, method: str, results: Arrays, truth: Arrays) -> Row:
+    return {"function": function, "robot": robot, "method": method} | _errors(results, truth)
+
+
+def second_steps(swept: Iterable[tuple[str, str, int]] = SWEPT, steps: Iterable[float] = SWEPT_STEPS) -> Rows:
+    """Return the errors of :func:`differences` by the step, and those by the graph without a step."""
+    rows: Rows = []
+    for function, kind, size in swept:
+        robot, label = SHAPES[kind](size), f"{kind} of {size}"
+        arrays = random_states(robot)
+        arrays["tau"] = golden.evaluate(robot, "id", arrays)["tau"]
+        truth = golden.evaluate(robot, function, arrays)
+        exact = _accuracy(function, label, GRAPH, by_graph(robot, arrays, function), truth)
+        rows.append(exact | {"step": None})
+        for method, compute in DIFFERENCES.items():
+            for step in steps:
+                results = compute(robot, arrays, function, step)
+                rows.append(_accuracy(function, label, method, results, truth) | {"step": step})
+    return rows
+
+
+def second_steps_layout(rows: Rows) -> Rows:
+    """Return a line for each robot: the error by the graph, and those of differences at their best steps."""
+    best: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in sorted(rows, key=lambda row: row[ERROR], reverse=True):
+        best.setdefault((row["function"], row["robot"]), {})[row["method"]] = row
+    lines = []
+    for function, robot in dict.fromkeys((row["function"], row["robot"]) for row in rows):
+        line: Row = {"": f"{robot}, {function}"}
+        for method in (GRAPH, *DIFFERENCES):
+            row = best[function, robot][method]
+            line[method] = f"{row[ERROR]:.1e}" + (f", step {row['step']:.0e}" if row["step"] else "")
+        lines.append(line)
+    return lines
 
 
 def differences_layout(rows: Rows) -> Rows:
@@ -134,9 +182,9 @@ def _errors(results: Arrays, truth: Arrays) -> Row:
     }
 
 
-def _from_first(robot: Robot, arrays: Arrays, function: str) -> Arrays:
+def _from_first(robot: Robot, arrays: Arrays, function: str, step: float) -> Arrays:
     """Return second derivatives by central differences of first ones and of M or its inverse."""
-    step, x = STEPS["once from first derivatives"], RESULTS[function]
+    x = RESULTS[function]
 
     def slope(differentiated: str, name: str, moved: str) -> Array:
         ends = [shifted(robot, arrays, [(moved, sign * step)]) for sign in (1, -1)]
@@ -152,9 +200,9 @@ def _from_first(robot: Robot, arrays: Arrays, function: str) -> Arrays:
     }
 
 
-def _from_values(robot: Robot, arrays: Arrays, function: str) -> Arrays:
+def _from_values(robot: Robot, arrays: Arrays, function: str, step: float) -> Arrays:
     """Return second derivatives by second central differences of inverse or forward dynamics."""
-    step, x = STEPS["twice from values"], RESULTS[function]
+    x = RESULTS[function]
 
     def slopes(one: str, other: str) -> Array:
         corners = [
@@ -173,11 +221,13 @@ def _from_values(robot: Robot, arrays: Arrays, function: str) -> Arrays:
     }
 
 
-_METHODS: dict[str, Callable[[Robot, Arrays, str], Arrays]] = {
-    "graph in double precision": by_graph,
-    "differences of first derivatives": _from_first,
-    "second differences of values": _from_values,
+GRAPH = "graph in double precision"
+
+DIFFERENCES: dict[str, Callable[[Robot, Arrays, str, float], Arrays]] = {
+    FROM_FIRST: _from_first,
+    FROM_VALUES: _from_values,
 }
+"""How second derivatives are found by differences with a step."""
 
 
 def chain(size: int) -> Robot:
@@ -204,4 +254,5 @@ def _tree(name: str, parents: list[int]) -> Robot:
     return Robot(name, "base", tuple(bodies))
 
 
-_SHAPES: dict[str, Callable[[int], Robot]] = {"chain": chain, "binary tree": binary_tree}
+SHAPES: dict[str, Callable[[int], Robot]] = {"chain": chain, "binary tree": binary_tree}
+"""Robots of equal bodies, by their number."""

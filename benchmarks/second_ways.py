@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from benchmarks.rows import Row, Rows
-from benchmarks.second_times import SHAPES
+from benchmarks.second_order import SHAPES
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, optimise, prepare, trace_accelerator
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.page.figures import group_of

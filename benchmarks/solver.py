@@ -38,6 +38,9 @@ STEPS, TIME_STEP, BATCH = 64, 0.01, 16
 PROBLEMS = (("iiwa14", "fixed", "iiwa_link_7"), ("hyq", "floating", ""))
 """Robots, their bases, and frames whose positions cost something."""
 
+INTERVALS = {"hyq": 8}
+"""The cycles between steps on an accelerator, by robot; of others a cycle."""
+
 ROUNDS = 1000
 
 SAMPLES, HOLDS = 1024, (1, 8)
@@ -164,7 +167,7 @@ def mppi_layout(rows: Rows) -> Rows:
 
 
 def account_rows() -> Rows:
-    """Return the times of the parts of an iteration: by Crocoddyl, in C, and for arms with an accelerator."""
+    """Return the times of the parts of an iteration: by Crocoddyl, in C, and with an accelerator."""
     rows = []
     for name, base, frame in PROBLEMS:
         software, label = software_of_account(name, base, frame), {"robot": name, "base": base}
@@ -173,15 +176,15 @@ def account_rows() -> Rows:
         rows.append(label | {"by": "Crocoddyl, C++"} | {part: 1e6 * float(theirs[part]) for part in PARTS})
         for number in ("float64", "float32"):
             rows.append(label | {"by": f"C, {number}"} | _parts_in_c(software, problem, number))
-        if base == "fixed":
-            by = "derivatives of steps on the accelerator"
-            rows.append(rows[-1] | {"by": by, "derivatives": _accelerated_microseconds(name)})
+        by = "derivatives of steps on the accelerator"
+        rows.append(rows[-1] | {"by": by, "derivatives": _accelerated_microseconds(name, base)})
     return rows
 
 
-def _accelerated_microseconds(name: str) -> float:
-    """Return the time of the derivatives of all steps by an accelerator at an interval of one."""
-    plan = plan_build(load_mounted(bundled()[name], Mounting()), BuildOptions(("dstep",), ii=1, width=18))
+def _accelerated_microseconds(name: str, base: str) -> float:
+    """Return the time of the derivatives of all steps by an accelerator at its interval."""
+    options = BuildOptions(("dstep",), ii=INTERVALS.get(name, 1), width=18)
+    plan = plan_build(load_mounted(bundled()[name], Mounting(base)), options)
     packets = traffic(plan.interface)["dstep"]
     core = (plan.latency("dstep") + (STEPS - 1) * plan.parts[0].plan.ii) / plan.clock_mhz
     return max(core, STEPS * max(packets.bytes_in, packets.bytes_out) / (1e3 * LINK))

@@ -23,13 +23,13 @@ from benchmarks.chain_runs import TIMED_LINKS, ways
 from benchmarks.chain_runs import software as software_of_chain
 from benchmarks.contacts import contact_software, legged
 from benchmarks.gradients import FUNCTIONS, ROBOTS
+from benchmarks.host import NUMBERS, plan_for
 from benchmarks.linked import design_of
 from benchmarks.partitions import NUMBER, PARTITIONS
 from benchmarks.processors import ROBOTS as COMPARED
 from benchmarks.published import plan_small
 from benchmarks.regressors import software_of_regressor
-from benchmarks.second_times import SHAPES, software_of_links
-from benchmarks.second_times import SIZES as LINKS
+from benchmarks.second_times import FORWARD, INVERSE, code_of
 from benchmarks.solver import PROBLEMS, software_of_account, software_of_mean, software_of_problem
 from benchmarks.thread_scaling import subjects
 from rbdhw.design.folder import Design
@@ -59,7 +59,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "casadi": lambda: [software_of_steps()],
     "account": lambda: [software_of_account(*problem) for problem in PROBLEMS],
     "mppi": lambda: [software_of_mean()],
-    "host": lambda: [plan_of(ARM, CALLED, None, 1)],
+    "host": lambda: [plan_for(ARM, number) for number in NUMBERS],
     "batches": lambda: [
         software_of(ARM, FIXED),
         *(design_of(ARM, name, number) for name in SIZES for number in ("fixed", "float32")),
@@ -72,7 +72,8 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "second-code": lambda: [software_of_second(name) for name in SECOND_ROBOTS],
     "regressors": lambda: [software_of_regressor(*robot) for robot in COMPARED],
     "threads": lambda: [each.software for each in subjects()],
-    "second-times": lambda: [software_of_links(make(links)) for make in SHAPES.values() for links in LINKS],
+    "second-times": lambda: code_of(INVERSE),
+    "second-forward": lambda: code_of(FORWARD),
     "chain-times": lambda: [software_of_chain(links, way) for links in TIMED_LINKS for way in ways(links)],
     "gradients": lambda: [software_of(name, base, functions=FUNCTIONS) for name, base in ROBOTS],
 }

@@ -43,7 +43,7 @@ from benchmarks.latency_steps import latency_layout, latency_rows
 from benchmarks.like_for_like import like_layout, like_rows
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
-from benchmarks.pictures import draw_beside, draw_latency, draw_steps
+from benchmarks.pictures import draw_beside, draw_latency, draw_second_steps, draw_steps
 from benchmarks.power import power_layout, power_rows
 from benchmarks.processors import (
     accelerator_layout,
@@ -62,8 +62,10 @@ from benchmarks.second_order import (
     differences_layout,
     second_operations,
     second_operations_layout,
+    second_steps,
+    second_steps_layout,
 )
-from benchmarks.second_times import second_times, second_times_layout
+from benchmarks.second_times import second_forward_times, second_times, second_times_layout
 from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.solver_cores import core_layout, core_rows
@@ -382,6 +384,19 @@ TABLES: dict[str, Table] = {
         second_times,
         second_times_layout,
         varies=True,
+    ),
+    "second-forward": Table(
+        "Second derivatives of forward dynamics in C over the links, double, one core",
+        second_forward_times,
+        second_times_layout,
+        varies=True,
+    ),
+    "second-steps": Table(
+        "Accuracy of second derivatives by differences over their step",
+        second_steps,
+        second_steps_layout,
+        packages=("matplotlib",),
+        picture=draw_second_steps,
     ),
     "differences": Table("Second derivatives beside differences", differences, differences_layout),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),

@@ -1,10 +1,11 @@
-"""What more cores gain: batches in float C on one core and on all."""
+"""What more cores gain: batches in float C on one core, on all, and on threads created for each call."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,14 +51,15 @@ def subjects(
 def thread_rows(
     robots: Iterable[tuple[str, str, tuple[str, ...]]] = ROBOTS, chains: Iterable[int] = CHAINS
 ) -> Rows:
-    """Return the microseconds of batches by their size, on one core and on all, for each function."""
-    rows = []
+    """Return the microseconds of batches by their size, on one core, on all, and on threads of each call."""
+    rows, cores = [], len(os.sched_getaffinity(0))
+    ways: tuple[dict[str, Any], ...] = ({}, {"threads": True}, {"created": cores})
     for each in subjects(robots, chains):
-        one, every = (timed_software(each.software, "float32", threads=threads) for threads in (False, True))
+        libraries = [timed_software(each.software, "float32", **way) for way in ways]
         for function in each.software.functions:
-            row: Row = {"robot": each.label, "function": function, "cores": len(os.sched_getaffinity(0))}
+            row: Row = {"robot": each.label, "function": function, "cores": cores}
             times = {
-                size: tuple(1e6 * library.seconds(function, each.tasks, size) for library in (one, every))
+                size: tuple(1e6 * library.seconds(function, each.tasks, size) for library in libraries)
                 for size in SIZES
             }
             rows.append(row | {"times": times})
@@ -65,7 +67,7 @@ def thread_rows(
 
 
 def thread_layout(rows: Rows) -> Rows:
-    """Return a line for each function: times on one core and on all, and in brackets what the others gain."""
+    """Return a line for each function: times on one core, on all with the gain, and on created threads."""
     return [
         {"": f"{row['robot']}, {row['function']}", "cores": f"{row['cores']}"}
         | {f"{size:,} tasks": _cell(*times) for size, times in row["times"].items()}
@@ -73,5 +75,8 @@ def thread_layout(rows: Rows) -> Rows:
     ]
 
 
-def _cell(one: float, every: float) -> str:
-    return f"{microseconds_text(one)}, {microseconds_text(every)} ({one / every:.1f}×)"
+def _cell(one: float, every: float, created: float) -> str:
+    return (
+        f"{microseconds_text(one)}, {microseconds_text(every)} ({one / every:.1f}×), "
+        f"{microseconds_text(created)}"
+    )

@@ -51,6 +51,8 @@ class TimedLibrary:
     threads
         Whether calls use several threads. Then the figures are the shortest elapsed times, because other
         processes delay the rest. Otherwise they are medians of processor time.
+    created
+        The threads that are created for each call, which has its tasks in rows; 0 for those of the library.
     """
 
     def __init__(
@@ -63,16 +65,21 @@ class TimedLibrary:
         *,
         exact: bool = False,
         threads: bool = False,
+        created: int = 0,
     ) -> None:
         real, self._dtype = REALS[number]
-        self._arrays, self._exact = dict(arrays), exact
-        self._typical = min if threads else statistics.median
+        self._arrays, self._in_rows = dict(arrays), exact or created > 0
+        elapsed, flags = threads or created > 0, [*flags, *["-pthread"] * (created > 0)]
+        self._typical = min if elapsed else statistics.median
         template = files("benchmarks").joinpath("timing.c.template").read_text(encoding="utf-8")
         text = Environment(trim_blocks=True, lstrip_blocks=True).from_string(template)
         timing = text.render(
             header=header,
-            clock="CLOCK_MONOTONIC" if threads else "CLOCK_PROCESS_CPUTIME_ID",
-            functions=[_parameters(name, real, exact, *sides) for name, sides in arrays.items()],
+            created=created,
+            clock="CLOCK_MONOTONIC" if elapsed else "CLOCK_PROCESS_CPUTIME_ID",
+            functions=[
+                _parameters(name, real, exact, self._in_rows, *sides) for name, sides in arrays.items()
+            ],
         )
         compiled = ["timing.c", *compiled_files(sources)]
         self._library = ctypes.CDLL(str(compile_library({**sources, "timing.c": timing}, compiled, flags)))
@@ -91,7 +98,7 @@ class TimedLibrary:
             return self._seconds(function, tasks, 1, FEW, by_columns=False)
         return min(
             self._seconds(function, tasks, count, count, by_columns)
-            for by_columns in {False, not self._exact}
+            for by_columns in {False, not self._in_rows}
         )
 
     def _seconds(self, function: str, tasks: Arrays, count: int, states: int, by_columns: bool) -> float:
@@ -120,11 +127,15 @@ class TimedLibrary:
         return self._typical(run(calls) / calls for _ in range(ROUNDS))
 
 
-def timed_software(software: Software, number: str, *, threads: bool = False) -> TimedLibrary:
-    """Return the functions of a folder of C, in ``float64`` or ``float32``, on one thread or on all."""
+def timed_software(
+    software: Software, number: str, *, threads: bool = False, created: int = 0
+) -> TimedLibrary:
+    """Return the functions of a folder of C, in ``float64`` or ``float32``, on one thread or several."""
     arrays = {function: software.arrays(function) for function in software.functions}
     flags = [*FLAGS, f"-DRBDHW_REAL={REALS[number][0]}", *["-fopenmp"] * threads]
-    return TimedLibrary(software.sources, "dynamics.h", arrays, number, flags, threads=threads)
+    return TimedLibrary(
+        software.sources, "dynamics.h", arrays, number, flags, threads=threads, created=created
+    )
 
 
 def compiled_files(sources: Mapping[str, str]) -> list[str]:
@@ -133,20 +144,21 @@ def compiled_files(sources: Mapping[str, str]) -> list[str]:
 
 
 def _parameters(
-    name: str, real: str, exact: bool, inputs: Sequence[Array], outputs: Sequence[Array]
+    name: str, real: str, exact: bool, in_rows: bool, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> dict[str, Any]:
     """Return a function's parameters, and its arguments for tasks in rows and in columns."""
+    sides = [f"const {real} *{array.name}" for array in inputs]
+    sides += [f"{real} *{array.name}" for array in outputs]
     both = [array.name for array in (*inputs, *outputs)]
     rows = [f"{array.name} ? {array.name} + first * {array.size} : NULL" for array in (*inputs, *outputs)]
     return {
         "name": name,
-        "parameters": ", ".join(
-            [f"const {real} *{array.name}" for array in inputs]
-            + [f"{real} *{array.name}" for array in outputs]
-        ),
+        "parameters": ", ".join(sides),
+        "fields": " ".join(f"{side};" for side in sides),
+        "own": ", ".join(f"own->{array}" for array in both),
         "rows": ", ".join([*rows, "NULL"] if exact else rows),
         "columns": ", ".join(f"{array} ? {array} + first : NULL" for array in both),
-        "by_columns": not exact,
+        "by_columns": not in_rows,
     }
 
 

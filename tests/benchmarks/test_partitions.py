@@ -14,13 +14,13 @@ from rbdhw.protocol import FUNCTIONS
 
 
 @pytest.mark.parametrize("columns", [False, True])
-@pytest.mark.parametrize("tasks", [1, 64, 100])
-def test_the_hosts_products(tasks, columns):
+@pytest.mark.parametrize(("tasks", "threads"), [(1, False), (64, False), (100, False), (2100, True)])
+def test_the_hosts_products(tasks, threads, columns):
     given = np.random.default_rng(0).normal(size=(3, tasks, 5, 5)).astype(np.float32)
     expected = -given[0] @ given[1], -given[0] @ given[2]
     own = np.ascontiguousarray(np.moveaxis(given, 1, -1)) if columns else given
     found = np.zeros((2, *own.shape[1:]), np.float32)
-    call = timed_product(5)._library[f"host_{PRODUCT}{'_columns' * columns}"]
+    call = timed_product(5, threads)._library[f"host_{PRODUCT}{'_columns' * columns}"]
     call(
         *[ctypes.c_size_t(tasks)] * (1 + columns),
         *(ctypes.c_void_p(array.ctypes.data) for array in (*own, *found)),
@@ -70,4 +70,5 @@ def test_the_times_of_a_batch_add_up(monkeypatch):
         assert (line["cycles"], line["cycles a task"], line["bytes out"]) == ("40", "6", "400")
         assert line["DSP blocks"] == "1,234 (50.0%)"
         assert line["16 tasks"] == f"{row['host, 16'] + rest:.1f} µs ({row['host, 16']:.1f})"
-    assert rows[-1]["host, 8"] == 0.0
+        assert line["16 tasks, all cores"] == f"{row['all cores'] + rest:.1f} µs ({row['all cores']:.1f})"
+    assert rows[-1]["host, 8"] == rows[-1]["all cores"] == 0.0

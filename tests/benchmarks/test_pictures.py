@@ -1,6 +1,7 @@
 """The pictures of the documentation."""
 
-from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_latency, draw_steps
+from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_latency, draw_second_steps, draw_steps
+from benchmarks.second_order import ERROR
 
 
 def test_equal_rows_give_equal_pictures(tmp_path):
@@ -37,6 +38,18 @@ def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
     ]
     draw_steps(rows, tmp_path / "both.svg")
     draw_steps(rows[:3], tmp_path / "one.svg")
+    assert (tmp_path / "both.svg").stat().st_size > (tmp_path / "one.svg").stat().st_size > 0
+
+
+def test_errors_of_second_derivatives_are_drawn_for_each_function(tmp_path):
+    rows = [
+        {"function": function, "robot": "chain of 2", "method": method, "step": step, ERROR: step or 1e-6}
+        for function in ("sid", "sfd")
+        for method, steps in (("graph", [None]), ("once", [1e-1, 1e-2]), ("twice", [1e-1, 1e-2]))
+        for step in steps
+    ]
+    draw_second_steps(rows, tmp_path / "both.svg")
+    draw_second_steps(rows[:5], tmp_path / "one.svg")
     assert (tmp_path / "both.svg").stat().st_size > (tmp_path / "one.svg").stat().st_size > 0
 
 

@@ -2,6 +2,9 @@
 
 from benchmarks import second_order
 from benchmarks.second_order import (
+    FROM_FIRST,
+    FROM_VALUES,
+    GRAPH,
     SECOND,
     binary_tree,
     chain,
@@ -9,6 +12,8 @@ from benchmarks.second_order import (
     differences_layout,
     second_operations,
     second_operations_layout,
+    second_steps,
+    second_steps_layout,
 )
 
 
@@ -34,6 +39,18 @@ def test_differences(monkeypatch):
         assert 1e-10 < once["root mean square relative"] < 1e-4
         assert once["root mean square"] < twice["root mean square"] < 1e-5
     assert differences_layout(rows)[0]["method"] == "graph in double precision"
+
+
+def test_differences_over_their_step():
+    """Large steps cut off, small ones cancel; second differences have the larger best step."""
+    rows = second_steps([("sid", "chain", 2)], [1e-1, 1e-4, 1e-6, 1e-9])
+    assert [row["step"] for row in rows] == [None, *[1e-1, 1e-4, 1e-6, 1e-9] * 2]
+    (line,) = second_steps_layout(rows)
+    assert list(line) == ["", GRAPH, FROM_FIRST, FROM_VALUES]
+    assert line[""] == "chain of 2, sid"
+    assert "step" not in line[GRAPH]
+    assert line[FROM_FIRST].endswith("step 1e-06")
+    assert line[FROM_VALUES].endswith("step 1e-04")
 
 
 def test_shapes():

@@ -14,12 +14,13 @@ def test_rows_of_a_robot_and_of_a_chain(monkeypatch):
 
 
 def test_cells():
-    row = {"robot": "arm", "function": "fd", "cores": 2, "times": {256: (10.0, 12.5), 4096: (160.0, 80.0)}}
+    times = {256: (10.0, 12.5, 60.0), 4096: (160.0, 80.0, 120.0)}
+    row = {"robot": "arm", "function": "fd", "cores": 2, "times": times}
     assert thread_layout([row]) == [
         {
             "": "arm, fd",
             "cores": "2",
-            "256 tasks": "10.0 µs, 12.5 µs (0.8×)",
-            "4,096 tasks": "160 µs, 80.0 µs (2.0×)",
+            "256 tasks": "10.0 µs, 12.5 µs (0.8×), 60.0 µs",
+            "4,096 tasks": "160 µs, 80.0 µs (2.0×), 120 µs",
         }
     ]

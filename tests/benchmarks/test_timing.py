@@ -52,6 +52,17 @@ def test_single_tasks_are_in_rows(library):
     assert count_of(library, "columns").value == 0
 
 
+def test_threads_are_created_for_each_call():
+    """Each of two threads takes half of the tasks in rows."""
+    library = TimedLibrary({"add.h": SOURCE}, "add.h", ARRAYS, created=2)
+    q, tau = np.arange(12.0).reshape(6, 2), np.zeros((6, 1))
+    pointers = [q.ctypes.data, None, tau.ctypes.data]
+    library._library.time_add(
+        *map(ctypes.c_size_t, (6, 6, 1)), 0, *(ctypes.c_void_p(pointer) for pointer in pointers)
+    )
+    np.testing.assert_array_equal(tau[:, 0], [3.0, 0.0, 0.0, 27.0, 0.0, 0.0])
+
+
 @pytest.mark.parametrize("threads", [False, True])
 def test_more_work_takes_longer(monkeypatch, threads):
     monkeypatch.setattr(timing, "ROUND_SECONDS", 0.004)

@@ -217,6 +217,13 @@ class ProofEntry(Closed):
     limited_by: str = Field(description="The rounding that adds most to it.")
 
 
+class BackwardEntry(Closed):
+    """Bounds of how far a robot and forces are from those of a task, whose exact answer is the task's."""
+
+    mass_matrix: list[list[float]] = Field(description="For each element, in the units of `M`.")
+    forces: list[float] = Field(description="For each joint, in the units of `tau`.")
+
+
 class ResultErrors(Figures):
     """Errors of a part of a function's results: an array, or elements of it that have a norm of their own."""
 
@@ -267,6 +274,7 @@ class ErrorEntry(Figures):
         description="The errors of each part of the results, the optional ones among them."
     )
     confidence: ConfidenceEntry | None = Field(default=None, description="Only with `--confidence`.")
+    backward: BackwardEntry | None = Field(default=None, description="Only of `fd` with `--prove`.")
 
 
 class Limit(Closed):

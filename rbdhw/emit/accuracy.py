@@ -8,9 +8,19 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.arrays import WordName, is_optional
-from rbdhw.design.entries import ErrorEntry, Figures, FormatsEntry, Limit, ProofEntry, ResultErrors, Try
+from rbdhw.design.entries import (
+    BackwardEntry,
+    ErrorEntry,
+    Figures,
+    FormatsEntry,
+    Limit,
+    ProofEntry,
+    ResultErrors,
+    Try,
+)
 from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
+from rbdhw.fixed.backward import BackwardErrors
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors
 from rbdhw.fixed.figures import ResultErrors as PartErrors
 from rbdhw.golden.error_norm import NORM, Part, parts_of
@@ -29,6 +39,7 @@ def error_entries(
     options: BuildOptions,
     words: Words,
     proofs: Mapping[str, Mapping[str, ProofEntry]],
+    backward: Mapping[str, BackwardErrors],
 ) -> dict[str, ErrorEntry]:
     """Return the manifest's ``error``: the figures of each function and of each of its results.
 
@@ -43,6 +54,7 @@ def error_entries(
             limit=max(result.limit(options.budget) for result in figures.results.values()),
             floor=_floors(function, figures),
             results=_results(robot, function, figures, options, words[function], proofs.get(function, {})),
+            backward=_backward_entry(backward[function]) if function in backward else None,
         )
         for function, figures in errors.items()
     }
@@ -83,6 +95,10 @@ def proof_entries(robot: Robot, graph: Graph, formats: Formats) -> dict[str, dic
         }
         for function, results in formats.proofs.items()
     }
+
+
+def _backward_entry(errors: BackwardErrors) -> BackwardEntry:
+    return BackwardEntry(mass_matrix=errors.matrix.tolist(), forces=errors.forces.tolist())
 
 
 def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:

@@ -39,6 +39,7 @@ from rbdhw.estimate.energy import Energy, energy_of
 from rbdhw.estimate.model import shares, synthesised_for
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
+from rbdhw.fixed.backward import BackwardErrors
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.model.traffic import Traffic, traffic
@@ -118,8 +119,10 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
     results = {function: packets.results(function) for function in packets.outputs}
     errors = {name: plan.part_of(name).plan.formats.errors[name] for name in plan.accelerator.functions}
     proofs: dict[str, dict[str, ProofEntry]] = {}
+    backward: dict[str, BackwardErrors] = {}
     for part in (planned.plan for planned in plan.parts):
         proofs |= proof_entries(part.prepared.robot, part.prepared.graph, part.formats)
+        backward |= part.formats.backward
     return Manifest(
         format=FORMAT,
         name=options.name,
@@ -135,7 +138,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         parts=parts,
         regions=[region for k, part in enumerate(plan.parts) for region in part.plan.core.regions(k)],
         interval=_interval_entry(plan, options),
-        error=error_entries(source, errors, options, results, proofs),
+        error=error_entries(source, errors, options, results, proofs, backward),
         budget=options.budget,
         budgets=options.budgets or None,
         versions={name: version(name) for name in ("rbdhw", "amaranth", "numpy")},

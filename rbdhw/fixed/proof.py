@@ -17,7 +17,7 @@ A bound holds for every task within the domain whose status is zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,18 +54,16 @@ def prove(graph: Graph, program: Program, function: str) -> Proof | None:
 
     Operation i of the program computes node i of the graph.
     """
-    results = {edge.node for name, edge in graph.outputs if name.startswith(f"{function}.")}
-    # A negated constant is an operation of its own, which does not reach the constant.
-    needed = sorted(results.union(i for i in program.operations_of(function) if i < len(graph.nodes)))
-    kinds = {program.operations[i].kind for i in needed}
-    if not kinds.isdisjoint((Kind.RECIPROCAL, Kind.DOT)):
-        return None
-    return _Prover(graph, program, function, needed).proof()
+    return Prover(graph, program, function).prove(
+        {edge.node for name, edge in graph.outputs if name.startswith(f"{function}.")}
+    )
 
 
-class _Prover:
-    def __init__(self, graph: Graph, program: Program, function: str, needed: list[int]) -> None:
-        self._graph, self._program, self._function, self._needed = graph, program, function, needed
+class Prover:
+    """Proven bounds of the errors of nodes of a graph in the tasks of a function."""
+
+    def __init__(self, graph: Graph, program: Program, function: str) -> None:
+        self._graph, self._program = graph, program
         self._words = {word.value: word for word in program.inputs}
         self._decided = {
             flag.value: function in flag.functions
@@ -74,24 +72,55 @@ class _Prover:
         }
         self._trigonometry = sine_error(program.trigonometry)
         self._integers = Ranges(program, self._decided)
+        # A negated constant is an operation of its own, which does not reach the constant.
+        results = {edge.node for name, edge in graph.outputs if name.startswith(f"{function}.")}
+        for i in sorted(results | program.operations_of(function)):
+            self._integers.add(i)
+        self._given: frozenset[int] = frozenset()  # nodes that others are compared from
         self._own: dict[int, float] = {}  # the largest error that the operation itself adds
         self._errors: dict[int, float] = {}  # a first bound of a node's error, which widens its range
+
+    def prove(self, nodes: Collection[int], given: Collection[int] = ()) -> Proof | None:
+        """Return bounds of the errors of nodes; None if what leads to them divides, or fuses sums.
+
+        The errors are those against real arithmetic from the inputs on, or from the computed values of the
+        nodes ``given``.
+        """
+        self._given = frozenset(given)
+        needed = self.needed(nodes, given)
+        kinds = {self._program.operations[i].kind for i in needed if i not in self._given}
+        if not kinds.isdisjoint((Kind.RECIPROCAL, Kind.DOT)):
+            return None
         for i in needed:
-            self._integers.add(i)
-            self._own[i] = self._own_error(i)
+            self._own[i] = 0.0 if i in self._given else self._own_error(i)
             passed = (self._slope(i, k).size * self._errors[arg] for k, arg in self._arguments(i))
             self._errors[i] = SUMMED * (self._own[i] + sum(passed))
+        return self._proof(sorted(nodes), needed)
 
-    def proof(self) -> Proof:
-        """Return the bounds of all results, from one pass from the results to the inputs."""
-        prefix = f"{self._function}."
-        results = sorted({edge.node for name, edge in self._graph.outputs if name.startswith(prefix)})
+    def needed(self, nodes: Collection[int], given: Collection[int] = ()) -> list[int]:
+        """Return the nodes from which some are computed, down to those that are given, in order."""
+        self._given = frozenset(given)
+        reached: set[int] = set()
+        waiting = list(nodes)
+        while waiting:
+            i = waiting.pop()
+            if i not in reached:
+                reached.add(i)
+                waiting += (arg for _, arg in self._arguments(i))
+        return sorted(reached)
+
+    def size(self, i: int) -> float:
+        """Return the largest magnitude of the values that the hardware has at a node."""
+        return self._computed(i).size
+
+    def _proof(self, results: list[int], needed: list[int]) -> Proof:
+        """Return the bounds of results, from one pass from them to the inputs."""
         count = len(results)
         adjoints: dict[int, Rows] = {}
         for row, node in enumerate(results):
             adjoints[node] = Rows.unit(count, row)
         totals, most, limits = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
-        for i in reversed(self._needed):
+        for i in reversed(needed):
             adjoint = adjoints.pop(i, None)
             if adjoint is None:
                 continue
@@ -107,6 +136,8 @@ class _Prover:
 
     def _arguments(self, i: int) -> list[tuple[int, int]]:
         """Return the place and the node of the arguments whose errors matter."""
+        if i in self._given:
+            return []
         args = self._graph.nodes[i].args
         if self._graph.nodes[i].op is Op.SELECT:
             decided = self._decided.get(args[0].node)

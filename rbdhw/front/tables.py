@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.control.table import STUDY_COLUMNS, study_rows
-from rbdhw.design.entries import ErrorEntry, Operations, ProofEntry, RobotEntry, SharingEntry
+from rbdhw.design.entries import BackwardEntry, ErrorEntry, Operations, ProofEntry, RobotEntry, SharingEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import one_line
@@ -105,6 +105,7 @@ def print_accuracy(errors: Mapping[str, ErrorEntry]) -> None:
     }
     _print_strata("errors by kind of tasks, median / largest", strata)
     _print_proofs({name: figures.proof for name, figures in results.items() if figures.proof})
+    _print_backward({name: entry.backward for name, entry in errors.items() if entry.backward})
     rows = [
         [name, ", ".join(figures.units), f"{figures.step:.1e}", f"{figures.floor:.2g}"]
         for name, figures in results.items()
@@ -122,6 +123,17 @@ def _print_proofs(proofs: Mapping[str, ProofEntry]) -> None:
         rows = [[name, f"{proof.absolute:.1e}", f"{proof.relative:.1e}"] for name, proof in proofs.items()]
         title = "proven: no unflagged task of the domain errs by more (of the floor: as a share of it)"
         print_table(title, ["", "absolute", "of the floor"], rows)
+
+
+def _print_backward(proofs: Mapping[str, BackwardEntry]) -> None:
+    """Print proven backward errors, if there are any."""
+    if proofs:
+        rows = [
+            [name, f"{max(map(max, proof.mass_matrix)):.1e}", f"{max(proof.forces):.1e}"]
+            for name, proof in proofs.items()
+        ]
+        title = "proven: each answer is exact for a mass matrix and forces that differ by at most"
+        print_table(title, ["", "M", "tau"], rows)
 
 
 def print_confidence(functions: Mapping[str, Mapping[str, Any]]) -> None:

@@ -26,16 +26,23 @@ def interpret(
 
 
 def node_values(
-    graph: Graph, inputs: Mapping[str, Array], real: type[np.floating[Any]] = np.float64
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    real: type[np.floating[Any]] = np.float64,
+    changed: Mapping[int, Array] | None = None,
 ) -> list[Array]:
-    """Return the value of every node, in the graph's order and in the shape of the inputs."""
+    """Return the value of every node, in the graph's order and in the shape of the inputs.
+
+    Nodes that are ``changed`` have other values (N,), with which those after them are computed.
+    """
     arrays = {name: np.asarray(inputs[name], dtype=real) for name in graph.inputs}
     full_turn = 8.0 * np.arctan(np.asarray(1.0, real))
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
     values: list[Array] = []
-    for node in graph.nodes:
+    for i, node in enumerate(graph.nodes):
         args = [edge_value(values, edge) for edge in node.args]
         value = _evaluate(node, args, arrays, full_turn)
+        value = value if changed is None else changed.get(i, value)
         values.append(value if value.shape == shape else np.full(shape, value))
     return values
 

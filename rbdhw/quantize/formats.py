@@ -16,6 +16,7 @@ from rbdhw.domain.strata import STRATA
 from rbdhw.errors import InputError, told_apart
 from rbdhw.fixed.absorption import remove_absorbed_terms
 from rbdhw.fixed.alignment import comparable, exponents, unify
+from rbdhw.fixed.backward import BackwardErrors
 from rbdhw.fixed.figures import FunctionErrors, Measured, ResultErrors
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import Row
@@ -39,7 +40,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed, Trials
-from rbdhw.quantize.proofs import Proven, prove_results
+from rbdhw.quantize.proofs import Proven, prove_backward, prove_results
 from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
@@ -102,6 +103,8 @@ class Formats:
     """The DSP blocks, without sharing, beyond one for each product."""
     proofs: Proofs = field(default_factory=dict)
     """Proven errors by function and part of its results, if they are asked for."""
+    backward: Mapping[str, BackwardErrors] = field(default_factory=dict)
+    """Proven backward errors by function, if they are asked for."""
     ratios: Mapping[Row, float] = field(default_factory=dict)
     """The ratio of the smallest budget that the errors support to the predicted error, by function and
     stratum."""
@@ -138,7 +141,9 @@ def choose_formats(
     program, groups = remove_absorbed_terms(fixed.program, twins.groups)
     if options.prove:
         program = drop_needless_checks(program)
-    return replace(choice.formats(fixed, program, groups), proofs=proofs)
+    found = {f: prove_backward(observed, fixed.program, f) for f in proofs}
+    backward = {function: errors for function, errors in found.items() if errors is not None}
+    return replace(choice.formats(fixed, program, groups), proofs=proofs, backward=backward)
 
 
 def _search_proven(choice: FormatChoice) -> tuple[Fixed, Proofs]:
@@ -229,7 +234,7 @@ class FormatChoice:
         if self._options.budget is None:
             return 0.0
         budget = self._options.budget / self._options.budget_share(function)
-        return max(proven.relative for proven in proofs[function].values()) / budget
+        return max((proven.relative for proven in proofs[function].values()), default=0.0) / budget
 
     def prove(self, program: Program) -> Proofs:
         """Return the proven errors of a program that was not shortened yet."""

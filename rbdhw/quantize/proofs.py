@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from rbdhw import golden
 from rbdhw.arrays import WordName
+from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.errors import InputError
+from rbdhw.fixed.backward import BackwardErrors, backward_errors
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.proof import SUMMED, prove
 from rbdhw.golden.error_norm import parts_of
-from rbdhw.protocol import CERTIFIED, FUNCTIONS
+from rbdhw.protocol import CERTIFIED, FUNCTIONS, flag_values
 from rbdhw.quantize.observation import Observed
+
+FORWARD_DYNAMICS = "fd"
+
+RECOGNISED = 16
+"""Tasks by whose numbers the steps of a factorization are found in the graph."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,7 @@ class Proven:
 
 
 def prove_results(observed: Observed, program: Program, function: str) -> dict[str, Proven]:
-    """Return the proven errors of a function by part of its results.
+    """Return the proven errors of a function by part of its results; none if only backward errors are proven.
 
     Raises
     ------
@@ -36,7 +46,9 @@ def prove_results(observed: Observed, program: Program, function: str) -> dict[s
     """
     proof = prove(observed.graph, program, function)
     if proof is None:
-        raise no_proof(function)
+        if prove_backward(observed, program, function) is None:
+            raise no_proof(function)
+        return {}
     edges = {WordName.parse(name): edge for name, edge in observed.graph.outputs}
     proven = {}
     for part in parts_of(observed.model.source, function):
@@ -51,9 +63,24 @@ def prove_results(observed: Observed, program: Program, function: str) -> dict[s
     return proven
 
 
+def prove_backward(observed: Observed, program: Program, function: str) -> BackwardErrors | None:
+    """Return proven backward errors of forward dynamics; None if it has none, or for other functions."""
+    if function != FORWARD_DYNAMICS:
+        return None
+    robot = observed.model.source
+    tasks = {name: array[:RECOGNISED] for name, array in observed.trials.tasks.of(function).items()}
+    M = golden.evaluate(robot, "m", tasks)["M"]
+    bias = golden.evaluate(robot, "bias", tasks)["tau"]
+    inputs = dict.fromkeys(observed.graph.inputs, np.zeros(RECOGNISED)) | graph_inputs(robot, tasks)
+    inputs |= {name: np.asarray(float(on)) for name, on in flag_values(function, extended=False).items()}
+    return backward_errors(observed.graph, program, function, inputs, M, tasks["tau"] - bias)
+
+
 def no_proof(function: str) -> InputError:
     """Return the refusal of a function that has no proof, with what tells of its errors instead."""
     instead = "--confidence" + ", or certify=True for single answers" * (function in CERTIFIED)
+    if function == FORWARD_DYNAMICS:
+        instead += ", or --algorithm inverse=single_pivots --algorithm products=solves for backward errors"
     return InputError(
         "prove",
         f"the errors of {function} have no proof: it divides by what tasks bring",

@@ -42,6 +42,11 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", LOADS),
     ("toy", {"functions": ("impulse",), "ii": 4, "width": 18, "mounting": TOUCHING}),
     ("toy", {"functions": ("m",), "ii": 4, "width": 18, "mounting": Mounting("floating", root="auto")}),
+    (
+        "toy",
+        {"functions": ("fd",), "ii": 4, "width": 18, "prove": True}
+        | {"algorithms": {"inverse": "single_pivots", "products": "solves"}},
+    ),
     ("limbed", {"functions": ("id",), "ii": 4, "width": 18, "confidence": 0.5, "prove": True}),
 )
 

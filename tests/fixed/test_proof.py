@@ -172,7 +172,8 @@ def check_phase(prover, program, operation, node):
 def test_no_operation_adds_a_larger_error(build, width):
     graph, program, reals, _ = lowered(build, width)
     words = {word.name: word.format.quantise(reals[word.name]) for word in program.inputs}
-    prover = proofs._Prover(graph, program, "id", list(range(len(graph.nodes))))
+    prover = proofs.Prover(graph, program, "id")
+    prover.prove(range(len(graph.nodes)))
     values = []
     for i, node in enumerate(graph.nodes):
         operation = program.operations[i]
@@ -213,7 +214,7 @@ UNSOUND = {
 @pytest.mark.parametrize("step", UNSOUND)
 def test_an_unsound_step_is_found(step, monkeypatch):
     method, unsound, build = UNSOUND[step]
-    monkeypatch.setattr(proofs._Prover, method, unsound(getattr(proofs._Prover, method)))
+    monkeypatch.setattr(proofs.Prover, method, unsound(getattr(proofs.Prover, method)))
     error, bound = compared(build, 8)
     assert error > bound
 

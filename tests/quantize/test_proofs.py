@@ -10,6 +10,7 @@ import rbdhw
 from rbdhw import golden
 from rbdhw.arrays import WordName
 from rbdhw.domain.strata import draw
+from rbdhw.engines.compiled import compute
 from rbdhw.errors import InputError
 from rbdhw.explore.search import prepare_build
 from rbdhw.fixed.proof import prove
@@ -23,11 +24,16 @@ from rbdhw.quantize.formats import FormatChoice, accelerator_model
 from rbdhw.quantize.observation import Draws, observe
 from rbdhw.quantize.proofs import prove_results
 from rbdhw.robots import path
+from rbdhw.software.exact_library import ExactLibrary
 from tests.support.marks import long
+from tests.support.software import Built
 from tests.support.strategies import robots
 
 ROUNDING = 1e-13
 """What the golden model's own rounding adds to an error, relative to its largest result."""
+
+AT_ONCE = 20_000
+"""Tasks that are compared at a time."""
 
 FEW = Draws(ranging=1024, held_out=256, probed=256)
 
@@ -42,6 +48,8 @@ class Proved:
         choice = FormatChoice(observed, options, no_twins(prepared.graph), False, lambda _: None)
         program = choice.search().program
         self.model = accelerator_model(prepared.model, prepared.domain, [program], options)
+        self._exact = ExactLibrary(self.model)
+        self._double = Built(robot, functions).library()
         self.bounds = {}
         for function in functions:
             proof = prove(prepared.graph, program, function)
@@ -57,7 +65,18 @@ class Proved:
         status, words = respond(self.model, function, encode(self.model, function, tasks, extended), extended)
         results = decode(self.model, function, words, extended)
         right = golden.evaluate(self.model.robot, function, tasks, extended)
-        worst = np.zeros(len(tasks["q"]))
+        return self._ratios(function, status, results, right)
+
+    def ratios_in_bulk(self, function, tasks):
+        """Return the same from compiled libraries, with the graph in double precision as the golden model."""
+        extended = bool(FUNCTIONS[function].optional_outputs)
+        robot = self.model.robot
+        status, results = compute(self._exact, robot, function, tasks, extended)
+        _, right = compute(self._double, robot, function, tasks, extended)
+        return self._ratios(function, status, results, right)
+
+    def _ratios(self, function, status, results, right):
+        worst = np.zeros(len(status))
         for word, bound in self.bounds[function].items():
             error = np.abs(results[word.array] - right[word.array])[(slice(None), *word.index)]
             error -= ROUNDING * np.abs(right[word.array]).max()
@@ -86,13 +105,19 @@ class Proved:
         return best
 
 
-def check(robot, functions, width, tasks, steps, seed=0):
-    """Check the bounds; return the largest ratio to them by function."""
+def check(robot, functions, width, tasks, steps, mixed=0, seed=0):
+    """Check the bounds; return the largest ratio to them by function.
+
+    Tasks are drawn, the worst are moved, and ``mixed`` more have the arrays of different ones of those drawn.
+    """
     proved, rng = Proved(robot, functions, width), np.random.default_rng(seed)
     found = {}
     for function in functions:
         drawn = draw(robot, proved.model.domain, tasks, rng).of(function)
         found[function] = max(proved.ratios(function, drawn).max(), proved.climb(function, drawn, steps, rng))
+        for _ in range(0, mixed, AT_ONCE):
+            other = {name: array[rng.integers(tasks, size=AT_ONCE)] for name, array in drawn.items()}
+            found[function] = max(found[function], proved.ratios_in_bulk(function, other).max())
         assert found[function] <= 1.0
     return found
 
@@ -161,15 +186,35 @@ def test_a_budget_is_met_by_proof(tmp_path):
     assert "proven: no unflagged task" in str(proven)
 
 
+@pytest.mark.usefixtures("only_heading")
+def test_forward_dynamics_has_backward_errors(tmp_path):
+    algorithm = ["inverse=single_pivots", "products=solves"]
+    manifest = rbdhw.generate(
+        path("toy"), tmp_path / "out", functions="id,fd", ii=4, algorithm=algorithm, prove=True
+    )
+    bounds = manifest["error"]["fd"]["backward"]
+    M, tau = np.array(bounds["mass_matrix"]), np.array(bounds["forces"])
+    assert (M == M.T).all()
+    assert 0.0 < M[0, 0] < 1e-3
+    assert (tau > 0.0).all()
+    assert (tau < 0.1).all()
+    assert "proof" in manifest["error"]["id"]["results"]["tau"]
+    assert "backward" not in manifest["error"]["id"]
+    assert "each answer is exact for a mass matrix and forces" in str(manifest)
+
+
 def test_what_has_no_proof_is_refused(tmp_path):
     def refused(**options):
         with pytest.raises(InputError) as refusal:
             rbdhw.generate(path("toy"), tmp_path / "out", ii=4, **options, prove=True)
         return refusal.value
 
-    divides = refused(functions="id,fd")
-    assert divides.reason == "the errors of fd have no proof: it divides by what tasks bring"
+    divides = refused(functions="id,minv")
+    assert divides.reason == "the errors of minv have no proof: it divides by what tasks bring"
     assert divides.remedy == "use --confidence, or certify=True for single answers"
+    dense = refused(functions="fd", algorithm=["products=dense"])
+    backward = "--algorithm inverse=single_pivots --algorithm products=solves for backward errors"
+    assert dense.remedy == f"{divides.remedy}, or {backward}"
     small = refused(functions="id", max_error=1e-11)
     assert "no supported width meets" in small.reason
     unproven = refused(functions="id", max_error=6e-8)

@@ -1,0 +1,257 @@
+"""Proven backward errors of forward dynamics: for which robot and forces an answer is the exact one.
+
+Forward dynamics factorizes the mass matrix, ``M = L^T D L`` from the leaves on, one pivot after the other,
+and solves with the factors. Each number is computed from others with an error of its own:
+
+    U_ki = M_ki - sum_c L_ck U_ci    D_k = U_kk    y_k = 1 / D_k    L_ki = U_ki y_k
+    z_k = f_k - sum_c L_ck z_c       a_k = z_k y_k - sum_i L_ki a_i
+
+(c below k, i above k). With a hat for what the hardware computes, these equations hold up to their own
+errors, and what they add up to is exact (Wilkinson 1963; Higham 2002, chapter 10):
+
+    (M + E) a^ = f + g,    |E_ki| <= u_ki + h_ki + sum_c |L_ck| h_ci,    h_ki = |U_ki| n_k + D_k l_ki,
+    |g_k| <= t_k + x_k + sum_c |L_ck| x_c,                               x_k = |z_k| n_k + D_k p_k
+
+where u, l, t and p are the own errors of U, L, z and a, and n_k is the largest of ``|D^_k y^_k - 1|``. Those
+of U and z have in them the proven errors of the mass matrix and of the forces without the bias
+(:mod:`rbdhw.fixed.proof`). All factors are computed numbers within their ranges, so nothing grows from joint
+to joint. A pivot that is a constant has no reciprocal. Its row of L is computed from the inputs, and counts
+with its proven error.
+
+Which node of a graph is which number is found by the numbers that a few tasks have there. That a node is
+computed from others by its equation is checked with random numbers in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.fixed.program import Program
+from rbdhw.fixed.proof import SUMMED, Prover
+from rbdhw.graph.graph import Graph, Op
+from rbdhw.graph.interpret import node_values
+
+Array = NDArray[np.float64]
+
+ALIKE = 1e-9
+"""The largest difference of numbers that are the same, relative to the largest."""
+
+
+@dataclass(frozen=True)
+class BackwardErrors:
+    """Bounds with which ``(M + E) a = tau - C + g`` for each answer ``a`` of an unflagged task."""
+
+    matrix: Array
+    """Bounds (nv, nv) of E, in the units of the mass matrix."""
+    forces: Array
+    """Bounds (nv,) of g, in the units of the forces."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a graph has a number: the value of a node times a power of two with a sign, or a constant."""
+
+    node: int | None
+    factor: float
+
+
+@dataclass(frozen=True)
+class _Pivot:
+    """Where a pivot is, and its reciprocal unless the pivot is a constant."""
+
+    value: _Place
+    reciprocal: _Place | None
+
+    def divided(self, number: _Place) -> _Term:
+        """Return the term of a number over the pivot."""
+        return (
+            (1.0 / self.value.factor, number, None)
+            if self.reciprocal is None
+            else (1.0, number, self.reciprocal)
+        )
+
+
+_Term = tuple[float, _Place | Array, _Place | None]
+"""A factor, and the numbers of a product; an array (N,) has those of tasks by their inputs, None is one."""
+
+
+class _NotFoundError(Exception):
+    """A number of the factorization is no node of the graph, or is computed from others than expected."""
+
+
+def backward_errors(
+    graph: Graph, program: Program, function: str, inputs: Mapping[str, Array], M: Array, f: Array
+) -> BackwardErrors | None:
+    """Return bounds of the backward errors of a function's accelerations.
+
+    None if it does not solve with a factorization into single pivots.
+
+    Parameters
+    ----------
+    inputs
+        Numbers of some tasks (N,) for the inputs of the graph.
+    M, f
+        Their mass matrices (N, nv, nv) and forces without the bias, ``tau - C`` (N, nv).
+    """
+    try:
+        return _Backward(graph, program, function, inputs).errors(M, f)
+    except _NotFoundError:
+        return None
+
+
+class _Backward:
+    def __init__(self, graph: Graph, program: Program, function: str, inputs: Mapping[str, Array]) -> None:
+        self._graph, self._program = graph, program
+        self._prover = Prover(graph, program, function)
+        reached = sorted(i for i in program.operations_of(function) if i < len(graph.nodes))
+        values = node_values(graph, inputs)
+        self._inputs, self._reached = inputs, reached
+        self._values = np.array([values[i] for i in reached])
+
+    def errors(self, M: Array, f: Array) -> BackwardErrors:
+        n, (U, L, D) = f.shape[1], _factors(M)
+        z, a = _solved(L, D, f)
+        above = [[i for i in range(k) if _coupled(M, k, i)] for k in range(n)]
+        below = [[c for c in range(k + 1, n) if k in above[c]] for k in range(n)]
+        at_z, at_a = ([self._find(x[:, k]) for k in range(n)] for x in (z, a))
+        pivots = [self._pivot(D[:, k]) for k in range(n)]
+        at_L = {(k, i): self._find(L[:, k, i]) for k in range(n) for i in above[k]}
+        at_U = {
+            (k, i): self._find(U[:, k, i]) for k in range(n) if pivots[k].reciprocal for i in (*above[k], k)
+        }
+        # Rows with a known pivot are computed from the inputs, without an error of equations.
+        known = {(k, i) for k, i in at_L if (k, i) not in at_U}
+        off_L = {(k, i): self._own(at_L[k, i], L[:, k, i], []) if (k, i) in known else 0.0 for k, i in at_L}
+        as_solved = {(k, i): L[:, k, i] if (k, i) in known else at_L[k, i] for k, i in at_L}
+
+        size, own = self._size, self._own
+        off = [self._reciprocal_error(pivot) for pivot in pivots]
+        h, x, matrix, forces = np.zeros((n, n)), np.zeros(n), np.zeros((n, n)), np.zeros(n)
+        for (k, i), place in at_U.items():
+            if i < k:
+                rounded = own(at_L[k, i], np.zeros(1), [pivots[k].divided(place)])
+                h[k, i] = size(place) * off[k] + size(pivots[k].value) * rounded
+        for k in range(n):
+            terms = [(-1.0, as_solved[k, i], at_a[i]) for i in above[k]]
+            rounded = own(at_a[k], np.zeros(1), [pivots[k].divided(at_z[k]), *terms])
+            rounded += sum(off_L[k, i] * size(at_a[i]) for i in above[k])
+            x[k] = size(at_z[k]) * off[k] + size(pivots[k].value) * rounded
+        for k in range(n):
+            terms = [(-1.0, as_solved[c, k], at_z[c]) for c in below[k]]
+            rounded = own(at_z[k], f[:, k], terms) + sum(off_L[c, k] * size(at_z[c]) for c in below[k])
+            forces[k] = rounded + x[k] + sum(size(at_L[c, k]) * x[c] for c in below[k])
+        for k, i in ((row, column) for row in range(n) for column in (*above[row], row)):
+            matrix[k, i] = size(pivots[k].value) * off_L.get((k, i), 0.0) + h[k, i]
+            first, terms = M[:, k, i].copy(), []
+            for c in below[k]:
+                one, other = at_L[c, k], at_L[c, i]
+                if (c, i) in known:
+                    first -= D[:, c] * L[:, c, k] * L[:, c, i]
+                    both = off_L[c, k] * size(other) + off_L[c, i] * (size(one) + off_L[c, k])
+                    matrix[k, i] += size(pivots[c].value) * both
+                else:
+                    terms.append((-1.0, one, at_U[c, i]))
+                    matrix[k, i] += size(one) * h[c, i]
+            if (k, i) in at_U:
+                matrix[k, i] += own(at_U[k, i], first, terms)
+            matrix[i, k] = matrix[k, i]
+        return BackwardErrors(SUMMED * matrix, SUMMED * forces)
+
+    def _find(self, numbers: Array) -> _Place:
+        """Return where a graph has numbers (N,), which may be one constant."""
+        largest = np.abs(numbers).max()
+        if np.ptp(numbers) <= ALIKE * largest:
+            return _Place(None, float(numbers[0]))
+        for node, values in zip(self._reached, self._values, strict=True):
+            if values[0] and numbers[0]:
+                ratio = numbers[0] / values[0]
+                factor = float(np.copysign(np.exp2(np.round(np.log2(abs(ratio)))), ratio))
+                if np.abs(factor * values - numbers).max() <= ALIKE * largest:
+                    return _Place(node, factor)
+        raise _NotFoundError
+
+    def _pivot(self, pivots: Array) -> _Pivot:
+        value = self._find(pivots)
+        return _Pivot(value, None if value.node is None else self._find(1.0 / pivots))
+
+    def _size(self, place: _Place) -> float:
+        """Return the largest magnitude that the hardware has at a place."""
+        return abs(place.factor) * (1.0 if place.node is None else self._prover.size(place.node))
+
+    def _reciprocal_error(self, pivot: _Pivot) -> float:
+        """Return the largest difference from one of a pivot times its computed reciprocal."""
+        place, spec = pivot.reciprocal, self._program.reciprocal
+        if place is None:
+            return 0.0
+        assert place.node is not None
+        node = self._graph.nodes[place.node]
+        if node.op is not Op.RECIPROCAL or node.args[0].node != pivot.value.node or spec is None:
+            raise _NotFoundError
+        rounding = abs(place.factor) * self._program.operations[place.node].format.step / 2.0
+        return SUMMED * (2.0 * spec.accuracy + self._size(pivot.value) * rounding)
+
+    def _own(self, place: _Place, first: Array, terms: Sequence[_Term]) -> float:
+        """Return the largest difference of a number from what an equation gives for other computed numbers.
+
+        The equation is a sum of products, plus numbers that tasks (N,) or none (1,) have by their inputs.
+        """
+        if place.node is None:
+            return 0.0
+        places = [each for _, one, other in terms for each in (one, other)]
+        given = {each.node for each in places if isinstance(each, _Place) and each.node is not None}
+        if place.node in given:
+            raise _NotFoundError
+        self._check_equation(place, first, terms, given)
+        proof = self._prover.prove([place.node], given)
+        if proof is None:
+            raise _NotFoundError
+        return abs(place.factor) * proof.errors[place.node]
+
+    def _check_equation(
+        self, place: _Place, first: Array, terms: Sequence[_Term], given: Collection[int]
+    ) -> None:
+        """Check an equation with random numbers at the nodes that are given."""
+        assert place.node is not None
+        tasks, rng = self._values.shape[1], np.random.default_rng(0)
+        changed: dict[int, Array] = {node: np.asarray(rng.normal(size=tasks)) for node in sorted(given)}
+        values = node_values(self._graph, self._inputs, changed=changed)
+
+        def at(each: _Place | Array | None) -> Array:
+            if isinstance(each, _Place):
+                return np.full(tasks, each.factor) if each.node is None else each.factor * values[each.node]
+            return np.ones(tasks) if each is None else each
+
+        total = first + sum((factor * at(one) * at(other) for factor, one, other in terms), np.zeros(tasks))
+        if np.abs(at(place) - total).max() > ALIKE * np.abs(total).max():
+            raise _NotFoundError
+
+
+def _coupled(M: Array, k: int, i: int) -> bool:
+    """Return whether two coordinates are coupled in any task."""
+    return bool((np.abs(M[:, k, i]) > 1e-12 * np.sqrt(M[:, k, k] * M[:, i, i])).any())
+
+
+def _factors(M: Array) -> tuple[Array, Array, Array]:
+    """Return rows of matrices (N, n, n) as they are eliminated, the factors L, and the pivots (N, n)."""
+    rest, n = M.copy(), M.shape[1]
+    U, L, D = np.zeros_like(M), np.zeros_like(M), np.zeros(M.shape[:2])
+    for k in reversed(range(n)):
+        D[:, k], U[:, k, : k + 1] = rest[:, k, k], rest[:, k, : k + 1]
+        L[:, k, :k] = rest[:, k, :k] / D[:, k, np.newaxis]
+        rest[:, :k, :k] -= L[:, k, :k, np.newaxis] * rest[:, k, np.newaxis, :k]
+    return U, L, D
+
+
+def _solved(L: Array, D: Array, f: Array) -> tuple[Array, Array]:
+    """Return ``L^-T f`` and the solution (N, n) of the equations with ``L^T D L``."""
+    z, n = f.copy(), f.shape[1]
+    for k in reversed(range(n)):
+        z[:, :k] -= L[:, k, :k] * z[:, k, np.newaxis]
+    a = z / D
+    for k in range(n):
+        a[:, k] -= (L[:, k, :k] * a[:, :k]).sum(axis=1)
+    return z, a

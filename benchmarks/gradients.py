@@ -30,8 +30,9 @@ FUNCTIONS = ("id", "did", "fd", "dfd", "m", "minv")
 COLUMNS = (
     "function",
     "derivatives, or inverse",
-    "differences, one after the other",
-    "differences, in a batch",
+    "forward differences, one after the other",
+    "in a batch",
+    "central differences, one after the other",
     "`m` and its Cholesky factors",
 )
 """The columns of times."""
@@ -52,7 +53,8 @@ DIRECTIONS = {"by position": "q", "by velocity": "v"}
 def gradient_rows(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:
     """Return the times (µs) of functions, of their derivatives, and of differences, in C on one core.
 
-    Forward differences take one task more than coordinates and velocities, one after the other or in a batch.
+    Forward differences take one task more than coordinates and velocities, one after the other or in a batch,
+    and central ones twice as many as these.
     """
     rows = []
     for name, base in robots:
@@ -114,8 +116,11 @@ def _times(row: Row) -> dict[str, str]:
         return times | {"`m` and its Cholesky factors": _multiple(row["Cholesky"], analytical)}
     return times | {
         "function": microseconds_text(row["alone"]),
-        "differences, one after the other": _multiple(row["evaluations"] * row["alone"], analytical),
-        "differences, in a batch": _multiple(row["batch"], analytical),
+        "forward differences, one after the other": _multiple(row["evaluations"] * row["alone"], analytical),
+        "in a batch": _multiple(row["batch"], analytical),
+        "central differences, one after the other": _multiple(
+            2 * (row["evaluations"] - 1) * row["alone"], analytical
+        ),
     }
 
 

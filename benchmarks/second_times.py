@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -50,21 +51,21 @@ class Way:
 
 INVERSE = {
     "id": Way("id", (110, 110)),
-    "did": Way("did", (32, 64)),
-    "hid": Way("hid", (16, 32)),
+    "did": Way("did", (32, 32)),
+    "hid": Way("hid", (16, 16)),
     "sid, by columns": Way("sid", (12, 16), "columns"),
     "sid, differentiated": Way("sid", (12, 16), "differentiated"),
-    "sid, CasADi": Way("sid", (8, 12), kind="casadi"),
-    "sid, complex step of did": Way("did", (32, 64), kind="complex step"),
+    "sid, CasADi": Way("sid", (8, 8), kind="casadi"),
+    "sid, complex step of did": Way("did", (16, 16), kind="complex step"),
 }
 
 FORWARD = {
-    "fd": Way("fd", (32, 64)),
-    "dfd": Way("dfd", (16, 32)),
-    "sfd": Way("sfd", (8, 12)),
-    "its sid": Way("sid", (8, 12)),
-    "sfd, CasADi": Way("sfd", (4, 8), kind="casadi"),
-    "sfd, complex step of dfd": Way("dfd", (16, 32), kind="complex step"),
+    "fd": Way("fd", (32, 32)),
+    "dfd": Way("dfd", (16, 16)),
+    "sfd": Way("sfd", (8, 8)),
+    "its sid": Way("sid", (8, 8)),
+    "sfd, CasADi": Way("sfd", (4, 4), kind="casadi"),
+    "sfd, complex step of dfd": Way("dfd", (8, 8), kind="complex step"),
 }
 
 COMPUTED = {
@@ -79,6 +80,7 @@ PRODUCTS = "sfd: products"
 """What ``sfd`` takes beyond ``sid`` and ``dfd``: the inner and outer products of the paper."""
 
 
+@lru_cache(maxsize=8)
 def software_of_links(robot: Robot, function: str, second: str = "") -> Software:
     """Return a function in C."""
     model = prepare(robot, (function,), forced={"second": second} if second else {})
@@ -110,6 +112,7 @@ def _rows(ways: Mapping[str, Way], sizes: Iterable[int]) -> Rows:
         {"shape": shape, "links": size, "figures": _figures(ways, shape, size)}
         for shape in SHAPES
         for size in sizes
+        if size <= max(way.links(shape) for way in ways.values())
     ]
 
 

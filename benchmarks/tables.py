@@ -19,6 +19,7 @@ from benchmarks.chain_builds import builds_layout, chain_builds, chain_latencies
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.clock_check import clock_layout, clock_rows
+from benchmarks.closed_loop import loop_layout, loop_rows
 from benchmarks.contacts import (
     contact_builds,
     contact_builds_layout,
@@ -399,6 +400,12 @@ TABLES: dict[str, Table] = {
         picture=draw_second_steps,
     ),
     "differences": Table("Second derivatives beside differences", differences, differences_layout),
+    "closed-loop": Table(
+        "iiwa14: number formats judged in a closed loop of optimal control",
+        loop_rows,
+        loop_layout,
+        varies=True,
+    ),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
     "chain-errors": Table(
         "Chains: errors of forward dynamics in floating and in fixed point",

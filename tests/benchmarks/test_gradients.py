@@ -69,5 +69,6 @@ def test_times(monkeypatch):
     assert [row["function"] for row in rows] == ["id", "fd", "minv"]
     assert {row["evaluations"] for row in rows[:2]} == {5}
     lines = gradient_layout(rows)
-    assert lines[0]["differences, one after the other"].endswith("×)")
+    assert lines[0]["forward differences, one after the other"].endswith("×)")
+    assert lines[0]["central differences, one after the other"].endswith("×)")
     assert lines[2]["`m` and its Cholesky factors"].endswith("×)")

@@ -1,4 +1,4 @@
-"""Forward dynamics of chains in hardware: multipliers, cycles, errors, and the time of the generator."""
+"""Dynamics of chains in hardware: multipliers, cycles, errors, and the time of the generator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.options.build import BuildOptions, CoreName
 from rbdhw.pipeline import emit_design, plan_build
 
-BUILDS: tuple[tuple[CoreName, int, int], ...] = (
-    ("array", 16, 64),
-    ("chain", 16, 64),
-    ("array", 32, 256),
-    ("chain", 32, 256),
-    ("chain", 64, 64),
-    ("chain", 1024, 1024),
+BUILDS: tuple[tuple[str, CoreName, int, int], ...] = (
+    ("fd", "array", 16, 64),
+    ("fd", "chain", 16, 64),
+    ("fd", "array", 32, 256),
+    ("fd", "chain", 32, 256),
+    ("fd", "chain", 64, 64),
+    ("fd", "chain", 1024, 1024),
+    ("id", "chain", 64, 64),
+    ("id", "chain", 1024, 1024),
 )
-"""The core, the links and the interval of each build."""
+"""The function, the core, the links and the interval of each build."""
 
 WIDTHS: dict[CoreName, int] = {"array": 27, "chain": 32, "pipeline": 32}
 """The operand width of each core's multipliers."""
@@ -37,8 +39,8 @@ EFFORT = 3.0
 """The bound of a joint's force (Nm) over the power 3/2 of the links: it holds nearly every pose."""
 
 
-def chain_builds(builds: Iterable[tuple[CoreName, int, int]] = BUILDS) -> Rows:
-    """Return multipliers, memory, latency, errors and processor time of ``fd`` of chains by propagation."""
+def chain_builds(builds: Iterable[tuple[str, CoreName, int, int]] = BUILDS) -> Rows:
+    """Return hardware, errors and processor time of ``fd`` of chains by propagation, and of ``id``."""
     return [_row(*build) for build in builds]
 
 
@@ -52,40 +54,41 @@ def chain_latencies(intervals: Mapping[int, int] = INTERVALS) -> Rows:
     rows = []
     for links, ii in intervals.items():
         for way, algorithms in WAYS.items():
-            options = _options("pipeline", ii, algorithms)
+            options = _options("fd", "pipeline", ii, algorithms)
             plan = plan_build(snake(links), options, bounds(links))
             rows.append({"links": links, "way": way} | _figures(plan))
     return rows
 
 
-def _row(kind: CoreName, links: int, ii: int) -> Row:
-    options = _options(kind, ii, {"forward": "propagated"} if kind == "array" else {})
+def _row(function: str, kind: CoreName, links: int, ii: int) -> Row:
+    options = _options(function, kind, ii, {"forward": "propagated"} if kind == "array" else {})
     start = time.process_time()
     plan = plan_build(snake(links), options, bounds(links))
     verilog = emit_design(plan, options).verilog
     seconds = time.process_time() - start
-    row = {"core": kind, "links": links} | _figures(plan)
+    row = {"function": function, "core": kind, "links": links} | _figures(plan)
     return row | {"verilog": len(verilog), "seconds": seconds}
 
 
-def _options(kind: CoreName, ii: int, algorithms: Mapping[str, str]) -> BuildOptions:
+def _options(function: str, kind: CoreName, ii: int, algorithms: Mapping[str, str]) -> BuildOptions:
     return BuildOptions(
-        ("fd",), ii=ii, width=WIDTHS[kind], core=kind, samples=256, algorithms=dict(algorithms)
+        (function,), ii=ii, width=WIDTHS[kind], core=kind, samples=256, algorithms=dict(algorithms)
     )
 
 
 def _figures(plan: AcceleratorPlan) -> Row:
     (core,) = plan.cores
-    whole = plan.parts[0].plan.formats.errors["fd"].whole
+    (errors,) = plan.parts[0].plan.formats.errors.values()
+    (latency,) = core.latency.values()
     return {
         "ii": plan.parts[0].plan.ii,
         "multipliers": core.multipliers,
         "dsp_blocks": core.dsp_blocks,
         "luts": plan.estimate.luts,
         "flip_flops": plan.estimate.flip_flops,
-        "latency": core.latency["fd"],
-        "median": whole.median,
-        "max": whole.max,
+        "latency": latency,
+        "median": errors.whole.median,
+        "max": errors.whole.max,
     }
 
 
@@ -98,6 +101,7 @@ def builds_layout(rows: Rows) -> Rows:
     """Return a line for each build."""
     return [
         {
+            "": row["function"],
             "links": f"{row['links']:,}",
             "core": row["core"],
             **_hardware(row),

@@ -420,7 +420,7 @@ TABLES: dict[str, Table] = {
         varies=True,
     ),
     "chain-builds": Table(
-        "Chains: forward dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
+        "Chains: dynamics on the array and the chain core", chain_builds, builds_layout, varies=True
     ),
     "chain-latencies": Table(
         "Chains: forward dynamics on pipelines by the way, xcvu9p, 125 MHz", chain_latencies, latencies_layout

@@ -154,18 +154,18 @@ def domain_magnitudes(
 ) -> list[float]:
     """Return the largest magnitude of each node over the domain, and in the ``probed`` inputs.
 
-    Each function has the forces of :func:`_forces_of`.
+    Each function has the forces of :func:`forces_of`.
     """
     magnitudes = []
     for forces in Forces:
-        names = [name for name in functions if _forces_of(name) is forces]
+        names = [name for name in functions if forces_of(name) is forces]
         if names:
             chunks = [*sample_inputs(model, domain, draws, rng, forces), probed]
             magnitudes.append(largest_magnitudes(graph, names, chunks, draws.group))
     return [max(sizes) for sizes in zip(*magnitudes, strict=True)]
 
 
-def _forces_of(function: str) -> Forces:
+def forces_of(function: str) -> Forces:
     """Return the forces for which a function's ranges hold; without forces, motions are as fast as drawn."""
     if FUNCTIONS[function].integrates:
         return Forces.STEPS

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
-from rbdhw.domain.forces import Forces
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.domain.strata import draw
 from rbdhw.errors import InputError, told_apart
@@ -36,7 +35,15 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import FormatChoice, Formats, first
-from rbdhw.quantize.observation import Draws, Observed, Trials, draw_trials, observe, sample_inputs
+from rbdhw.quantize.observation import (
+    Draws,
+    Observed,
+    Trials,
+    draw_trials,
+    forces_of,
+    observe,
+    sample_inputs,
+)
 from rbdhw.runtime.garbage_collector import seldom_collect
 
 Array = NDArray[np.float64]
@@ -68,7 +75,8 @@ def observe_links(model: Model, sweeps: Sweeps, domain: Domain, options: BuildOp
     draws = Draws(samples, 4 * samples)
     ranging, probing = (np.random.default_rng((options.seed, k)) for k in (0, 3))
     probed = graph_inputs(model.source, draw(model.source, domain, draws.probed, probing).arrays)
-    chunks = [*sample_inputs(model, domain, draws, ranging, Forces.MOTIONS), probed]
+    forces = forces_of(sweeps.function)
+    chunks = [*sample_inputs(model, domain, draws, ranging, forces), probed]
     unknown = Gains((), np.zeros((0, len(joined.graph.nodes))), np.zeros((0, len(joined.graph.nodes))))
     observed = Observed(
         model,

@@ -6,10 +6,10 @@ from benchmarks.chain_builds import WAYS, builds_layout, chain_builds, chain_lat
 from tests.support.marks import long
 
 
-@pytest.mark.parametrize("core", ["array", long("chain")])
-def test_rows_of_a_short_chain(core: str) -> None:
-    (row,) = chain_builds([(core, 2, 16)])
-    assert (row["core"], row["links"], row["ii"]) == (core, 2, 16)
+@pytest.mark.parametrize(("function", "core"), [("fd", "array"), long("fd", "chain"), ("id", "chain")])
+def test_rows_of_a_short_chain(function: str, core: str) -> None:
+    (row,) = chain_builds([(function, core, 2, 16)])
+    assert (row["function"], row["core"], row["links"], row["ii"]) == (function, core, 2, 16)
     assert 0 < row["multipliers"] <= row["dsp_blocks"] < 200
     assert 16 < row["latency"] < 400
     assert 0.0 < row["median"] <= row["max"]

@@ -25,7 +25,9 @@ def formats(links: int, options: BuildOptions, effort: float | None = None) -> F
     model = prepare_chain(robot)
     bounds = Overrides(default=JointBounds(velocity=1.0, effort=effort))
     domain = domain_of(robot) if effort is None else input_domain(robot, bounds)
-    return choose_step_formats(observe_links(model, record_chain(model.robot), domain, options), options)
+    return choose_step_formats(
+        observe_links(model, record_chain(model.robot, *options.functions), domain, options), options
+    )
 
 
 OPTIONS = BuildOptions(("fd",), core="chain", samples=128)
@@ -61,6 +63,14 @@ def test_no_error_is_stated_for_motions_of_a_chain_that_its_forces_do_not_hold()
     assert stated == {"box": True, "motion": False, "rest": True, "balanced": False, "single": False}
     assert set(found.results["a"].bounds) == {"box", "rest"}
     assert found.bound < 0.1
+
+
+def test_inverse_dynamics_takes_motions_beyond_the_forces() -> None:
+    """Any motion within the domain is in range, also one that the joint forces could not cause."""
+    options = replace(OPTIONS, functions=("id",), width=27)
+    found = formats(12, options, effort=0.1).errors["id"]
+    assert found.whole.flagged <= 5
+    assert found.whole.median < 1e-3
 
 
 def test_a_budget_takes_the_narrowest_width() -> None:

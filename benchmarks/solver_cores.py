@@ -7,16 +7,14 @@ from dataclasses import replace
 
 from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.array.model import ArrayResource
-from rbdhw.cores.core import Core
-from rbdhw.cores.solver.component import SolverComponent
+from rbdhw.cores.solver.core import SolverCore
 from rbdhw.cores.sweep.array import build_sweep
-from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.quantize.solver_problems import observed_sweep, random_problem
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from rbdhw.rtl.core_ports import CorePorts
 
 Extra = Mapping[ArrayResource, int]
 
@@ -26,7 +24,7 @@ BUILDS: tuple[tuple[str, int, Extra, int], ...] = (
 )
 """Robots, the interval of the sweep, units beyond the least, and the interval of steps and derivatives."""
 
-BITS, KNOTS, ALPHAS, H = 27, 64, 8, 0.01
+BITS, KNOTS, ALPHAS, ITERATIONS, H = 27, 64, 8, 10, 0.01
 
 OBSERVED, OBSERVED_KNOTS = 4, 16
 """The problems by whose sweeps formats are chosen, and their steps; their knots count for no resource."""
@@ -45,10 +43,9 @@ def _row(name: str, interval: int, extra: Extra, ii: int) -> Row:
     )
     observed = observed_sweep(model.robot, problems, OBSERVED_KNOTS, BITS)
     longer = replace(observed, sweeps=replace(observed.sweeps, links=KNOTS + 1))
-    fixed = FixedSolver(model, longer, ALPHAS)
     sweep = build_sweep(longer.sweeps, longer.program, device, interval, extra)
     (core,) = plan.cores
-    solver = SolverComponent(shape=fixed.shape, sweep=sweep, core=_ports(core))
+    solver = SolverCore(with_solver(model, longer, ALPHAS, ITERATIONS).interface, sweep, core)
     return {
         "robot": name,
         "interval": interval,
@@ -56,15 +53,9 @@ def _row(name: str, interval: int, extra: Extra, ii: int) -> Row:
         "handed on after": sweep.schedule.latency[sweep.sweep],
         **sweep.estimate().json(),
         "sweep": sweep.cycles,
-        "first pass": solver.cycles(0),
-        "iteration": solver.cycles(1) - solver.cycles(0),
+        "first pass": solver.timing.solution(0),
+        "iteration": solver.timing.solution(1) - solver.timing.solution(0),
     }
-
-
-def _ports(core: Core) -> CorePorts:
-    component = core.component(None)
-    assert isinstance(component, CorePorts)
-    return component
 
 
 def core_layout(rows: Rows) -> Rows:

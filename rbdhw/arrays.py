@@ -114,7 +114,11 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("dforce_dq", "dforce_dv", "dforce_dtau"), ArrayKind(("contacts", 6, "nv"))),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
-    **dict.fromkeys((NEXT_STATE, "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
+    **dict.fromkeys(("iterations", "warm", "shift", "regularisation", "solved"), ArrayKind(())),
+    **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
+    **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
+    **dict.fromkeys(("tau_slope", "tau_curvature"), _VECTOR),
+    "K": ArrayKind(("nv", "ndx")),
     "A": _BY_STATE,
     "B": _BY_CONTROL,
 }

@@ -37,6 +37,7 @@ from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_functions
 from rbdhw.frontend.solver_steps import trace_solver
+from rbdhw.model.solver_words import check_solved
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.remarks import warn
@@ -95,6 +96,8 @@ def plan_build(
     """
     source, options = suggest_core(source, options)
     check_cores(options)
+    if options.solves:
+        check_solved(source)
     prepared = prepare_build(source, options, overrides, progress)
     return plan_accelerator(prepared, options, progress)
 
@@ -146,9 +149,10 @@ def emit_design(
         confirmed = confirm(model, entries.error, options.confidence, options.seed, progress)
         entries = with_confidence(entries, confirmed)
     progress("writing Verilog")
-    hardware = Accelerator(
-        cores=[core.component(device.primitive) for core in plan.cores], interface=model.interface
-    )
+    cores, solver = [core.component(device.primitive) for core in plan.cores], None
+    if plan.solver is not None:
+        solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], device.primitive)
+    hardware = Accelerator(cores=cores, interface=model.interface, solver=solver)
     header = heading(plan, options)
     verilog = to_verilog(hardware, options.name, header)
     described = entries.data()

@@ -414,6 +414,7 @@ def rolled_by(functions: Collection[str]) -> str | None:
 
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
+GOAL, PLAN = "goal", "plan"
 
 ROW_INPUTS = ("tau", CONTACT)
 """The arrays of a step that are loaded before rollouts, for each step; all others come with a rollout."""
@@ -438,14 +439,30 @@ COMMANDS: dict[str, Function] = {
     LOAD_GAINS: Function(
         20, "load the gains of the feedback to one force in one step", ("gain", "row", "coordinate"), ()
     ),
+    SOLVE: Function(
+        38,
+        "cheapest forces of a horizon",
+        ("q", "v", "tau", "h", "iterations", "warm", "shift"),
+        ("tau", "cost", "iterations", "regularisation", "solved", "K"),
+    ),
+    GOAL: Function(
+        39,
+        "load the reference and the weights of one step of solutions",
+        ("x_ref", "row", "x_weight", "tau_weight", "x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+        (),
+    ),
+    PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("row",), ("x", "tau", "K")),
 }
 """What an accelerator does beside the functions of a core.
 
 A rollout takes steps of ``step`` or ``cstep``, whose results go back into the core
-(:mod:`rbdhw.rtl.rollout`)."""
+(:mod:`rbdhw.rtl.rollout`). A solver does so, too, and takes derivatives (:mod:`rbdhw.rtl.solver`)."""
 
 ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""
+
+SOLVER_COMMANDS = (SOLVE, GOAL, PLAN)
+"""The commands of a solver."""
 
 SAMPLES, COST, GAINS = "samples", "cost", "gains"
 

@@ -59,7 +59,9 @@ MAY_IMPORT = {
         "dynamics graph passes"
     ),
     "fixed": "errors scalar arrays protocol graph",
-    "model.interface": "options.build arrays protocol fixed.program fixed.rollout fixed.single_precision",
+    "model.interface": (
+        "options.build arrays protocol fixed.program fixed.rollout fixed.single_precision fixed.solver"
+    ),
     "domain": (
         "errors remarks runtime arrays protocol robot golden dynamics.integration dynamics.joint fixed.lower"
     ),
@@ -77,7 +79,7 @@ MAY_IMPORT = {
     ),
     "design": (
         "errors verilog_names runtime options.build arrays protocol robot domain model "
-        "fixed.rollout fixed.program fixed.serialize"
+        "fixed.rollout fixed.program fixed.serialize fixed.knots"
     ),
     "software": (
         "errors progress runtime options.build arrays protocol solving robot golden graph passes "

@@ -423,6 +423,18 @@ class EstimateEntry(Closed):
     )
 
 
+class SolverHardware(Closed):
+    """The solver of `solve`."""
+
+    width: int = Field(description="Operand bits of the sweep back.")
+    time_step: float = Field(description="The time step (s) of the problems that chose its formats.")
+    interval: int = Field(description="Cycles from one knot of the sweep to the next.")
+    problems: int = Field(description="The problems that take turns in the sweep; a build has one.")
+    dsp_blocks: int = Field(description="Those of the sweep.")
+    first_cycles: int = Field(description="The most cycles of the first pass.")
+    iteration_cycles: int = Field(description="The most cycles of an iteration without a repeated sweep.")
+
+
 class MixEntry(Closed):
     """The mix of tasks for which the cores were chosen."""
 

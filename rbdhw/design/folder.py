@@ -25,6 +25,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,13 +40,25 @@ from rbdhw.design.packet_layout import packet_entries
 from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
+from rbdhw.fixed.knots import sweeps_of
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.interface import Interface
 from rbdhw.model.program_interface import program_interface
-from rbdhw.options.build import DATA_WIDTHS, HOLDS, HORIZONS, PARAMETER_SETS, STREAMS
+from rbdhw.model.solver_words import with_solver
+from rbdhw.options.build import (
+    ALPHAS,
+    DATA_WIDTHS,
+    HOLDS,
+    HORIZONS,
+    ITERATIONS,
+    KNOTS,
+    PARAMETER_SETS,
+    STREAMS,
+)
 from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS, rolled_by
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
@@ -113,15 +126,17 @@ def _check_readable(design: Design, made: Path, directory: Path) -> None:
     except InputError as error:
         reason = str(replace(error, remedy="")).replace(f"{made}{os.sep}", "")
         raise InternalError(f"{directory}: {refused} ({reason}); {expected}") from error
-    for part, file in (("programs", "model.json"), ("robot", "robot.json"), ("fext", DOMAIN)):
-        if getattr(reread, part) != getattr(design, part):
+    parts = {"programs": "model.json", "robot": "robot.json", "fext": DOMAIN}
+    parts |= {} if design.sweep is None else {"sweep.program": "model.json"}
+    for part, file in parts.items():
+        if attrgetter(part)(reread) != attrgetter(part)(design):
             raise InternalError(f"{directory}: {refused} ({file} holds another {part}); {expected}")
 
 
 def _texts(design: Design) -> dict[str, str]:
     return {
         VERILOG: design.verilog,
-        "model.json": _programs_text(design.programs),
+        "model.json": _programs_text(design.programs, design.sweep),
         "robot.json": _json_text(robot_to_json(design.robot)),
         DOMAIN: _json_text(domain_to_json(design.domain, design.fext)),
         **design.companions,
@@ -139,9 +154,13 @@ def _json_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _programs_text(programs: Sequence[Program]) -> str:
+def _programs_text(programs: Sequence[Program], sweep: FixedSweep | None) -> str:
     texts = (_json_text(program_to_json(program)).rstrip() for program in programs)
-    return '{"programs": [\n' + ",\n".join(texts) + "\n]}\n"
+    of_sweep = ""
+    if sweep is not None:
+        program = _json_text(program_to_json(sweep.program)).rstrip()
+        of_sweep = f', "time_step": {json.dumps(sweep.h)}, "sweep":\n{program}'
+    return '{"programs": [\n' + ",\n".join(texts) + f"\n]{of_sweep}}}\n"
 
 
 # Reading
@@ -165,7 +184,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     verilog = content(directory / VERILOG).decode("utf-8")
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / DOMAIN, lambda data: domain_from_json(data, robot))
-    programs = _read_json(directory / "model.json", _programs_from_json)
+    programs, sweep = _read_json(directory / "model.json", _programs_from_json)
     present = [name for name in COMPANIONS if (directory / name).exists()]
     companions = {name: content(directory / name).decode("utf-8") for name in present}
     interface = _read_interface(manifest, programs, robot, directory)
@@ -174,7 +193,14 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     if unknown:
         expected = f"an input of robot '{robot.name}' in robot.json and domain.json"
         raise InputError(f"{directory / 'model.json'}, word '{unknown[0]}'", "unknown", expected, AGAIN)
-    return Design(robot, domain, programs, fext, interface, manifest, verilog, companions)
+    model = AcceleratorModel(robot, domain, programs, fext, interface)
+    solver = _read_stream(manifest).solver
+    if sweep is not None and solver is not None:
+        program, h = sweep
+        fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, range(robot.nv))
+        model = with_solver(model, fixed, solver.alphas, solver.iterations)
+    _check_functions(_read_stream(manifest).functions, model.interface.codes, directory / MANIFEST)
+    return Design(**vars(model), manifest=manifest, verilog=verilog, companions=companions)
 
 
 def _read_json(path: Path, parse: Callable[[dict[str, Any]], T]) -> T:
@@ -194,9 +220,13 @@ def _damaged(path: Path, error: InputError) -> InputError:
 class _ProgramsFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     programs: list[dict[str, Any]]
+    sweep: dict[str, Any] | None = None
+    time_step: float = 0.0
 
 
-def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
+def _programs_from_json(
+    data: dict[str, Any],
+) -> tuple[tuple[Program, ...], tuple[Program, float] | None]:
     try:
         file = _ProgramsFile.model_validate(data)
     except ValidationError as error:
@@ -205,7 +235,8 @@ def _programs_from_json(data: dict[str, Any]) -> tuple[Program, ...]:
     functions = [function for program in programs for function in program.outputs]
     if len(set(functions)) != len(functions):
         raise InputError("program data, outputs", "a function is in two programs", "each in one")
-    return programs
+    sweep = None if file.sweep is None else (program_from_json(file.sweep), file.time_step)
+    return programs, sweep
 
 
 def _read_interface(
@@ -224,7 +255,7 @@ def _read_interface(
     if stream.horizon is not None and step is not None:
         shape = RolloutShape(stream.horizon, robot.nq, step, tuple(stream.rollout), stream.hold)
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
-    interface = program_interface(
+    return program_interface(
         programs,
         stream.tdata_width,
         stream.number,
@@ -234,8 +265,6 @@ def _read_interface(
         stream.pairs,
         stream.parameter_sets,
     )
-    _check_functions(stream.functions, interface.codes, path)
-    return interface
 
 
 def _check_functions(listed: Collection[str], known: Collection[str], manifest: Path) -> None:
@@ -267,6 +296,11 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
     if not 1 <= stream.parameter_sets <= most:
         expected = "1" if most == 1 else f"1 to {most}"
         raise InputError("stream.parameter_sets", str(stream.parameter_sets), expected)
+    if (solver := stream.solver) is not None and not (
+        solver.knots in KNOTS and solver.alphas in ALPHAS and solver.iterations in ITERATIONS
+    ):
+        expected = f"knots, alphas and iterations up to {KNOTS[-1]}, {ALPHAS[-1]} and {ITERATIONS[-1]}"
+        raise InputError("stream.solver", str(dict(solver)), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"
         raise InputError("stream.priority", str(stream.priority), expected)

@@ -32,6 +32,7 @@ from rbdhw.design.entries import (
     Root,
     SharingEntry,
     Slots,
+    SolverHardware,
     WideProducts,
 )
 from rbdhw.design.entry import Closed, Count, parse_entry, told_within
@@ -117,6 +118,9 @@ class Manifest(Units, Packets):
     )
     interval: IntervalEntry
     mix: MixEntry | None = Field(default=None, description="Only builds with `--mix` have this entry.")
+    solver: SolverHardware | None = Field(
+        default=None, description="Only builds with `solve` have this entry."
+    )
     coordinates: Coordinates
     estimate: EstimateEntry
     remarks: list[str]

@@ -27,6 +27,14 @@ class LinkEntry(Closed):
     functions: dict[str, TrafficEntry]
 
 
+class SolverPackets(Closed):
+    """The size of solutions."""
+
+    knots: int = Field(description="The steps of a horizon, and the rows of a goal.")
+    alphas: int = Field(description="The step lengths of the line search.")
+    iterations: int = Field(description="The most iterations of a solution.")
+
+
 class Stream(Closed):
     """The streams and the header of packets."""
 
@@ -51,6 +59,7 @@ class Stream(Closed):
     parameter_sets: int = Field(
         default=1, description="The sets of loaded parameters. With one set there is no such entry."
     )
+    solver: SolverPackets | None = Field(default=None, description="Without a solver there is no such entry.")
     pairs: int = Field(default=1, description="The pairs of streams. With one pair there is no such entry.")
 
 

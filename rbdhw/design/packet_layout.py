@@ -13,6 +13,7 @@ from rbdhw.design.packet_entries import (
     OtherElement,
     OutputWord,
     Packets,
+    SolverPackets,
     Stream,
     TrafficEntry,
 )
@@ -42,7 +43,7 @@ def packet_entries(interface: Interface, robot: Robot) -> Packets:
 
 
 def _stream(interface: Interface) -> Stream:
-    shape = interface.rollout
+    shape, solver, sizes = interface.rollout, interface.solver, SolverPackets.model_fields
     of_parts: dict[str, Any] = {}
     for part in parts_of(shape):
         of_parts |= part.stream_entries(interface)
@@ -58,6 +59,7 @@ def _stream(interface: Interface) -> Stream:
         horizon=shape.horizon if shape else None,
         rollout=list(shape.parts) if shape else [],
         hold=shape.hold if shape else 1,
+        solver=None if solver is None else SolverPackets(**{name: getattr(solver, name) for name in sizes}),
         pairs=interface.streams,
         parameter_sets=interface.parameter_sets,
         **of_parts,

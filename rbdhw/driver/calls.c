@@ -211,7 +211,7 @@ int rbdhw_load_rows(struct rbdhw_driver *driver, int command, size_t packets, co
     while (function && rows < driver->rows + RBDHW_COMMANDS && rows->function != function)
         rows++;
     if (!function || rows == driver->rows + RBDHW_COMMANDS
-        || packets > (size_t)driver->design->horizon * (size_t)function->packets)
+        || packets > rbdhw_most_packets(driver->design, function))
         return RBDHW_ARGUMENT;
     if (!rbdhw_finite(function, packets, data))
         return RBDHW_NOT_FINITE;
@@ -238,7 +238,8 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
     if (!is_allowed(driver, function, options) || steps < 1 || every < 0 || every > driver->design->horizon)
         return RBDHW_ARGUMENT;
     for (int k = 0; k < RBDHW_COMMANDS && driver->rows[k].function; k++)
-        if (driver->rows[k].packets < (size_t)steps * (size_t)driver->rows[k].function->packets)
+        if (driver->rows[k].function->load == RBDHW_LOAD_ROWS
+            && driver->rows[k].packets < (size_t)steps * (size_t)driver->rows[k].function->packets)
             return RBDHW_ARGUMENT; /* not as many rows were loaded */
     const int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
     return code ? code : complete(driver, &job, rollouts);

@@ -21,6 +21,7 @@ from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import (
     COMMANDS,
     FUNCTIONS,
+    GOAL,
     HEADER_BITS,
     LOAD_GAINS,
     LOAD_PARAMETERS,
@@ -62,6 +63,7 @@ def design_header(design: Design) -> str:
         singles=int(interface.converts),
         beat_bytes=interface.data_width // 8,
         horizon=interface.rollout.horizon if interface.rollout else 0,
+        knots=interface.solver.knots if interface.solver else 0,
         sets=interface.parameter_sets if interface.held else 0,
         parameters=table("int64_t", "rbdhw_design_parameters", initial),
         functions=functions,
@@ -216,6 +218,8 @@ class _Function(Declaration):
         load = "RBDHW_NO_LOAD"
         if self.name in ROW_COMMANDS:
             load = "RBDHW_LOAD_ROWS"
+        elif self.name == GOAL:
+            load = "RBDHW_LOAD_GOAL"
         elif self.name == LOAD_PARAMETERS:
             load = "RBDHW_LOAD_PARAMETERS"
         flags = f"{int(self.words.extensible)}, {int(self._is_held)}"
@@ -238,7 +242,7 @@ class _Function(Declaration):
 
     def _rollout_fields(self) -> str:
         """Return the packets of a step, and the numbers of the words that count steps."""
-        packets, shape = int(self.name in ROW_COMMANDS), self.model.interface.rollout
+        packets, shape = int(self.name in (*ROW_COMMANDS, GOAL)), self.model.interface.rollout
         if self.name == LOAD_GAINS and shape is not None:
             packets = len(rollout_feedback(self.model.interface.step, shape))
         if self.name != ROLLOUT:

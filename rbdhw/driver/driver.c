@@ -80,15 +80,21 @@ static size_t measure(struct rbdhw_driver *driver, size_t *largest)
     return words;
 }
 
+size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_function *function)
+{
+    const int32_t steps = function->load == RBDHW_LOAD_GOAL ? design->knots : design->horizon;
+    return (size_t)steps * (size_t)function->packets;
+}
+
 /* Allocates room for the rows of a command that loads them. */
 static int allocate_rows(struct rbdhw_driver *driver)
 {
     const struct rbdhw_design *design = driver->design;
     for (int k = 0, used = 0; k < design->functions && used < RBDHW_COMMANDS; k++) {
         const struct rbdhw_function *function = &design->function[k];
-        if (function->load != RBDHW_LOAD_ROWS)
+        if (function->load != RBDHW_LOAD_ROWS && function->load != RBDHW_LOAD_GOAL)
             continue;
-        const size_t most = (size_t)design->horizon * (size_t)function->packets;
+        const size_t most = rbdhw_most_packets(design, function);
         struct rbdhw_rows *rows = &driver->rows[used++];
         rows->function = function;
         rows->words = calloc(most * (size_t)function->request[0].numbers, sizeof *rows->words);
@@ -185,6 +191,8 @@ int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, co
             driver->loads_parameters = function;
         if (function->steps >= 0)
             driver->rolls_out = function;
+        if (!strcmp(function->name, "solve"))
+            driver->solves = function;
     }
     if (options)
         driver->options = *options;

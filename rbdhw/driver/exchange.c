@@ -271,7 +271,8 @@ static void take(struct rbdhw_driver *driver, size_t bytes)
     if (bytes != (size_t)answer_of(slot)->bytes || head.status & RBDHW_STATUS_MALFORMED
         || head.status > KNOWN_STATUS) {
         driver->statistics.damaged++;
-        driver->is_dirty |= slot->function == driver->rolls_out; /* perhaps its rows are lost */
+        /* perhaps its rows are lost */
+        driver->is_dirty |= slot->function == driver->rolls_out || slot->function == driver->solves;
         repeat(driver, slot, RBDHW_DAMAGED);
     } else if (slot->job && slot->job->is_load) {
         store_load(driver, slot, head);

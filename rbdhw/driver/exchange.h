@@ -4,7 +4,7 @@
 
 #include "packets.h"
 
-enum { RBDHW_COMMANDS = 3 }; /* the commands that load rows */
+enum { RBDHW_COMMANDS = 4 }; /* the commands that load rows of rollouts or of a goal */
 
 /* A call that waits for answers. */
 struct rbdhw_job {
@@ -46,7 +46,7 @@ struct rbdhw_rows {
 
 struct rbdhw_driver {
     const struct rbdhw_design *design;
-    const struct rbdhw_function *loads_parameters, *rolls_out; /* commands; NULL if there is none */
+    const struct rbdhw_function *loads_parameters, *rolls_out, *solves; /* commands; NULL if there is none */
     struct rbdhw_transport transport;
     struct rbdhw_options options;
     struct rbdhw_statistics statistics;
@@ -90,6 +90,9 @@ int rbdhw_send_ready(struct rbdhw_driver *driver);
 
 /* Sends what is in line, takes what has come, for which it waits until `until` at most, and repeats what is late. */
 int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until);
+
+/* Returns the most packets that a command which loads rows may have. */
+size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_function *function);
 
 /* Takes requests in flight or in line out of them, so that answers to them are ignored; then puts them in line. */
 void rbdhw_hold(struct rbdhw_driver *driver);

@@ -51,7 +51,7 @@ struct rbdhw_packet {
     const struct rbdhw_element *integral;
 };
 
-enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS };
+enum { RBDHW_NO_LOAD, RBDHW_LOAD_ROWS, RBDHW_LOAD_PARAMETERS, RBDHW_LOAD_GOAL };
 
 /* A function, or a command such as `load_parameters`. */
 struct rbdhw_function {
@@ -77,6 +77,7 @@ struct rbdhw_design {
     uint8_t singles;           /* numbers travel as IEEE singles */
     int32_t beat_bytes;        /* of the streams */
     int32_t horizon;           /* the most steps of a rollout; 0 without rollouts */
+    int32_t knots;             /* the steps of a solution; 0 without a solver */
     int32_t sets;              /* of loaded parameters; 0 if none are loaded */
     const int64_t *parameters; /* the words of load_parameters after a reset */
     int32_t functions;         /* functions, and then commands */

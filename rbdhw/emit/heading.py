@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from rbdhw.domain.bounds import Domain
 from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
-from rbdhw.options.build import BY_TASK, BuildOptions
+from rbdhw.options.build import BY_TASK, DEFAULT_ITERATIONS, BuildOptions
 from rbdhw.robot.drives import NO_DRIVES
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS, Mounting
@@ -33,6 +33,7 @@ _DEFAULTS = {
     "horizon": None,
     "rollout": (),
     "hold": 1,
+    "iterations": DEFAULT_ITERATIONS,
     "parameters_by": BY_TASK,
     "parameter_sets": 1,
     "streams": 1,

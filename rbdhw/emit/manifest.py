@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from rbdhw.arrays import is_optional
+from rbdhw.cores.solver.core import SolverCore
 from rbdhw.design.entries import (
     AlgorithmEntry,
     AlgorithmTryEntry,
@@ -27,6 +28,7 @@ from rbdhw.design.entries import (
     RobotEntry,
     Root,
     Slots,
+    SolverHardware,
     VelocityEntry,
 )
 from rbdhw.design.manifest import FORMAT, Manifest, PartEntry
@@ -42,6 +44,7 @@ from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.fixed.backward import BackwardErrors
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.graph.graph import Graph, Op
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import MIXED, BuildOptions
 from rbdhw.passes.prune import alive
@@ -148,6 +151,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
             "rewrites": list(plan.prepared.model.rewrites),
         },
         mix=plan.mix,
+        solver=None if plan.solver is None else _solver_entry(plan.solver, plan.accelerator),
         coordinates=coordinates_entry(source, plan.accelerator.inputs),
         estimate=estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.estimated_as),
         remarks=[
@@ -158,6 +162,21 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         ],
         **dict(packets),
         roots=root_entries(roots),
+    )
+
+
+def _solver_entry(solver: SolverCore, model: AcceleratorModel) -> SolverHardware:
+    """Return the entry on a solver's sweep, and its cycles."""
+    assert model.sweep is not None
+    first, with_one = solver.timing.solution(0), solver.timing.solution(1)
+    return SolverHardware(
+        width=max(model.sweep.program.port_widths),
+        time_step=model.sweep.h,
+        interval=solver.sweep.schedule.ii,
+        problems=solver.sweep.between,
+        dsp_blocks=solver.sweep.dsp_blocks,
+        first_cycles=first,
+        iteration_cycles=with_one - first,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from threading import RLock
@@ -26,14 +26,15 @@ from rbdhw.driver.library import (
 from rbdhw.driver.link import NANOSECONDS
 from rbdhw.engines.compiled import held_arrays
 from rbdhw.engines.engine import Answer, Array, Future, Source
-from rbdhw.engines.words import WordEngine
+from rbdhw.engines.words import Packets, WordEngine
 from rbdhw.errors import DriverError, InputError
 from rbdhw.fixed.format import Integers
 from rbdhw.model.loads import loads_of
 from rbdhw.model.packets import encode
+from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import asks_for_states, row_words, states_in
-from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
+from rbdhw.protocol import GOAL, LOAD_PARAMETERS, ROLLOUT
 from rbdhw.remarks import warn
 
 
@@ -139,6 +140,20 @@ class DriverEngine(WordEngine):
             states_in(self.design, rollouts, words),
             words.get(f"{ROLLOUT}.cost", np.zeros(status.shape, np.int64)),
         )
+
+    def converse(self, packets: Sequence[Packets]) -> list[Response]:
+        """Return the answers to packets of a solver."""
+        return [
+            self._load_goal(words) if command == GOAL else self.respond(command, words)
+            for command, words in packets
+        ]
+
+    def _load_goal(self, words: Words) -> Response:
+        rows = _rows_of(words, [word.name for word in self.design.interface.inputs(GOAL)])
+        status = np.zeros(len(rows), np.uint8)
+        with self._lock:
+            self.driver.load_rows(GOAL, len(rows), Data(words=rows, status=status))
+        return status.astype(np.int64), {}
 
     def _load_rows(self, rollouts: Rollouts) -> None:
         """Load the rows of rollouts that are not loaded."""

@@ -160,7 +160,7 @@ class SolvingEngine(Engine):
     """An engine that also solves problems of optimal control, if the folder's software does."""
 
     @abstractmethod
-    def solve(
+    def solve_all(
         self, problems: Mapping[str, Array], iterations: int, tolerance: float
     ) -> dict[str, NDArray[Any]]:
         """Return the solutions of problems that :class:`rbdhw.front.solve.Problems` completed."""

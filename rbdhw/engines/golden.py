@@ -28,14 +28,14 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
         return np.zeros(len(tasks["q"]), np.int64), golden.evaluate(self.robot, function, tasks, extended)
 
-    def solve(
+    def solve_all(
         self, problems: Mapping[str, Array], iterations: int, tolerance: float
     ) -> dict[str, NDArray[Any]]:
         content = self.source.content
-        assert isinstance(content, Software)
-        assert content.solver is not None
+        solver = content.solver if isinstance(content, Software) else content.interface.solver
+        assert solver is not None
         rows = [{name: array[k] for name, array in problems.items()} for k in range(len(problems["q"]))]
-        solutions = [solve(self.robot, row, iterations, content.solver.alphas, tolerance) for row in rows]
+        solutions = [solve(self.robot, row, iterations, solver.alphas, tolerance) for row in rows]
         return {name: np.stack([solution[name] for solution in solutions]) for name in solutions[0]}
 
     def follow(

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from rbdhw.engines.words import WordEngine
+from rbdhw.engines.engine import Source
+from rbdhw.engines.words import Packets, WordEngine
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, requests, unpack
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import asks_for_states, packets_of, read_responses, sort_responses
-from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT
+from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT, SOLVE
 from rbdhw.verilator.simulator import Disturbance, Exchange
 from rbdhw.verilator.tools import SimulationError
 
 Connection = Callable[[Sequence[Beats], Disturbance], list[Exchange]]
 """Sends packets to each of the first pairs of streams, and returns what came from it."""
+
+REPEATED = 10
+"""The most cycles of an iteration whose sweep is repeated, in iterations without repetition."""
 
 AT_ONCE = 4096
 """The rollouts of one exchange."""
@@ -27,6 +33,10 @@ AT_ONCE = 4096
 
 class PacketEngine(WordEngine):
     """An accelerator that runs: it is known by the packets that it sends for those that it receives."""
+
+    def __init__(self, name: str, source: Source) -> None:
+        super().__init__(name, source)
+        self._before: list[Packets] = []
 
     @abstractmethod
     def connect(self) -> Connection:
@@ -77,6 +87,44 @@ class PacketEngine(WordEngine):
         if outcome.violations or not whole:
             raise self._unanswered(f"rollout of {rollouts.tasks}")
         return read_responses(self.design, rollouts, sort_responses(answered.packets))
+
+    def converse(self, packets: Sequence[Packets]) -> list[Response]:
+        """Return the answers to packets of a solver; SimulationError if one is missing.
+
+        Each exchange begins with a reset. So all packets since the last solution that follows none come
+        before those that follow it.
+        """
+        follows = any(command == SOLVE and words["warm"].any() for command, words in packets)
+        self._before = [*self._before, *packets] if follows else list(packets)
+        tags = [np.arange(len(next(iter(words.values())))) for _, words in self._before]
+        first = np.cumsum([0, *map(len, tags)])
+        places = {k: first[k] + numbers for k, numbers in enumerate(tags)}
+        asked = {
+            k: requests(self.design, command, tags[k], words)
+            for k, (command, words) in enumerate(self._before)
+        }
+        solver = self.design.description.solver
+        assert solver is not None
+        shape = FixedSolver(self.design).shape
+        repeated = REPEATED * shape.iterations * solver.iteration_cycles
+        patience = Disturbance.patience + solver.first_cycles + repeated
+        (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=patience))
+        answered = answers(self.design, outcome.responses)
+        counts: Counter[str] = Counter()
+        for (command, _), numbers in zip(self._before, tags, strict=True):
+            counts[command] += len(numbers)
+        if outcome.violations or any(
+            len(answered[command].packets) != count or not answered[command].whole.all()
+            for command, count in counts.items()
+        ):
+            raise self._unanswered("packet of a solver")
+        responses: list[Response] = []
+        taken: Counter[str] = Counter()
+        for (command, _), numbers in zip(self._before, tags, strict=True):
+            part = slice(taken[command], taken[command] + len(numbers))
+            taken[command] = part.stop
+            responses.append(contents(self.design, command, answered[command].packets[part]))
+        return responses[-len(packets) :]
 
     def _unanswered(self, what: str) -> SimulationError:
         return SimulationError(f"{self.source.folder}: the RTL did not answer every {what}")

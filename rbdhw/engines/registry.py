@@ -13,7 +13,7 @@ from rbdhw.engines.driver import BoardEngine
 from rbdhw.engines.engine import Engine, RolloutEngine, SolvingEngine, Source
 from rbdhw.engines.table import ACCELERATOR, engines_of
 from rbdhw.errors import InputError
-from rbdhw.protocol import ROLLOUT, SOLVE
+from rbdhw.protocol import MPPI, ROLLOUT, SOLVE
 from rbdhw.runtime.files import is_folder
 from rbdhw.software import folder as software_folder
 from rbdhw.software.folder import Software
@@ -52,10 +52,25 @@ def answering_rollouts(engine: Engine) -> RolloutEngine:
     return engine
 
 
-def solving(engine: Engine) -> tuple[SolvingEngine, SolverEntry]:
-    """Return an engine that solves, and the folder's solver; InputError if there is none."""
+def solver_of(engine: Engine) -> SolverEntry:
+    """Return the solver of an engine's folder; InputError if there is none."""
     content = engine.source.content
-    if not isinstance(engine, SolvingEngine) or not isinstance(content, Software) or content.solver is None:
-        remedy = "generate with --target c --functions solve"
-        raise InputError(SOLVE, f"{engine.source.folder} has no solver", "software with one", remedy)
-    return engine, content.solver
+    if isinstance(content, Software):
+        entry = content.solver
+    elif (shape := content.interface.solver) is not None:
+        entry = SolverEntry(knots=shape.knots, alphas=shape.alphas)
+    else:
+        entry = None
+    if entry is None:
+        remedy = "generate with --functions solve"
+        raise InputError(SOLVE, f"{engine.source.folder} has no solver", "one", remedy)
+    return entry
+
+
+def sampler(engine: Engine) -> SolvingEngine:
+    """Return an engine of software with a solver, which also has samples; InputError if it is no such one."""
+    solver_of(engine)
+    if not isinstance(engine.source.content, Software) or not isinstance(engine, SolvingEngine):
+        remedy = "generate with --target c --functions mppi"
+        raise InputError(MPPI, f"{engine.source.folder} is no software", "software", remedy)
+    return engine

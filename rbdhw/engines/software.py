@@ -62,7 +62,7 @@ class CEngine(SoftwareEngine, SolvingEngine):
             else None
         )
 
-    def solve(
+    def solve_all(
         self, problems: Mapping[str, Array], iterations: int, tolerance: float
     ) -> dict[str, NDArray[Any]]:
         assert self._solver is not None

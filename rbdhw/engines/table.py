@@ -46,10 +46,12 @@ class Entry:
     def answers(self) -> str:
         """What it answers, as the documents say it."""
         from rbdhw.engines.engine import SolvingEngine
+        from rbdhw.engines.words import WordEngine
 
-        solves = issubclass(self.start, SolvingEngine)
-        rolls_out = self.answers_rollouts or solves
-        return ", ".join(["tasks", *[ROLLOUT + "s"] * rolls_out, *[SOLVE, MPPI] * solves])
+        samples = issubclass(self.start, SolvingEngine)
+        solves = samples or issubclass(self.start, WordEngine)
+        rolls_out = self.answers_rollouts or samples
+        return ", ".join(["tasks", *[ROLLOUT + "s"] * rolls_out, *[SOLVE] * solves, *[MPPI] * samples])
 
 
 ENGINES = (

@@ -16,6 +16,7 @@ from rbdhw.explore.clock import best_clock
 from rbdhw.explore.mix import Group, Mix, choose_cores
 from rbdhw.explore.plan import AcceleratorPlan, Plan, PlannedCore
 from rbdhw.explore.search import BuildSearch
+from rbdhw.explore.solver import plan_solver
 from rbdhw.graph.graph import Op
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
@@ -83,7 +84,8 @@ class Planner:
         cores = [part.plan.core for part in parts for _ in range(part.copies)]
         estimate = estimate_accelerator(cores, model.interface)
         prepared = plans[0].prepared if len(plans) == 1 else self.prepared
-        return AcceleratorPlan(prepared, parts, model, estimate)
+        plan = AcceleratorPlan(prepared, parts, model, estimate)
+        return plan_solver(plan, options, self.progress) if options.solves else plan
 
     def serve_mix(self) -> AcceleratorPlan:
         """Return the cores that serve the most tasks of the mix within the share of the device.

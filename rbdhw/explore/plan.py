@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rbdhw.cores.choice import CoreChoice
 from rbdhw.cores.core import Core
 from rbdhw.cores.prepared import Prepared, Sharing
+from rbdhw.cores.solver.core import SolverCore
 from rbdhw.design.entries import MixEntry
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import Interval
@@ -95,6 +96,8 @@ class AcceleratorPlan:
     estimate: Resources
     mix: MixEntry | None = None
     """The manifest's entry on the mix for which the cores were chosen; None if they were not."""
+    solver: SolverCore | None = None
+    """The solver around one of the cores, of an accelerator that has one."""
 
     @property
     def device(self) -> Target:

@@ -10,14 +10,36 @@ from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.steps import lower_steps
 from rbdhw.fixed.widths import FactorLimits
+from rbdhw.graph.graph import GraphBuilder
 from rbdhw.graph.joined_steps import join_steps
-from rbdhw.graph.sweeps import Carried, Sweeps
+from rbdhw.graph.sweeps import Carried, Given, Shared, Source, Sweep, Sweeps
+
+REGULARISATION = "regularisation"
+"""The name of the word that is added to the weights of all forces."""
 
 HEADROOM_BITS = 3
 """The bits of headroom over the largest value that was observed."""
 
 MOST_TERMS = 8
 """The most products that an accumulator adds for one number."""
+
+
+def sweeps_of(program: Program, knots: int) -> Sweeps:
+    """Return the order of a sweep back from knot ``knots``, for the program of a knot's step.
+
+    It has no graph: the program is what computes a step.
+    """
+    sweep, function = program.outputs
+    handed = {word.name.partition(".")[2]: word.name for word in program.outputs[sweep]}
+    sources: dict[str, Source] = {}
+    for word in program.inputs:
+        if word.name in handed:
+            sources[word.name] = Carried(handed[word.name], 0.0)
+        else:
+            of_all = word.name == REGULARISATION
+            sources[word.name] = Shared() if of_all else Given(word.name, (True,) * (knots + 1))
+    empty = GraphBuilder().finish([])
+    return Sweeps(knots + 1, (Sweep(sweep, empty, inward=True),), sources, function, "", "")
 
 
 def knot_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Program:

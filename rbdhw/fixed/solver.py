@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rbdhw.arrays import WordName, given_elements
@@ -17,6 +17,7 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm, cost_format
 from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.format import Format, IntegerLike, exponent_above
+from rbdhw.fixed.knots import HEADROOM_BITS
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import (
     RolloutShape,
@@ -31,12 +32,10 @@ from rbdhw.fixed.rollout import (
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.graph.sweeps import Sweeps
+from rbdhw.protocol import COST, GAINS
 
 FACTOR_BITS = 24
 """The bits of a factor that is no word of a task."""
-
-REGULARISATION = "regularisation"
-"""The name of the word that is added to the weights of all forces."""
 
 REGULARISATION_BITS = 3
 """The bits by which the word of a regularisation is shifted to raise or lower it."""
@@ -66,12 +65,21 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Curvature:
+    """A word of a goal's row that becomes the ``number`` of a knot: of the one after its step, or before."""
+
+    word: Word
+    number: str
+    of_next_knot: bool
+
+
+@dataclass(frozen=True)
 class SolverShape:
     """The words of a solver for robots whose joints have one degree of freedom each.
 
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
     ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
-    of the step lengths 1, 1/2, 1/4, ...
+    of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``.
     """
 
     step: StepWords
@@ -80,6 +88,7 @@ class SolverShape:
     program: Program
     forces: tuple[int, ...]
     alphas: int
+    iterations: int
 
     @property
     def knots(self) -> int:
@@ -106,7 +115,8 @@ class SolverShape:
 
     @property
     def rollout(self) -> RolloutShape:
-        return RolloutShape(self.knots, self.nv, "step")
+        """The shape of rollouts like a forward pass."""
+        return RolloutShape(self.knots, self.nv, "step", (COST, GAINS))
 
     @cached_property
     def terms(self) -> tuple[CostTerm, ...]:
@@ -133,6 +143,11 @@ class SolverShape:
         return self.program.outputs[self.sweeps.function]
 
     # Weights
+
+    def _of_goal(self, term: int, what: str) -> str:
+        """Return the name of a word of a goal's row, such as ``x_slope[2]``, beside the weight of a term."""
+        weight = WordName.parse(self.terms[term].weight)
+        return str(replace(weight, array=weight.array.replace("weight", what)))
 
     def weighted(self, term: int) -> int | None:
         """Return the element of a knot's gradient that a term of the cost has; None for a fixed force."""
@@ -165,7 +180,7 @@ class SolverShape:
         if self.nv <= term < 2 * self.nv:
             exponent += exponent_above(self._most_h)
         format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent)
-        return Factor(f"slope[{term}]", format_)
+        return Factor(self._of_goal(term, "slope"), format_)
 
     @property
     def _most_h(self) -> float:
@@ -184,11 +199,27 @@ class SolverShape:
 
     @cached_property
     def goal(self) -> tuple[Word, ...]:
-        """The words of a goal's row for a step: references, weights, and slopes."""
+        """The words of a goal's row that passes and expansions take: references, weights, and slopes."""
         references = (term.reference_word for term in self.terms if term.reference is not None)
-        weights = (Word(term.weight, "1", -1, term.weight_format) for term in self.terms)
-        slopes = (Word(slope.name, "1", -1, slope.format) for slope in self.slopes if slope is not None)
+        weights = (_positive(term.weight, term.weight_format) for term in self.terms)
+        slopes = (_positive(slope.name, slope.format) for slope in self.slopes if slope is not None)
         return (*references, *weights, *slopes)
+
+    @cached_property
+    def curvatures(self) -> tuple[Curvature, ...]:
+        """The words of a goal's row that a sweep takes: those of the state, then those of the forces."""
+        knots = ((k, self.hessian(k)) for k in range(len(self.terms)))
+        return tuple(
+            Curvature(_positive(self._of_goal(k, "curvature"), word.format), word.name, k < 2 * self.nv)
+            for k, word in knots
+            if word is not None
+        )
+
+    @property
+    def last(self) -> dict[str, int]:
+        """The numbers of the last knot, which has no step, by the names of a knot's words."""
+        forces = (each.number for each in self.curvatures if not each.of_next_knot)
+        return {name: self.inputs[name].format.highest >> HEADROOM_BITS for name in forces}
 
     # From a step's derivatives and errors to the numbers of a knot
 
@@ -253,7 +284,7 @@ class SolverShape:
     def gains(self) -> tuple[Scaled, ...]:
         """The gains of the forces that change, force after force, by the names of stored gains."""
         return tuple(
-            self._from_policy(each.stored(term), f"K[{i},{j}]", factor, self._gain(each, term))
+            self._from_policy(each.stored(term), f"K[{i},{j}]", factor, self.gain_format(each, term))
             for i, each in enumerate(self.changed)
             for j, (term, factor) in enumerate(zip(each.terms, self._units, strict=True))
         )
@@ -279,7 +310,7 @@ class SolverShape:
         return [*turns, *[2] * self.nv]
 
     @staticmethod
-    def _gain(feedback: Feedback, term: ErrorTerm) -> Format:
+    def gain_format(feedback: Feedback, term: ErrorTerm) -> Format:
         """Return the format of a gain, which counts the largest one as one."""
         return Format(GAIN.width, GAIN.binary_point - round(math.log2(feedback.largest(term))))
 
@@ -288,6 +319,11 @@ class SolverShape:
         place = names.index(result)
         source, factor = self.policy[place].format, self.policy_factors[by].format
         return Scaled(name, place, by, source, factor, target)
+
+
+def _positive(name: str, format_: Format) -> Word:
+    """Return a word of a goal's row, which is not negative."""
+    return Word(name, "1", -1, format_, 0, format_.highest)
 
 
 def _constant(name: str, value: float) -> Factor:

@@ -16,14 +16,15 @@ from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.digests import check_digest
 from rbdhw.driver.link import NANOSECONDS, Link
 from rbdhw.engines.engine import Call, Engine, RolloutEngine, SolvingEngine, decline, results_type
-from rbdhw.engines.registry import answering_rollouts, open_engine, solving
+from rbdhw.engines.registry import answering_rollouts, open_engine, sampler, solver_of
+from rbdhw.engines.words import WordEngine
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked, bind, method
 from rbdhw.front.parameter_sets import ParameterSets
 from rbdhw.front.pending import Pending, Prepared
 from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
-from rbdhw.front.solve import Problems, Solution, check_goals
+from rbdhw.front.solve import Problems, Solution, check_goals, solve_on_chip
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_taken, task_shapes
@@ -31,6 +32,7 @@ from rbdhw.model.limits import LIMIT, REFUSE, check_way, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
+from rbdhw.options.build import DEFAULT_ITERATIONS
 from rbdhw.protocol import FUNCTIONS, PARAMETERS, ROLLOUT, steps_with
 from rbdhw.robot.model import Robot
 from rbdhw.software.folder import Software
@@ -102,6 +104,7 @@ class Accelerator:
         self._engine, self._outside, self.folder = engine, outside, engine.source.folder
         self._bindings: dict[str, Call] = {}
         self._problems: Problems | None = None
+        self._last: Solution | None = None  # of an accelerator, which begins the next solution with it
         count = self.manifest.get("stream", {}).get("parameter_sets", 1)
         self._sets = ParameterSets(self.robot, self.folder, count)
 
@@ -395,7 +398,7 @@ class Accelerator:
         self, arrays: Mapping[str, Any], rows: Mapping[str, Any], every: int, states: bool, hold: Any
     ) -> Any:
         """Return the rollouts of software, which a solver's pass forward computes."""
-        engine, problems = self._solver()
+        engine, problems = sampler(self._engine), self._horizon()
         if not 0 <= every <= problems.steps:
             raise InputError("every", str(every), f"0 to {problems.steps} steps")
         tasks, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
@@ -422,12 +425,19 @@ class Accelerator:
         shape = content.interface.rollout
         return "step" if shape is None else shape.function
 
-    def _solver(self) -> tuple[SolvingEngine, Problems]:
-        """Return the engine of software that solves, and the problems of its horizon."""
-        engine, solver = solving(self._engine)
+    @property
+    def _most_iterations(self) -> int:
+        """The iterations of a solution, if the call does not say."""
+        content = self._engine.source.content
+        shape = None if isinstance(content, Software) else content.interface.solver
+        return DEFAULT_ITERATIONS if shape is None else shape.iterations
+
+    def _horizon(self) -> Problems:
+        """Return the problems of the horizon of the folder's solver."""
         if self._problems is None:
+            solver = solver_of(self._engine)
             self._problems = Problems(self.robot, solver.knots, solver.momentum)
-        return engine, self._problems
+        return self._problems
 
     @arguments_checked
     def mppi(
@@ -459,7 +469,7 @@ class Accelerator:
         InputError
             The folder has no solver, or an array is unusable.
         """
-        engine, problems = self._solver()
+        engine, problems = sampler(self._engine), self._horizon()
         if not temperature > 0.0:
             raise InputError("temperature", f"{temperature:g}", "a positive number, in units of the cost")
         later = as_whole("shift", shift)
@@ -500,7 +510,7 @@ class Accelerator:
         K: Any = None,
         warm: Solution | None = None,
         shift: int = 0,
-        iterations: int = 10,
+        iterations: int | None = None,
         tolerance: float = 1e-9,
     ) -> Solution:
         """Return the cheapest forces that a solver finds for a horizon of N steps from a first state.
@@ -518,7 +528,11 @@ class Accelerator:
 
         The first trajectory has the forces ``tau``, with feedback by gains ``K`` around ``states``; with
         ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,
-        or when no more than the share ``tolerance`` of the cost can be gained.
+        10 by default, or when no more than the share ``tolerance`` of the cost can be gained.
+
+        An accelerator has the costs of ``x_ref``, ``Q`` and ``R``, limits of its domain, and no tolerance.
+        It holds ``tau`` first, ``warm`` is its last solution, and ``iterations`` is the build's by default.
+        Problems of a batch are solved in turn.
 
         Raises
         ------
@@ -527,14 +541,20 @@ class Accelerator:
             outside ``x_min`` to ``x_max``.
         """
         arrays = {name: value for name, value in locals().items() if name in SOLVE_INPUTS}
-        engine, horizon = self._solver()
-        most, steps = as_whole("iterations", iterations), as_whole("shift", shift)
+        engine, horizon = self._engine, self._horizon()
+        most = as_whole("iterations", self._most_iterations if iterations is None else iterations)
+        steps = as_whole("shift", shift)
         if most < 0 or steps < 0 or not tolerance >= 0.0:
             raise InputError("iterations, shift, tolerance", "negative", "numbers from 0 on")
+        if isinstance(engine, WordEngine):
+            last, self._last = self._last, None
+            self._last = solve_on_chip(engine, horizon, arrays, most, last, warm, steps)
+            return self._last
+        assert isinstance(engine, SolvingEngine)
         problems, lead = horizon.complete(arrays, warm, steps)
         if self._outside == REFUSE:
             check_goals(problems)
-        results = engine.solve(problems, most, float(tolerance))
+        results = engine.solve_all(problems, most, float(tolerance))
         return Solution(*(with_axes(results[name], lead) for name in Solution._fields))
 
     @arguments_checked
@@ -562,7 +582,8 @@ class Accelerator:
 
     def _forces_of_samples(self, arrays: Mapping[str, Any], rows: Mapping[str, Any], hold: Any) -> Array:
         """Return the forces of rollouts of software."""
-        _, problems = self._solver()
+        sampler(self._engine)
+        problems = self._horizon()
         first, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
         forces: Array = with_axes(forces_of(*rollout_of(problems, first, rows, hold)), lead)
         return forces

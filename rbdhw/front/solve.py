@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.arrays import SOLVE_INPUTS
+from rbdhw.arrays import SOLVE_INPUTS, SOLVE_OUTPUTS
+from rbdhw.engines.words import WordEngine
 from rbdhw.errors import InputError
-from rbdhw.front.tasks import as_batch, read_arrays
+from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
@@ -165,6 +166,48 @@ class Problems:
         held = np.repeat(first, self.steps + 1, axis=1)
         forces = problems.get("tau_ref", self._defaults["tau_ref"])
         return self._defaults | rows | {"x_ref": held, "states": held, "tau": forces} | dict(problems)
+
+
+def solve_on_chip(
+    engine: WordEngine,
+    horizon: Problems,
+    arrays: Mapping[str, Any],
+    iterations: int,
+    last: Solution | None,
+    warm: Solution | None,
+    shift: int,
+) -> Solution:
+    """Return the solution of problems on an accelerator, which keeps the ``last`` one of this object.
+
+    Raises
+    ------
+    InputError
+        An array is not usable, or the accelerator does not take such a problem; or ``warm`` is another
+        solution, or there are several problems beside it.
+    """
+    limits = np.asarray(engine.design.domain.bounds["tau"]).T
+    given = {name: array for name, array in arrays.items() if array is not None}
+    problems, lead = horizon.complete(dict(zip(BOUNDS[2:], limits, strict=True)) | given, None, 0)
+    if warm is not None and (warm is not last or lead):
+        expected = "the last solution of this object, and one problem"
+        raise InputError("warm", "is no solution that the accelerator keeps", expected, "leave warm out")
+    solutions = []
+    for k in range(len(problems["q"])):
+        problem = {name: array[k] for name, array in problems.items()}
+        if np.isfinite(problem["v"]).all():
+            solutions.append(engine.solve(problem, iterations, None if warm is None else shift))
+        else:
+            solutions.append(_not_finite(horizon.robot, horizon.steps))
+    stacked = {name: np.stack([each[name] for each in solutions]) for name in Solution._fields}
+    return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
+
+
+def _not_finite(robot: Robot, steps: int) -> dict[str, NDArray[Any]]:
+    """Return the solution of a problem whose first state is not finite."""
+    sizes = sizes_of(robot, steps, 0)
+    shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in SOLVE_OUTPUTS.items()}
+    solution: dict[str, NDArray[Any]] = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    return solution | {"iterations": np.array(0), "status": np.array(int(Solved.NOT_FINITE))}
 
 
 def check_bounds(problems: Mapping[str, Array]) -> None:

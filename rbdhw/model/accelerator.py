@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rbdhw.domain.bounds import Domain
 from rbdhw.fixed.program import Program
+from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.interface import Interface
 from rbdhw.robot.model import Robot
 
@@ -21,6 +22,8 @@ class AcceleratorModel:
     fext: tuple[int, ...]
     """The indices of the bodies that take an external force."""
     interface: Interface
+    sweep: FixedSweep | None = field(default=None, kw_only=True)
+    """The sweep back of an accelerator that solves."""
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -22,12 +22,11 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
-from rbdhw.fixed.knots import HEADROOM_BITS
+from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.rollout import next_state
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import (
     LEAST_REGULARISATION_WORD,
-    REGULARISATION,
     REGULARISATION_BITS,
     Factor,
     SolverShape,
@@ -51,15 +50,14 @@ NOT_TAKEN = (
 
 @dataclass(frozen=True)
 class Goal:
-    """The words of a goal: those of a row for each step (N,), and the Hessian of each knot (N + 1,).
+    """The words of a goal, those of a row for each step (N,), and the cost ``unit`` that counts as one.
 
-    A row has the references ``x_ref`` of the state after the step, and the weights and slopes of it and of
-    the step's forces. ``unit`` is the cost that counts as one.
+    A row has the references ``x_ref`` of the state after the step, and the weights, slopes and curvatures of
+    it and of the step's forces.
     """
 
     rows: Words
-    hessian: Words
-    unit: float
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,7 @@ class Solution:
 
     The ``status`` is NOT_FINITE if a step of the first trajectory was flagged, and INDEFINITE also if a
     number of a knot exceeds its format. It is never CONVERGED: the expected decrease is too coarse to tell.
+    Without a sweep that found gains these are zero, and the plan is not ``usable`` for the next solution.
     """
 
     plan: Plan
@@ -88,6 +87,7 @@ class Solution:
     iterations: int
     regularisation: int
     status: Solved
+    usable: bool
 
 
 @dataclass(frozen=True)
@@ -108,29 +108,19 @@ class _Trials:
 
 @dataclass(frozen=True)
 class FixedSolver:
-    """A solver on the words of an accelerator.
-
-    Raises InputError if a joint has several degrees of freedom, or if the time step is no word of a task.
-    """
+    """The solver of an accelerator that :func:`rbdhw.model.solver_words.with_solver` returned."""
 
     model: AcceleratorModel
-    sweep: FixedSweep
-    alphas: int
 
-    def __post_init__(self) -> None:
-        robot = self.model.robot
-        where = f"robot '{robot.name}'"
-        if robot.nq != robot.nv:
-            reason = "has a joint of several degrees of freedom"
-            raise InputError(where, reason, "joints of one degree of freedom")
-        if robot.time_step is not None:
-            raise InputError(where, "has a fixed time step", "one that comes with each task")
+    @property
+    def sweep(self) -> FixedSweep:
+        assert self.model.sweep is not None
+        return self.model.sweep
 
-    @cached_property
+    @property
     def shape(self) -> SolverShape:
-        step, dstep = (self.model.interface.words(name) for name in ("step", "dstep"))
-        forces = tuple(self.sweep.forces)
-        return SolverShape(step, dstep, self.sweep.sweeps, self.sweep.program, forces, self.alphas)
+        assert self.model.interface.solver is not None
+        return self.model.interface.solver
 
     # Goals and first guesses
 
@@ -149,23 +139,18 @@ class FixedSolver:
         units = np.array([TURN if term.word.unit == "turn" else 1.0 for term in shape.terms])
         largest = np.array([4.0**term.exponent for term in shape.terms])
         unit = float(np.max(weights * units**2 * largest)) or 1.0
-        h = self._h(problem)
-        hessian = {name: np.zeros(shape.knots + 1, np.int64) for name in shape.inputs}
+        h, curvatures = self._h(problem), {each.number: each.word for each in shape.curvatures}
         for k, term in enumerate(shape.terms):
             root = term.weight_format.quantise(np.sqrt(weights[:, k] / unit) * units[k])
             rows[term.weight] = root
             exact = np.square(term.weight_format.real(root) / units[k]) * unit
-            slope, word = shape.slopes[k], shape.hessian(k)
-            if slope is None or word is None:
+            slope, number = shape.slopes[k], shape.hessian(k)
+            if slope is None or number is None:
                 continue
-            rate = h if shape.nv <= k < 2 * shape.nv else 1.0
+            rate, word = h if shape.nv <= k < 2 * shape.nv else 1.0, curvatures[number.name]
             rows[slope.name] = _fitting(slope.name, slope.format, exact * units[k] / rate)
-            knots = slice(1, None) if k < 2 * shape.nv else slice(0, -1)
-            hessian[word.name][knots] = _fitting(word.name, word.format, exact / rate**2)
-            if k >= 2 * shape.nv:
-                hessian[word.name][-1] = word.format.highest >> HEADROOM_BITS
-        weighted = {word.name for word in map(shape.hessian, range(len(shape.terms))) if word is not None}
-        return Goal(rows, {name: hessian[name] for name in sorted(weighted)}, unit)
+            rows[word.name] = _fitting(word.name, word.format, exact / rate**2)
+        return Goal(rows, unit)
 
     def _references(self, states: Array) -> Words:
         nv = self.shape.nv
@@ -203,20 +188,22 @@ class FixedSolver:
         without one the forces of the task are held. A first trajectory with a flagged step ends the solution.
         """
         first = self._begin(task, goal, before, shift)
-        plan = first.plan(0, {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names})
-        cost, regularisation, taken = int(first.cost[0]), 0, 0
+        none = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}
+        plan, cost, regularisation, taken = first.plan(0, none), int(first.cost[0]), 0, 0
         if first.flagged[0]:
-            return Solution(plan, cost, 0, 0, Solved.NOT_FINITE)
-        status, added = Solved.ITERATIONS, 0
+            return Solution(plan, cost, 0, 0, Solved.NOT_FINITE, usable=False)
+        status, added, usable = Solved.ITERATIONS, 0, False
         while status is Solved.ITERATIONS and taken < iterations:
             taken += 1
-            swept, regularisation = self._sweep(task, goal, plan, regularisation)
-            added = regularisation
+            numbers, fits = self.numbers(task, goal, plan)
+            swept, added = self._sweep(numbers, regularisation) if fits else (None, regularisation)
+            usable = swept is not None if fits else usable
             if swept is None:
                 status = Solved.INDEFINITE
+                plan = plan if usable else replace(plan, gains=none)
                 break
-            plan = replace(plan, gains=self._gains(task, swept))
-            trials = self._forward(task, goal, plan, self._changes(task, swept), self.alphas)
+            regularisation, plan = added, replace(plan, gains=self._gains(task, swept))
+            trials = self._forward(task, goal, plan, self._changes(task, swept), self.shape.alphas)
             best = _best(trials, cost)
             if best is not None:
                 plan, cost = trials.plan(best, plan.gains), int(trials.cost[best])
@@ -224,7 +211,7 @@ class FixedSolver:
             else:
                 regularisation = _raised(regularisation)
                 status = Solved.STALLED if regularisation > self._most else status
-        return Solution(plan, cost, taken, added, status)
+        return Solution(plan, cost, taken, added, status, usable)
 
     @cached_property
     def _gain_names(self) -> list[str]:
@@ -292,13 +279,10 @@ class FixedSolver:
 
     # The sweep
 
-    def _sweep(
-        self, task: Mapping[str, int], goal: Goal, plan: Plan, regularisation: int
-    ) -> tuple[Words | None, int]:
+    def _sweep(self, numbers: Words, regularisation: int) -> tuple[Words | None, int]:
         """Return the results of a sweep, or None, and the regularisation that it takes."""
-        numbers, fits = self.numbers(task, goal, plan)
-        while fits and regularisation <= self._most:
-            swept = self.sweep.sweep(numbers | {REGULARISATION: np.array(regularisation)})
+        while regularisation <= self._most:
+            swept = self.sweep.sweep({**numbers, REGULARISATION: np.array(regularisation)})
             if not swept.overflow and not swept.indefinite:
                 return swept.words, regularisation
             regularisation = _raised(regularisation)
@@ -315,7 +299,13 @@ class FixedSolver:
         for term in shape.terms:
             reference = 0 if term.reference is None else goal.rows[term.reference]
             sources.append(term.error(judged[term.word.name], reference))
-        numbers = {word.name: none.copy() for word in self.sweep.taken} | dict(goal.hessian)
+        numbers = {word.name: none.copy() for word in self.sweep.taken}
+        for each in shape.curvatures:
+            numbers[each.number][slice(1, None) if each.of_next_knot else slice(0, -1)] = goal.rows[
+                each.word.name
+            ]
+        for name, constant in shape.last.items():
+            numbers[name][-1] = constant
         fits = not np.any(status)
         factors = _factor_values(shape.number_factors, {**task, **goal.rows})
         for number in shape.numbers:

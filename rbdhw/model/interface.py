@@ -22,6 +22,7 @@ from rbdhw.arrays import Element, WordName, given_elements
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import check_singles
+from rbdhw.fixed.solver import SolverShape
 from rbdhw.options.build import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
 from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD_PARAMETERS, ROW_COMMANDS
 
@@ -82,8 +83,8 @@ class Interface:
     ------
     ValueError
         If the width of TDATA, the number format, the number of streams or that of sets is unknown; if
-        rollouts have several pairs of streams; if there are several sets and no parameters are loaded; if
-        there are no functions, or a function appears twice or is unknown; if
+        rollouts or a solver have several pairs of streams; if there are several sets and no parameters are
+        loaded; if there are no functions, or a function appears twice or is unknown; if
         ``priority`` names a function twice or one that the accelerator does not have; if singles cannot
         represent a result (:func:`rbdhw.fixed.single_precision.check_singles`).
     """
@@ -104,6 +105,8 @@ class Interface:
     """The pairs of streams, one of requests and one of responses each."""
     parameter_sets: int = 1
     """The sets of loaded parameters; 1 if none are loaded."""
+    solver: SolverShape | None = None
+    """The words of its solver, of an accelerator that has one."""
 
     def __post_init__(self) -> None:
         if self.data_width not in DATA_WIDTHS:
@@ -111,8 +114,9 @@ class Interface:
             raise ValueError(f"data width: is {self.data_width}; expected one of {widths}")
         if self.streams not in STREAMS:
             raise ValueError(f"streams: is {self.streams}; expected {STREAMS[0]} to {STREAMS[-1]}")
-        if self.streams > 1 and self.rollout is not None:
-            raise ValueError(f"streams: is {self.streams}; expected 1 with rollouts")
+        for what, shape in (("rollouts", self.rollout), ("a solver", self.solver)):
+            if self.streams > 1 and shape is not None:
+                raise ValueError(f"streams: is {self.streams}; expected 1 with {what}")
         most = PARAMETER_SETS[-1] if self.parameters is not None else 1
         if not 1 <= self.parameter_sets <= most:
             raise ValueError(f"parameter sets: is {self.parameter_sets}; expected 1 to {most}")

@@ -89,7 +89,7 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
         expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}"
         return parse_names("functions", ALL_FUNCTIONS if text is None else text, expected)
     asked = {function for core in cores for function in core.functions}
-    known = tuple(function for function in (*FUNCTIONS, ROLLOUT) if function in asked)
+    known = tuple(function for function in (*FUNCTIONS, ROLLOUT, SOLVE) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
 
 

@@ -33,10 +33,13 @@ HOLDS = tuple(1 << k for k in range(9))
 """The possible numbers of steps for which it holds a sample: powers of two."""
 
 DEFAULT_KNOTS, DEFAULT_ALPHAS = 64, 4
-"""The steps of a horizon for which software solves, and the step lengths of its line search."""
+"""The steps of a horizon for which a build solves, and the step lengths of its line search."""
 
 KNOTS, ALPHAS = range(1, 1025), range(1, 33)
 """The possible numbers of both."""
+
+DEFAULT_ITERATIONS, ITERATIONS = 10, range(1, 256)
+"""The most iterations of a solution of an accelerator if no number is given, and the possible numbers."""
 
 DEFAULT_MAX_ERROR = 1e-3
 """The error budget if neither a budget nor a width is given."""
@@ -174,9 +177,11 @@ class BuildOptions:
     hold: int = 1
     """The steps for which a sample of rollouts is held, one of :data:`HOLDS`."""
     knots: int | None = None
-    """The steps of the horizon of ``solve``; None if software has none."""
+    """The steps of the horizon of ``solve``; None if the build has none."""
     alphas: int = DEFAULT_ALPHAS
     """The step lengths of its line search."""
+    iterations: int = DEFAULT_ITERATIONS
+    """The most iterations of a solution of an accelerator."""
     parameters_by: str = BY_TASK
     """One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time."""
     parameter_sets: int = 1
@@ -197,25 +202,35 @@ class BuildOptions:
 
         In software one solver serves all three, with contacts if the build has any.
         """
-        controls = {SOLVE, MPPI} | ({ROLLOUT} if self.target == "c" else set())
-        if not controls.isdisjoint(self.functions):
-            functions = [name for name in self.functions if name not in controls]
-            steps = steps_with(contacts=self.mounting.constrained)
-            object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, *steps))))
-            counts = (steps for steps in (self.knots, self.horizon) if steps is not None)
-            object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
-            if self.target == "c":
+        steps = steps_with(contacts=self.mounting.constrained)
+        if self.target == "c":
+            controls = {SOLVE, MPPI, ROLLOUT}
+            if not controls.isdisjoint(self.functions):
+                functions = [name for name in self.functions if name not in controls]
+                counts = (steps for steps in (self.knots, self.horizon) if steps is not None)
+                object.__setattr__(self, "functions", tuple(dict.fromkeys((*functions, *steps))))
+                object.__setattr__(self, "knots", next(counts, DEFAULT_KNOTS))
                 object.__setattr__(self, "horizon", None)
-        named = {*self.functions, *(name for request in self.cores for name in request.functions)}
-        if ROLLOUT not in named:
             return
-        step = rolled_by(named) or steps_with(contacts=self.mounting.constrained)[0]
-        cores = tuple(
-            replace(request, functions=_with_step(request.functions, step)) for request in self.cores
+        if SOLVE in self._named:
+            self._build_instead(SOLVE, steps)
+            object.__setattr__(self, "knots", DEFAULT_KNOTS if self.knots is None else self.knots)
+        if ROLLOUT in self._named:
+            self._build_instead(ROLLOUT, (rolled_by(self._named) or steps[0],))
+            object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
+
+    @property
+    def _named(self) -> set[str]:
+        """The functions of the build and of its cores."""
+        return {*self.functions, *(name for request in self.cores for name in request.functions)}
+
+    def _build_instead(self, control: str, steps: Sequence[str]) -> None:
+        """Build functions of steps in place of what takes them."""
+        cores = (
+            replace(request, functions=_in_place(request.functions, control, steps)) for request in self.cores
         )
-        object.__setattr__(self, "functions", _with_step(self.functions, step))
-        object.__setattr__(self, "cores", cores)
-        object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
+        object.__setattr__(self, "functions", _in_place(self.functions, control, steps))
+        object.__setattr__(self, "cores", tuple(cores))
 
     @property
     def solves(self) -> bool:
@@ -251,6 +266,7 @@ class BuildOptions:
                 fit=None,
                 priority=tuple(name for name in self.priority if name in request.functions),
                 horizon=self.horizon if self.rolled in request.functions else None,
+                knots=self.knots if "dstep" in request.functions else None,
                 rollout=self.rollout if self.rolled in request.functions else (),
                 hold=self.hold if self.rolled in request.functions else 1,
                 share_stages=self.share_stages if staged(request.functions) else "auto",
@@ -296,6 +312,7 @@ class BuildOptions:
         return (self.budget or 1.0) / self.budgets[function] if function in self.budgets else 1.0
 
 
-def _with_step(names: Sequence[str], step: str) -> tuple[str, ...]:
-    """Return the functions that cores compute: ``step`` in place of rollouts."""
-    return tuple(dict.fromkeys(step if name == ROLLOUT else name for name in names))
+def _in_place(names: Sequence[str], control: str, steps: Sequence[str]) -> tuple[str, ...]:
+    """Return the functions that cores compute: those of steps in place of what takes them."""
+    computed = (step for name in names for step in (steps if name == control else (name,)))
+    return tuple(dict.fromkeys(computed))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from rbdhw.errors import InputError
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import FUNCTIONS, MPPI
 from rbdhw.robot.mounting import NO_LINKS, OF_DOMAIN, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
@@ -36,6 +36,9 @@ def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
 
 def _check_functions(options: BuildOptions) -> None:
     known = f"one or more of {', '.join(FUNCTIONS)}"
+    if MPPI in options.functions:
+        reason = f"--target {options.target} has no mppi"
+        raise InputError("functions", reason, "mppi on a processor", "use --target c")
     for function in options.functions:
         if function not in FUNCTIONS:
             raise InputError("functions", f"'{function}' is unknown", known)
@@ -138,12 +141,15 @@ def _check_rollouts(options: BuildOptions) -> None:
 def _check_solver(options: BuildOptions) -> None:
     if not options.solves:
         return
-    if options.target != "c":
+    if options.target in PROCESSORS and options.target != "c":
         reason = f"--target {options.target} has no solver"
-        raise InputError("functions", reason, "solve on a processor", "use --target c")
-    mounting = options.mounting
+        raise InputError("functions", reason, remedy="use --target c, or that of a device")
+    mounting, bases = options.mounting, list(SOLVED_BASES)
+    if options.target not in PROCESSORS:
+        bases = ["fixed"]
+        _check_solver_core(options)
     for name, varies, expected in (
-        ("base", mounting.base not in SOLVED_BASES, " or ".join(SOLVED_BASES)),
+        ("base", mounting.base not in bases, " or ".join(bases)),
         ("gravity", mounting.gravity == PER_TASK, "x,y,z in m/s^2"),
         ("contact-gains", mounting.contact_gains == PER_TASK, OF_DOMAIN),
         ("fext", options.fext != NO_LINKS, NO_LINKS),
@@ -151,6 +157,20 @@ def _check_solver(options: BuildOptions) -> None:
     ):
         if varies:
             raise InputError(name, "solve has the same robot in all steps", expected)
+
+
+def _check_solver_core(options: BuildOptions) -> None:
+    """Refuse cores around which an accelerator cannot solve."""
+    if options.mounting.constrained:
+        raise InputError("contacts", "accelerators solve without contacts", "none", "use --target c")
+    if options.streams > 1:
+        raise InputError("streams", "a solver answers on the only pair of streams", "1")
+    if options.mix:
+        raise InputError("mix", "does not choose cores for a solver", remedy="use --cores")
+    homes = [request for request in options.cores if {"step", "dstep"}.intersection(request.functions)]
+    if len(homes) > 1 or max([options.copies, *(request.copies for request in homes)]) > 1:
+        remedy = "give step and dstep one core without copies"
+        raise InputError("cores", "a solver takes steps and derivatives in one core", remedy=remedy)
 
 
 def _check_sharing(options: BuildOptions) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
-from rbdhw.fixed.knots import knot_program
-from rbdhw.fixed.solver import REGULARISATION
+from rbdhw.fixed.knots import REGULARISATION, knot_program
 from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.golden.evaluation import evaluate
 from rbdhw.model.fixed_sweep import FixedSweep

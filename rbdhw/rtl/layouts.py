@@ -60,6 +60,14 @@ def response_layout(bits: int) -> data.StructLayout:
     return data.StructLayout({"header": RESPONSE_HEADER, "extended": 1, "empty": 1, "words": bits})
 
 
+def task_numbers(interface: Interface, command: str, fields: Any) -> dict[str, Any]:
+    """Return the whole fields of a command among those of a task by the names of its words."""
+    words = interface.words(command).inputs
+    slots = {word.name: interface.stored(word).slot for word in words}
+    lowest, widths = interface.places, interface.fields
+    return {name: fields[lowest[k] : lowest[k] + widths[k]].as_signed() for name, k in slots.items()}
+
+
 def split_words(words: Sequence[Word], bits: Any) -> dict[str, Any]:
     """Return the numbers of packed words by their names; the first word is in the lowest bits."""
     numbers, start = {}, 0

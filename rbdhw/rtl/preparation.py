@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, row_inputs
-from rbdhw.model.interface import Interface
+from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.arithmetic import ADDENDS
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.layouts import split_words
@@ -147,11 +148,20 @@ def limited(m: Module, word: Word, value: Any) -> Any:
 
 def preparation_products(interface: Interface) -> list[tuple[int, int]]:
     """Return the operand widths of the products between two steps."""
-    shape = interface.rollout
-    if shape is None:
-        return []
-    step = interface.step
-    return [widths for part in hardware_of(shape) for widths in part.products(step, shape)]
+    return [
+        widths
+        for step, shape in _between_steps(interface)
+        for part in hardware_of(shape)
+        for widths in part.products(step, shape)
+    ]
+
+
+def _between_steps(interface: Interface) -> Iterator[tuple[FunctionWords, RolloutShape]]:
+    """Yield the step of rollouts and of a solver, and what they have between two steps."""
+    if interface.rollout is not None:
+        yield interface.step, interface.rollout
+    if interface.solver is not None:
+        yield interface.words("step"), interface.solver.rollout
 
 
 def preparation_period(interface: Interface, device: Target) -> float:
@@ -159,13 +169,14 @@ def preparation_period(interface: Interface, device: Target) -> float:
 
     Products have no registers there. Without anything between two steps there is no such cycle.
     """
-    shape, delays = interface.rollout, device.delays
-    if shape is None or not shape.parts:
+    parts = [part for _, shape in _between_steps(interface) for part in hardware_of(shape)]
+    delays = device.delays
+    if not parts:
         return 0.0
     products = {device.pipelines(widths)[0].before for widths in preparation_products(interface)}
     sums = delays.add * math.ceil(math.log2(ADDENDS))
     limits = sums + delays.add + delays.check
-    return max(limits, *(part.period(delays) for part in hardware_of(shape)), *products)
+    return max(limits, *(part.period(delays) for part in parts), *products)
 
 
 def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric) -> Cells:

@@ -20,7 +20,7 @@ from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
-from rbdhw.rtl.layouts import split_words
+from rbdhw.rtl.layouts import split_words, task_numbers
 from rbdhw.rtl.preparation import (
     MEMORY_STAGES,
     Preparation,
@@ -233,11 +233,7 @@ class Rollout(wiring.Component):
         return [state.word for state in state_words(self.step, self.shape.nq)]
 
     def _numbers(self, command: str) -> dict[str, Any]:
-        """Return the whole fields of a command at the input by the names of its words."""
-        words = self.interface.words(command).inputs
-        slots = {word.name: self.interface.stored(word).slot for word in words}
-        lowest, widths = self.interface.places, self.interface.fields
-        return {name: self.words[lowest[k] : lowest[k] + widths[k]].as_signed() for name, k in slots.items()}
+        return task_numbers(self.interface, command, self.words)
 
     # Entering
 

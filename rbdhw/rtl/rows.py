@@ -70,7 +70,7 @@ def add_rows(
     m.d.comb += [
         write.en.eq(loads & good),
         write.addr.eq(number[: len(write.addr)]),
-        write.data.eq(Cat(_limited(m, word, numbers[word.name]) for word in words)),
+        write.data.eq(Cat(limited_word(m, word, numbers[word.name]) for word in words)),
         read.addr.eq(address[: len(read.addr)]),
         read.en.eq(enable),
     ]
@@ -79,7 +79,7 @@ def add_rows(
     return Rows(read.data, loaded, good)
 
 
-def _limited(m: Module, word: Word, field: Any) -> Any:
+def limited_word(m: Module, word: Word, field: Any) -> Any:
     """Return a word of the task at the input, limited to its bounds; an angle without limits wraps."""
     if word.lowest is None or word.highest is None:
         return field[: word.format.width]

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import EXTENDED, ROLLOUT
+from rbdhw.protocol import EXTENDED, GOAL, PLAN, ROLLOUT, SOLVE, SOLVER_COMMANDS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places
@@ -61,6 +61,8 @@ class Accelerator(wiring.Component):
         The cores, which become the submodules ``core``, or ``core_0``, ``core_1``, ... if there are several.
     interface : Interface
         The layout of packets; its functions are those of all cores.
+    solver : SolverCommands
+        The solver, around one of these cores, of an accelerator that has one.
 
     Members
     -------
@@ -75,16 +77,23 @@ class Accelerator(wiring.Component):
     ValueError
         If a core has a function that the interface does not have, or one of the interface's functions is in
         no core; if a core's slots or results differ from a function's words, or its initiation interval is
-        below 1; if rollouts have several cores or several pairs of streams.
+        below 1; if rollouts have several cores or several pairs of streams; if a solver is missing, or its
+        core is another one.
     """
 
-    def __init__(self, *, cores: Sequence[CorePorts | SerialCore], interface: Interface) -> None:
+    def __init__(
+        self, *, cores: Sequence[CorePorts | SerialCore], interface: Interface, solver: Any = None
+    ) -> None:
         _check_functions(cores, interface)
         for core in cores:
             _check_core(core, interface)
         if interface.rollout is not None and sum(interface.step.name in core.names for core in cores) != 1:
             raise ValueError(f"rollouts: {interface.step.name} is in several cores; expected it in one")
-        self.cores = tuple(cores)
+        if (interface.solver is None) != (solver is None):
+            raise ValueError(f"solver: is {solver}; expected one if the interface has its commands")
+        if solver is not None and not any(solver.core is core for core in cores):
+            raise ValueError("solver: is around another core; expected one of the accelerator's")
+        self.cores, self.solver = tuple(cores), solver
         self.interface = interface
         members: dict[str, Any] = {}
         for pair in interface.ports:
@@ -122,6 +131,8 @@ class Accelerator(wiring.Component):
             edge.add_completions(of_cores)
         if self.interface.rollout is not None:
             self.edges[0].completions += self._commands(m)
+        if self.solver is not None:
+            self.edges[0].completions += self._solver_commands(m)
         for edge, ports in zip(self.edges, self.interface.ports, strict=True):
             edge.connect_ports(self, *ports)
 
@@ -143,6 +154,7 @@ class Accelerator(wiring.Component):
         edges = self.interface.streams
         m.submodules[self._name("core", k)] = core
         steps = self.interface.rollout is not None and self.interface.step.name in core.names
+        shared = steps or (self.solver is not None and self.solver.core is core)
         lane = Lane(
             bits=len(core.payload) + (edges - 1).bit_length(),
             functions=len(core.names),
@@ -150,7 +162,7 @@ class Accelerator(wiring.Component):
             reports=steps,
         )
         m.submodules[self._name("lane", k)] = lane
-        if not steps:
+        if not shared:
             m.d.comb += lane.phase_zero.eq(core.phase_zero)
         entrances: Sequence[Any] = [lane]
         if edges > 1:
@@ -158,8 +170,8 @@ class Accelerator(wiring.Component):
             entrances = arbiter.each
         for edge, entrance in zip(self.edges, entrances, strict=True):
             m.d.comb += edge.bring(entrance, core)
-        if steps:
-            self._share(m, core, lane)
+        if shared:
+            self._share(m, core, lane, steps)
             return entrances
         m.d.comb += [
             core.functions.eq(lane.core_functions),
@@ -182,8 +194,62 @@ class Accelerator(wiring.Component):
         ]
         return arbiter
 
-    def _share(self, m: Module, core: CorePorts, lane: Lane) -> None:
-        """Add the rollouts, whose steps share a core with the tasks of its lane."""
+    def _share(self, m: Module, core: CorePorts, lane: Lane, steps: bool) -> None:
+        """Add what shares a core with the tasks of its lane: a solver, which goes first, and rollouts."""
+        others: list[tuple[Any, Any, Any]] = []
+        if self.solver is not None and self.solver.core is core:
+            others.append(self._add_solver(m, core))
+        if steps:
+            self._add_rollouts(m, core, lane, others)
+        else:
+            m.d.comb += self._core_inputs(core, lane, others)
+
+    @staticmethod
+    def _core_inputs(core: CorePorts, lane: Lane, others: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
+        """Return the assignments of a core's tasks: those of its lane, and those of ``others``.
+
+        Each of these says whether it starts a task, of which function, and the words; the last goes first.
+        """
+        free, functions, payload, options = (
+            core.phase_zero,
+            lane.core_functions,
+            lane.core_words,
+            lane.core_options,
+        )
+        for starts, own, words in others:
+            free &= ~starts
+            functions = Mux(starts, own, functions)
+            payload, options = Mux(starts, words, payload), Mux(starts, 0, options)
+        return [
+            lane.phase_zero.eq(free),
+            core.functions.eq(functions),
+            core.payload.eq(payload),
+            core.options.eq(options),
+        ]
+
+    def _add_solver(self, m: Module, core: CorePorts) -> tuple[Any, Any, Any]:
+        """Add the solver; return whether it starts a task in its core, of which function, and the words."""
+        m.submodules.solver = solver = self.solver
+        admission, task, names = self.edges[0].admission, self.edges[0].admission.i.p, self.interface.codes
+        admits = (admission.admit[list(names).index(name)] for name in SOLVER_COMMANDS)
+        m.d.comb += [
+            solver.phase_zero.eq(core.phase_zero),
+            solver.words.eq(self.edges[0].task_words),
+            solver.malformed.eq(task.malformed),
+            solver.not_finite.eq(task.not_finite),
+            solver.admit.eq(Cat(admits)),
+            *(
+                getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
+                for port in ("result", "overflow")
+                for name in ("step", "dstep")
+            ),
+        ]
+        return solver.starts, solver.functions, solver.payload
+
+    def _add_rollouts(
+        self, m: Module, core: CorePorts, lane: Lane, others: Sequence[tuple[Any, Any, Any]]
+    ) -> None:
+        """Add rollouts. Their steps start in cycles in which ``others`` start no task."""
         function = self.interface.step.name
         m.submodules.rollout = self.rollout = rollout = Rollout(
             interface=self.interface, slots=core.slots, latency=core.latency(function), ii=core.ii
@@ -191,14 +257,14 @@ class Accelerator(wiring.Component):
         (edge,), names = self.edges, list(self.interface.codes)
         admission, task = edge.admission, edge.admission.i.p
         rooms = [admission.available[names.index(name)] for name in core.names]
-        starts, step = rollout.starts, 1 << core.names.index(function)
+        step = rollout.starts, 1 << core.names.index(function), rollout.payload
+        free = core.phase_zero
+        for starts, _, _ in others:
+            free &= ~starts
         m.d.comb += [
             lane.offered.eq(edge.offers(core.names, rooms)),
-            lane.phase_zero.eq(core.phase_zero & ~starts),
-            core.functions.eq(Mux(starts, step, lane.core_functions)),
-            core.payload.eq(Mux(starts, rollout.payload, lane.core_words)),
-            core.options.eq(Mux(starts, 0, lane.core_options)),
-            rollout.phase_zero.eq(core.phase_zero),
+            *self._core_inputs(core, lane, [step, *others]),
+            rollout.phase_zero.eq(free),
             rollout.others.eq(lane.waits),
             rollout.result.eq(getattr(core, f"result_{function}")),
             rollout.overflow.eq(getattr(core, f"overflow_{function}")),
@@ -237,11 +303,37 @@ class Accelerator(wiring.Component):
             states.completion.overflow.eq(rollout.answer_overflow),
         ]
         for k, (name, command) in enumerate(zip(self.interface.row_commands, rows, strict=True)):
-            self._answer_rows(m, names.index(name), command, rollout.refuses_row[k])
+            self._answer(m, command, rollout.refuses_row[k])
+            m.d.comb += [
+                admission.accepts[names.index(name)].eq(rollout.accepts_row),
+                command.completion.start.eq(command.recorded),
+            ]
         return commands
 
-    def _answer_rows(self, m: Module, command: int, rows: _Command, refused: Any) -> None:
-        """Connect the completion of rows of a kind; the answer to a refused one says so."""
+    def _solver_commands(self, m: Module) -> list[Any]:
+        """Return the completions of a solver's commands."""
+        solver, admission, names = self.solver, self.edges[0].admission, list(self.interface.codes)
+        commands = {}
+        for k, name in enumerate(SOLVER_COMMANDS):
+            words, latency = self.interface.words(name), int(name == PLAN)
+            depth = places(self.interface, words, latency, 1)
+            completion = Completion(interface=self.interface, function=words, latency=latency, depth=depth)
+            m.submodules[f"completion_{name}"] = completion
+            commands[name] = command = _Command(completion)
+            self._answer(m, command, solver.refuses[k])
+            waits = name != GOAL
+            m.d.comb += [
+                admission.accepts[names.index(name)].eq(solver.ready if waits else 1),
+                completion.start.eq(solver.answers if name == SOLVE else command.admit),
+            ]
+        m.d.comb += [
+            commands[SOLVE].completion.result.eq(solver.answer),
+            commands[PLAN].completion.result.eq(solver.knot),
+        ]
+        return list(commands.values())
+
+    def _answer(self, m: Module, command: _Command, refused: Any) -> None:
+        """Connect the completion of a command; the answer to a ``refused`` one says so."""
         admission, record = self.edges[0].admission, Signal(ADMITTED)
         for k in range(CHECKED):
             refused, before = Signal(name=f"row_refused_{k}"), refused
@@ -249,12 +341,10 @@ class Accelerator(wiring.Component):
         m.d.comb += [
             record.eq(admission.record),
             record.malformed.eq(admission.record.malformed | refused),
-            rows.available.eq(rows.completion.available),
-            admission.accepts[command].eq(self.rollout.accepts_row),
-            rows.completion.admit.eq(rows.admit),
-            rows.completion.start.eq(rows.recorded),
-            rows.completion.recorded.eq(rows.recorded),
-            rows.completion.record.eq(record),
+            command.available.eq(command.completion.available),
+            command.completion.admit.eq(command.admit),
+            command.completion.recorded.eq(command.recorded),
+            command.completion.record.eq(record),
         ]
 
 

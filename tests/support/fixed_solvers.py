@@ -3,13 +3,14 @@
 from functools import cache
 
 from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.quantize.solver_problems import observed_sweep, random_problem
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
-STEP = 0.01
+STEP, ITERATIONS = 0.01, 255
 
 
 @cache
@@ -29,4 +30,5 @@ def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
     model = plan_of(name, width, ii).accelerator
     observed = (solver_problem(model, knots, 1000 + seed) for seed in range(problems))
-    return FixedSolver(model, observed_sweep(model.robot, observed, knots, width), alphas)
+    sweep = observed_sweep(model.robot, observed, knots, width)
+    return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS))

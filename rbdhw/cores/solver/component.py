@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.curvatures import Curvatures
 from rbdhw.cores.solver.expansion import Expansion
 from rbdhw.cores.solver.forward import ForwardPass
 from rbdhw.cores.solver.policy import PolicyRows
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.cores.sweep.component import SweepComponent
+from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.solver import (
     LEAST_REGULARISATION_WORD,
-    REGULARISATION,
     REGULARISATION_BITS,
     SolverShape,
     with_tolerance,
 )
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
-from rbdhw.rtl.layouts import split_words
 from rbdhw.solving import Solved
 from rbdhw.target import Primitive
-
-ITERATION_BITS = 8
-"""The bits of the number of iterations."""
 
 
 class _Ports(NamedTuple):
@@ -45,7 +43,8 @@ class SolverComponent(wiring.Component):
     and in all others of them it may have other tasks.
 
     Trajectories are in banks of a memory. A forward pass writes its trials to the banks that the kept
-    trajectory does not use, so a trial is kept by the number of its bank, and nothing is copied.
+    trajectory does not use, so a trial is kept by the number of its bank, and nothing is copied. Goals have
+    two banks. A task begins with a goal whose rows were all loaded; the next goal goes to the other bank.
 
     Raises ValueError if the core lacks ``step`` or ``dstep``, or if the sweep hands out policies faster than
     they are written.
@@ -57,17 +56,18 @@ class SolverComponent(wiring.Component):
         if missing := {"step", "dstep"} - set(core.names):
             raise ValueError(f"core: has no {' and no '.join(sorted(missing))}; a solver needs both")
         self.shape, self.sweep, self.core = shape, sweep, core
-        self.sweeper = SweepComponent(sweep, primitive)
-        self.forward = ForwardPass(shape=shape, slots=core.slots, latency=core.latency("step"), ii=core.ii)
-        self.expansion = Expansion(
-            shape=shape, sweep=sweep, slots=core.slots, latency=core.latency("dstep"), ii=core.ii
-        )
-        self.rows = PolicyRows(shape=shape)
-        between = sweep.between * sweep.schedule.ii
-        if between < self.rows.cycles:
-            raise ValueError(f"sweep: a policy every {between} cycles; expected at least {self.rows.cycles}")
+        self.sweeper = SweepComponent(sweep, primitive, shape.last)
+        latencies = core.latency("step"), core.latency("dstep")
+        self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii)
+        self.forward = ForwardPass(timing=timing, slots=core.slots)
+        self.expansion = Expansion(timing=timing, slots=core.slots)
+        self.rows, self.curvatures = PolicyRows(shape=shape), Curvatures(shape=shape, sweep=sweep)
+        if timing.between < timing.policy:
+            raise ValueError(
+                f"sweep: a policy every {timing.between} cycles; expected at least {timing.policy}"
+            )
         self._regularisation = shape.inputs[REGULARISATION].format
-        policy = len(self.rows.gains) + len(self.rows.changes)
+        iterations = range(shape.iterations + 1)
         super().__init__(
             {
                 # A task begins while `ready`. The packed words of `step` are a first state, forces that the
@@ -76,28 +76,31 @@ class SolverComponent(wiring.Component):
                 "start": In(1),
                 "ready": Out(1),
                 "task": In(len(self.forward.task)),
-                "iterations": In(ITERATION_BITS),
+                "iterations": In(iterations),
                 "warm": In(1),
                 "shift": In(range(shape.knots)),
-                # The solution, from `done` until the next start: the forces of its first step, its cost, the
-                # iterations taken, what the last sweep was regularised with, and the status, one of `Solved`.
+                # In one cycle at the end, in which `trajectory` and `gains` are those of the first step.
+                "ends": Out(1),
+                # The solution, while `done`, until the next start: its cost, the iterations taken, what the
+                # last sweep was regularised with, and the status, one of `Solved`.
                 "done": Out(1),
-                "forces": Out(sum(word.format.width for word in shape.taus)),
                 "cost": Out(shape.cost.width),
-                "taken": Out(ITERATION_BITS),
+                "taken": Out(iterations),
                 REGULARISATION: Out(self._regularisation.width + REGULARISATION_BITS),
                 "status": Out(range(max(Solved) + 1)),
-                # The row of a knot while `ready`, in the next cycle: state and forces, and gains and changes.
+                # The row of a knot while `ready`, in the next cycle: state and forces, and gains, which are
+                # zero without a sweep that found some.
                 "read_knot": In(range(shape.knots + 1)),
                 "trajectory": Out(len(self.forward.row)),
-                "policy": Out(policy),
-                # The goal, while `ready`: a row of each step, and weights in the memory of the sweep.
+                "gains": Out(len(self.rows.gains)),
+                # A row of the next goal: what passes and expansions take, and curvatures. Row 0 begins a
+                # goal. Others follow in order, in any cycle but that of a start.
                 "goal_enable": In(1),
                 "goal_step": In(range(shape.knots)),
                 "goal": In(len(self.forward.goal)),
-                "number_enable": In(len(sweep.columns)),
-                "number_row": In(range(sweep.rows)),
-                "number": In(signed(sweep.width)),
+                "goal_curvatures": In(sum(each.word.format.width for each in shape.curvatures)),
+                "loaded": Out(range(shape.knots + 1)),  # the rows of the next goal
+                "has_goal": Out(1),  # whether there is a goal, and a task may begin
                 # The core.
                 "phase_zero": In(1),
                 "starts": Out(1),
@@ -108,18 +111,11 @@ class SolverComponent(wiring.Component):
             }
         )
 
-    def cycles(self, iterations: int) -> int:
-        """Return the most cycles of a solution in which no sweep is repeated."""
-        between = self.sweep.between * self.sweep.schedule.ii
-        sweep = between + self.sweep.cycles + self.rows.cycles
-        choice = 2 * self.shape.alphas + 6
-        first = self.forward.cycles + 6
-        return first + iterations * (self.expansion.cycles + sweep + self.forward.cycles + choice)
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.sweep, m.submodules.policy = self.sweeper, self.rows
         m.submodules.forward, m.submodules.expansion = self.forward, self.expansion
+        m.submodules.curvatures = self.curvatures
         self._task = Signal.like(self.task, name="kept_task")
         self._bank = Signal(range(self.forward.banks), name="bank")
         self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
@@ -129,6 +125,7 @@ class SolverComponent(wiring.Component):
         m.d.comb += [part.task.eq(self._task) for part in (self.forward, self.expansion, self.rows)]
         m.d.comb += [part.around.eq(self._bank) for part in (self.forward, self.expansion)]
         self._share_core(m)
+        self._load_goals(m)
         self._add_memories(m)
         self._take_policies(m)
         with m.FSM(name="control"):
@@ -154,35 +151,52 @@ class SolverComponent(wiring.Component):
             expansion.overflow.eq(self.overflow_dstep),
         ]
 
+    def _load_goals(self, m: Module) -> None:
+        """Count the rows of the next goal, and change banks where a task begins with it."""
+        knots, begun = self.shape.knots, Signal(name="begun")  # whether a task began with a goal
+        self._goal_bank = Signal(name="goal_bank")
+        complete, step = self.loaded == knots, self.goal_step
+        m.d.comb += self.has_goal.eq(begun | complete)
+        with m.If(self.ready & self.start & complete):
+            m.d.sync += [self._goal_bank.eq(~self._goal_bank), self.loaded.eq(0), begun.eq(1)]
+        with m.Elif(self.goal_enable & ((step == 0) | (step == self.loaded))):
+            m.d.sync += self.loaded.eq(step + 1)
+
     def _add_memories(self, m: Module) -> None:
         """Add the memories of trajectories, policies and the goal, and connect that of the sweep."""
         shape, forward, expansion, rows = self.shape, self.forward, self.expansion, self.rows
         knots = shape.knots + 1
         idle = self._bank * knots + Mux(self.ready, self.read_knot, 0)
         trajectories = self._memory(m, "trajectories", len(forward.row), forward.banks * knots)
-        policies = self._memory(m, "policies", len(self.policy), knots)
-        goals = self._memory(m, "goals", len(forward.goal), shape.knots)
+        policies = self._memory(m, "policies", len(rows.gains) + len(rows.changes), knots)
+        goals = self._memory(m, "goals", len(forward.goal), 2 * shape.knots)
+        curvatures = self._memory(m, "curvatures_of_goals", len(self.curvatures.row), 2 * shape.knots)
+        written = Mux(self._goal_bank, 0, shape.knots) + self.goal_step
+        read = Mux(self._goal_bank, shape.knots, 0)
         other_row = Mux(expansion.busy, expansion.read_row, idle)
         m.d.comb += [
             trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, other_row)),
             trajectories.write.en.eq(forward.write_enable),
             trajectories.write.addr.eq(forward.write_row),
             trajectories.write.data.eq(forward.write_data),
-            policies.read.addr.eq(Mux(forward.busy, forward.policy_step, self.read_knot)),
+            policies.read.addr.eq(Mux(forward.busy, forward.policy_step, Mux(self.ready, self.read_knot, 0))),
             policies.write.en.eq(rows.write_enable),
             policies.write.addr.eq(rows.write_step),
             policies.write.data.eq(Cat(rows.gains, rows.changes)),
-            goals.read.addr.eq(Mux(forward.busy, forward.goal_step, expansion.goal_step)),
-            goals.write.en.eq(self.goal_enable),
-            goals.write.addr.eq(self.goal_step),
+            goals.read.addr.eq(read + Mux(forward.busy, forward.goal_step, expansion.goal_step)),
+            curvatures.read.addr.eq(read + self.curvatures.step),
+            curvatures.write.data.eq(self.curvatures.packed(self.goal_curvatures)),
             goals.write.data.eq(self.goal),
             Cat(forward.gains, forward.changes).eq(policies.read.data),
-            self.policy.eq(policies.read.data),
+            self.gains.eq(Mux(self._usable, forward.gains, 0)),
             self.trajectory.eq(trajectories.read.data),
-            self.sweeper.write_enable.eq(Mux(self.ready, self.number_enable, expansion.write_enable)),
-            self.sweeper.write_row.eq(Mux(self.ready, self.number_row, expansion.write_row)),
-            self.sweeper.write_data.eq(Mux(self.ready, self.number, expansion.write_data)),
+            self.curvatures.row.eq(curvatures.read.data),
         ]
+        for memory in (goals, curvatures):
+            m.d.comb += [memory.write.en.eq(self.goal_enable), memory.write.addr.eq(written)]
+        for port in ("write_enable", "write_row", "write_data"):
+            of_goal, of_steps = getattr(self.curvatures, port), getattr(expansion, port)
+            m.d.comb += getattr(self.sweeper, port).eq(Mux(self.curvatures.busy, of_goal, of_steps))
         m.d.comb += [part.row.eq(trajectories.read.data) for part in (forward, expansion)]
         m.d.comb += [part.goal.eq(goals.read.data) for part in (forward, expansion)]
 
@@ -231,9 +245,9 @@ class SolverComponent(wiring.Component):
                 ]
                 m.next = "FIRST"
         with m.State("FIRST"):
-            m.d.comb += forward.start.eq(1)
+            m.d.comb += [forward.start.eq(1), self.curvatures.start.eq(1)]
             m.next = "FOLLOW"
-        with m.State("FOLLOW"), m.If(~forward.busy):
+        with m.State("FOLLOW"), m.If(~forward.busy & ~self.curvatures.busy):
             m.d.sync += [first.eq(0), self._bank.eq(forward.bank_of(0, self._bank))]
             m.d.sync += self.cost.eq(self._costs[0])
             m.next = "ITERATE"
@@ -297,12 +311,12 @@ class SolverComponent(wiring.Component):
                 m.next = "ITERATE"
 
     def _finish(self, m: Module) -> None:
-        """Read the forces of the first step."""
+        """Read the first step."""
         with m.State("READ"):
             m.next = "END"
         with m.State("END"):
-            row = split_words(self.shape.trajectory, self.trajectory)
-            m.d.sync += [self.forces.eq(Cat(row[word.name] for word in self.shape.taus)), self.done.eq(1)]
+            m.d.comb += self.ends.eq(1)
+            m.d.sync += self.done.eq(1)
             m.next = "IDLE"
 
     def _raise(self, m: Module, then: str, otherwise: Solved) -> None:

@@ -9,9 +9,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
-from rbdhw.cores.sweep.array import SweepArray
-from rbdhw.fixed.solver import SolverShape
 from rbdhw.rtl.delay import delayed
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.scaler import LATENCY, Scaler
@@ -24,13 +23,11 @@ class Expansion(wiring.Component):
     The derivatives of a step are computed while the numbers of the step before are written.
     """
 
-    def __init__(
-        self, *, shape: SolverShape, sweep: SweepArray, slots: tuple[int, ...], latency: int, ii: int
-    ) -> None:
-        if latency <= LATENCY:
-            raise ValueError(f"latency: is {latency}; expected more than {LATENCY}")
-        self.shape, self.sweep, self.slots = shape, sweep, slots
-        self.latency, self.ii = latency, ii
+    def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
+        if timing.dstep <= LATENCY:
+            raise ValueError(f"latency: is {timing.dstep}; expected more than {LATENCY}")
+        self.shape, self.sweep, self.slots, self.latency = timing.shape, timing.sweep, slots, timing.dstep
+        shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
         self.scaler = Scaler(
             items=shape.numbers,
@@ -62,18 +59,6 @@ class Expansion(wiring.Component):
                 "write_data": Out(signed(sweep.width)),
             }
         )
-
-    @property
-    def cycles(self) -> int:
-        """The most cycles of an expansion."""
-        numbers = len(self.scaler.items)
-        return self._period * self.shape.knots + self.latency + numbers + LATENCY + 4
-
-    @property
-    def _period(self) -> int:
-        """The cycles from a step to the next one, which waits for the numbers of the one before."""
-        cycles = max(self.latency + 3, len(self.scaler.items) + LATENCY + 1)
-        return -(-cycles // self.ii) * self.ii
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

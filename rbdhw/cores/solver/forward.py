@@ -10,15 +10,15 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload
 from rbdhw.fixed.feedback import GAIN
-from rbdhw.fixed.solver import SolverShape
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import DATA_WIDTHS
 from rbdhw.rtl.delay import delay_line, delayed, register
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.preparation import LIMITED, MEMORY_STAGES, limited
+from rbdhw.rtl.preparation import MEMORY_STAGES, limited
 from rbdhw.rtl.rollout_cost import StageCost
 from rbdhw.rtl.rollout_entry import go_back
 from rbdhw.rtl.rollout_gains import FeedbackSum
@@ -35,12 +35,13 @@ class ForwardPass(wiring.Component):
     follows, and to which it writes those of the trials, in the banks of :meth:`bank_of`.
     """
 
-    def __init__(self, *, shape: SolverShape, slots: tuple[int, ...], latency: int, ii: int) -> None:
-        self.shape, self.slots, self.latency, self.ii = shape, slots, latency, ii
+    def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
+        self.timing, self.shape, self.slots, self.ii = timing, timing.shape, slots, timing.ii
+        self.latency, shape = timing.step, timing.shape
         self.banks = shape.alphas + 1
         self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
         self.stage = StageCost(terms=shape.terms, words=shape.goal)
-        self.before = self.feedback.latency + LIMITED  # cycles from a state to its step in the core
+        self.before, self._after = timing.before, timing.after
         self.state_words = [state.word for state in shape.state]
         self.state_bits = sum(word.format.width for word in self.state_words)
         force_bits = sum(word.format.width for word in shape.taus)
@@ -82,21 +83,6 @@ class ForwardPass(wiring.Component):
         bank = around + trial + 1
         return Mux(bank >= self.banks, bank - self.banks, bank)
 
-    @property
-    def slots_of_round(self) -> int:
-        """The intervals of the core in a round."""
-        cycles = self.before + self.latency + 2
-        return max(-(-cycles // self.ii), self.shape.alphas)
-
-    @property
-    def cycles(self) -> int:
-        """The most cycles of a pass."""
-        return self.ii + (self.shape.knots + 1) * self.slots_of_round * self.ii + self._after
-
-    @property
-    def _after(self) -> int:
-        return self.before + self.latency + self.stage.latency + 2
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.feedback, m.submodules.stage = self.feedback, self.stage
@@ -130,7 +116,7 @@ class ForwardPass(wiring.Component):
         m.d.comb += now.eq(Mux(self.phase_zero, 0, phase))
         m.d.sync += phase.eq(Mux(now == self.ii - 1, 0, now + 1))
         running, left = Signal(), Signal(range(self._after + 1))
-        slot = Signal(range(self.slots_of_round))
+        slot = Signal(range(self.timing.slots_of_round))
         step, most = Signal(range(self.shape.knots + 1)), Signal(range(self.shape.alphas))
         turn = running & (now == -(1 + self.before) % self.ii)
         m.d.comb += self.busy.eq(running | (left != 0))
@@ -139,7 +125,7 @@ class ForwardPass(wiring.Component):
             m.d.sync += [running.eq(1), slot.eq(0), step.eq(0), most.eq(last), left.eq(self._after)]
         with m.Elif(turn):
             m.d.sync += slot.eq(slot + 1)
-            with m.If(slot == self.slots_of_round - 1):
+            with m.If(slot == self.timing.slots_of_round - 1):
                 m.d.sync += [slot.eq(0), step.eq(step + 1)]
                 with m.If(step == self.shape.knots):
                     m.d.sync += running.eq(0)

@@ -10,7 +10,7 @@ from rbdhw.cores.solver.words import factor_values
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.fixed.solver import SolverShape
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.scaler import LATENCY, Scaler
+from rbdhw.rtl.scaler import Scaler
 
 
 class PolicyRows(wiring.Component):
@@ -38,11 +38,6 @@ class PolicyRows(wiring.Component):
                 "changes": Out(sum(word.format.width for word in shape.taus)),
             }
         )
-
-    @property
-    def cycles(self) -> int:
-        """The cycles from a policy to the next one."""
-        return len(self.scaler.items) + LATENCY + 2
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()

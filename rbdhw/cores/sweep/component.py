@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
@@ -32,11 +33,14 @@ class SweepComponent(wiring.Component):
 
     The memory is read row by row: all rows of the last knot of every problem, then those of the knot before,
     and so on. :attr:`SweepArray.places` has the row and the column of each number in the part of a knot. The
-    numbers stay for the next sweep.
+    numbers stay for the next sweep. ``last`` are numbers that the last knot of each problem has from the
+    beginning; all others are zero then.
     """
 
-    def __init__(self, sweep: SweepArray, primitive: Primitive | None = None) -> None:
-        self.sweep, self.primitive = sweep, primitive
+    def __init__(
+        self, sweep: SweepArray, primitive: Primitive | None = None, last: Mapping[str, int] | None = None
+    ) -> None:
+        self.sweep, self.primitive, self.last = sweep, primitive, dict(last or {})
         self._inputs = {word.name: word for word in sweep.program.inputs}
         self._policy = sweep.program.outputs[sweep.sweeps.function]
         self._handed = {word.name: given for word, given in sweep.handed}
@@ -112,7 +116,7 @@ class SweepComponent(wiring.Component):
         with m.Elif(self._slot < sweep.rows_of_knot):
             m.d.sync += row.eq(Mux(row == sweep.rows - 1, 0, row + 1))
         for column, unit in enumerate(sweep.columns):
-            memory = Memory(shape=signed(sweep.width), depth=sweep.rows, init=[])
+            memory = Memory(shape=signed(sweep.width), depth=sweep.rows, init=self._first(column))
             m.submodules[f"numbers_{column}"] = memory
             write, read = memory.write_port(), memory.read_port()
             m.d.comb += [
@@ -122,6 +126,15 @@ class SweepComponent(wiring.Component):
                 read.addr.eq(row),
                 getattr(core, f"streamed_{unit}").eq(read.data),
             ]
+
+    def _first(self, column: int) -> list[int]:
+        """Return the numbers with which a column of the memory begins."""
+        sweep, numbers = self.sweep, {}
+        for name, number in self.last.items():
+            row, place = sweep.places.get(name, (0, None))
+            for problem in range(sweep.between) if place == column else ():
+                numbers[sweep.row(sweep.sweeps.links - 1, problem) + row] = number
+        return [numbers.get(row, 0) for row in range(max(numbers, default=-1) + 1)]
 
     def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
         """Give each knot what the one behind it hands on; the last knot takes zeros."""

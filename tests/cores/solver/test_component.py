@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbdhw.cores.array.model import ArrayResource
-from rbdhw.cores.solver.policy import PolicyRows
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
@@ -50,7 +50,7 @@ def check_alone(model, solver, iterations):
         solution = model.solve(task, goal, iterations)
         assert solution.status is Solved.ITERATIONS
         compare(model, found, solution)
-        assert cycles <= solver.cycles(iterations)
+        assert cycles <= solver.timing.solution(iterations)
 
     Simulation(dut).run(testbench)
 
@@ -81,7 +81,7 @@ def test_solutions_in_a_loop_are_those_of_the_model_in_the_cycles_stated(first, 
 
     Cycles depend on the phases in which the parts start, and not on numbers.
     """
-    most = simulation().component.solver.cycles(2)
+    most = simulation().component.solver.timing.solution(2)
 
     async def steps(bench):
         task, goal = posed(first)
@@ -139,9 +139,8 @@ def test_a_solution_that_fails_says_so_and_is_not_followed_without_a_policy(stat
 def test_a_sweep_without_a_policy_is_repeated():
     """Negative weights of forces make the Hessian by the forces indefinite."""
     task, goal = posed(0)
-    some = np.arange(KNOTS + 1) < KNOTS
-    weights = {f"R[{k}]": np.where(some, -8, 1) * goal.hessian[f"R[{k}]"] for k in range(2)}
-    goal = replace(goal, hessian={**goal.hessian, **weights})
+    weights = {f"tau_curvature[{k}]": -8 * goal.rows[f"tau_curvature[{k}]"] for k in range(2)}
+    goal = replace(goal, rows={**goal.rows, **weights})
     solution = fixed().solve(task, goal, 2)
     assert solution.regularisation > 0
 
@@ -156,11 +155,13 @@ def test_a_sweep_without_a_policy_is_repeated():
 def test_a_reset_in_mid_solution_leaves_nothing_behind():
     async def steps(bench):
         task, goal = posed(2)
-        await bench.load(goal)
         for cycles in (40, 333):
+            await bench.load(goal)
             await bench.start(task, 3)
             await bench.ctx.tick().repeat(cycles)
             await bench.reset()
+            assert not bench.ctx.get(bench.solver.has_goal)
+        await bench.load(goal)
         found, _ = await bench.solve(task, 1, warm=True)
         compare(fixed(), found, fixed().solve(task, goal, 1))
 
@@ -179,7 +180,7 @@ def test_other_tasks_take_the_cycles_between():
         await bench.start(task, 1)
         found, cycles = await bench.solve_beside(words, served)
         compare(fixed(), found, fixed().solve(task, goal, 1))
-        assert cycles <= bench.solver.cycles(1)
+        assert cycles <= bench.solver.timing.solution(1)
 
     run(steps)
     expected = {name: respond(model, name, words)[1] for name in names}
@@ -208,6 +209,6 @@ def test_an_arm_is_the_model():
 def test_cores_and_sweeps_that_do_not_fit_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="core: has no dstep; a solver needs both"):
         component(fixed(), SimpleNamespace(names=("step",)), SWEEP_II)
-    monkeypatch.setattr(PolicyRows, "cycles", 1000)
+    monkeypatch.setattr(SolverTiming, "policy", 1000)
     with pytest.raises(ValueError, match=r"sweep: a policy every \d+ cycles; expected at least 1000"):
         component(fixed(), core(), SWEEP_II)

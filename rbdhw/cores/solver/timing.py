@@ -1,0 +1,84 @@
+"""The cycles of a solver's parts, which do not depend on its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.rtl.preparation import LIMITED
+from rbdhw.rtl.rollout_cost import cost_latency
+from rbdhw.rtl.rollout_gains import feedback_latency
+from rbdhw.rtl.scaler import LATENCY
+
+
+@dataclass(frozen=True)
+class SolverTiming:
+    """The cycles of a solver around a core that takes a task every ``ii`` cycles.
+
+    ``step`` and ``dstep`` are the core's latencies of both functions.
+    """
+
+    shape: SolverShape
+    sweep: SweepArray
+    step: int
+    dstep: int
+    ii: int
+
+    # Forward passes
+
+    @property
+    def before(self) -> int:
+        """The cycles from a state to its step in the core."""
+        return feedback_latency(len(self.shape.feedback[0].terms)) + LIMITED
+
+    @property
+    def after(self) -> int:
+        """The cycles from the last turn of a pass to its end."""
+        return self.before + self.step + cost_latency(len(self.shape.terms)) + 2
+
+    @property
+    def slots_of_round(self) -> int:
+        """The intervals of the core from a step of a trial to its next one."""
+        cycles = self.before + self.step + 2
+        return max(-(-cycles // self.ii), self.shape.alphas)
+
+    @property
+    def forward_pass(self) -> int:
+        """The most cycles of a pass."""
+        return self.ii + (self.shape.knots + 1) * self.slots_of_round * self.ii + self.after
+
+    # Sweeps
+
+    @property
+    def period(self) -> int:
+        """The cycles from a step to the next one in an expansion, which waits for the numbers before."""
+        cycles = max(self.dstep + 3, len(self.shape.numbers) + LATENCY + 1)
+        return -(-cycles // self.ii) * self.ii
+
+    @property
+    def expansion(self) -> int:
+        """The most cycles of an expansion."""
+        return self.period * self.shape.knots + self.dstep + len(self.shape.numbers) + LATENCY + 4
+
+    @property
+    def between(self) -> int:
+        """The cycles from one policy of a sweep to the next one."""
+        return self.sweep.between * self.sweep.schedule.ii
+
+    @property
+    def policy(self) -> int:
+        """The cycles from a policy until its row is written."""
+        return len(self.shape.gains) + len(self.shape.changes) + LATENCY + 2
+
+    @property
+    def curvatures(self) -> int:
+        """The cycles until all curvatures of a goal are in the memory of the sweep."""
+        return self.shape.knots * (len(self.shape.curvatures) + 2) + 1
+
+    def solution(self, iterations: int) -> int:
+        """Return the most cycles of a solution in which no sweep is repeated."""
+        sweep = self.between + self.sweep.cycles + self.policy
+        choice = 2 * self.shape.alphas + 6
+        first = max(self.forward_pass, self.curvatures) + 6
+        return first + iterations * (self.expansion + sweep + self.forward_pass + choice)

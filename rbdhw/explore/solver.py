@@ -1,0 +1,45 @@
+"""The plan of a solver around a core of an accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rbdhw.cores.solver.core import build_solver
+from rbdhw.estimate.resources import Resources
+from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.model.solver_words import with_solver
+from rbdhw.options.build import BuildOptions
+from rbdhw.progress import Progress
+from rbdhw.quantize.solver_problems import observed_sweep, random_problem
+from rbdhw.rtl.preparation import preparation_products
+
+SWEEP_BITS = 27
+"""The bits of both operands of a product of the sweep."""
+
+OBSERVED, OBSERVED_KNOTS = 8, 16
+"""The random problems by whose solutions the sweep's formats are chosen, and the most steps of each."""
+
+
+def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:
+    """Return the plan of an accelerator that also solves, around its core of ``step`` and ``dstep``.
+
+    Problems are observed with the largest time step of the domain. Raises InputError if the clock is too
+    fast for a solver, or its memories do not fit the device.
+    """
+    model, knots = plan.accelerator, options.knots
+    assert knots is not None
+    core = plan.part_of("step").plan.core
+    progress("choosing number formats of the sweep")
+    h, steps = float(model.domain.bounds["h"][0][1]), min(knots, OBSERVED_KNOTS)
+    problems = (
+        random_problem(model.robot, model.domain, steps, h, options.seed + k) for k in range(OBSERVED)
+    )
+    observed = observed_sweep(model.robot, problems, steps, SWEEP_BITS)
+    sweep = replace(observed, sweeps=replace(observed.sweeps, links=knots + 1))
+    model = with_solver(model, sweep, options.alphas, options.iterations)
+    progress("scheduling the sweep")
+    asked = options.clock_mhz is not None or options.clock_goal is not None
+    solver = build_solver(model.interface, core, plan.clock_mhz if asked else None)
+    blocks = sum(map(core.device.blocks, preparation_products(replace(model.interface, rollout=None))))
+    estimate = plan.estimate + solver.estimate() + Resources(0, 0, blocks, 0)
+    return replace(plan, accelerator=model, estimate=estimate, solver=solver)

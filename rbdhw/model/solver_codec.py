@@ -1,0 +1,95 @@
+"""Problems and solutions of an accelerator that solves, in the arrays of the user's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.arrays import WordName
+from rbdhw.errors import InputError
+from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.format import Integers
+from rbdhw.fixed.program import Word
+from rbdhw.model.fixed_solver import FixedSolver, Goal
+from rbdhw.model.responses import Words
+from rbdhw.protocol import PLAN, SOLVE
+
+Array = NDArray[np.float64]
+
+HALF = 0.5
+"""The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
+
+
+def goal_words(solver: FixedSolver, goal: Goal) -> dict[str, Integers]:
+    """Return the words (N,) of the packets that load a goal."""
+    return {**goal.rows, "row": np.arange(solver.shape.knots)}
+
+
+def task_words(
+    solver: FixedSolver, problem: Mapping[str, Array], iterations: int, follow: int | None
+) -> dict[str, Integers]:
+    """Return the words (1,) of a packet that asks for the solution of a problem.
+
+    With ``follow`` it begins with the last solution, so many steps later. Raises InputError for more
+    iterations or a larger shift than the accelerator has, and if the first forces are not held.
+    """
+    shape, tau = solver.shape, problem["tau"]
+    if not 0 <= iterations <= shape.iterations:
+        remedy = "generate with a larger --iterations"
+        raise InputError("iterations", str(iterations), f"0 to {shape.iterations}", remedy)
+    if follow is not None and not 0 <= follow < shape.knots:
+        raise InputError("shift", f"{follow} steps", f"0 to {shape.knots - 1}")
+    if np.any(tau != tau[0]) or np.any(problem["K"]):
+        expected = "the same forces in all steps, without K, or warm"
+        raise InputError("arrays 'tau' and 'K'", "are those of a trajectory", expected)
+    words = solver.task(problem, tau[0])
+    words |= {"iterations": iterations, "warm": int(follow is not None), "shift": follow or 0}
+    return {name: np.array([number], np.int64) for name, number in words.items()}
+
+
+def decode_solution(
+    solver: FixedSolver, problem: Mapping[str, Array], goal: Goal, solved: Words, plan: Words
+) -> dict[str, NDArray[Any]]:
+    """Return the solution of a problem (:data:`rbdhw.arrays.SOLVE_OUTPUTS`) from the words of answers.
+
+    ``solved`` (1,) are those to ``solve``, and ``plan`` (N + 1,) those to ``plan``. The cost is that of
+    the problem in all knots. The expected decrease is not a number: an accelerator does not tell.
+    """
+    interface, shape = solver.model.interface, solver.shape
+    nv, knots = shape.nv, shape.knots
+    states, tau = np.zeros((knots + 1, 2 * nv)), np.zeros((knots + 1, nv))
+    K = np.zeros((knots + 1, nv, 2 * nv))
+    angles = [term.word.unit == "turn" for term in shape.feedback[0].terms]
+    for word in interface.outputs(PLAN):
+        name, real = WordName.parse(word.name), word.format.real(plan[word.name])
+        if name.array == "x":
+            states[:, name.index[0]] = real * (TURN if angles[name.index[0]] else 1.0)
+        elif name.array == "tau":
+            tau[:, name.index[0]] = real
+        else:
+            i, j = name.index
+            K[:, i, j] = real / (TURN if angles[j] else 1.0)
+    numbers = {name: _number(interface.outputs(SOLVE), solved, name) for name in _NUMBERS}
+    behind = HALF * goal.unit * numbers["cost"]
+    error = np.hstack([problem["q"], problem["v"]]) - problem["x_ref"][0]
+    return {
+        "states": states,
+        "tau": tau[:-1],
+        "K": K[:-1],
+        "cost": np.array(behind + HALF * np.sum(problem["Q"][0] * error**2)),
+        "decrease": np.array(np.nan),
+        "regularisation": np.array(numbers["regularisation"]),
+        "iterations": np.array(int(numbers["iterations"])),
+        "status": np.array(int(numbers["solved"])),
+    }
+
+
+_NUMBERS = ("cost", "iterations", "regularisation", "solved")
+
+
+def _number(words: tuple[Word, ...], solved: Words, name: str) -> float:
+    word = next(word for word in words if word.array == name)
+    return float(word.format.real(solved[word.name])[0])

@@ -1,0 +1,119 @@
+"""The commands of an accelerator that solves: the words of their packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rbdhw.arrays import WordName
+from rbdhw.errors import InputError
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.knots import REGULARISATION
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.solver import REGULARISATION_BITS, SolverShape
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.fixed_sweep import FixedSweep
+from rbdhw.model.interface import FunctionWords
+from rbdhw.model.rollouts.part import in_slots
+from rbdhw.protocol import COMMANDS, GOAL, PLAN, SOLVE
+from rbdhw.robot.model import Robot
+from rbdhw.solving import Solved
+
+
+def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterations: int) -> AcceleratorModel:
+    """Return an accelerator of ``step`` and ``dstep`` that also solves, with its commands.
+
+    Raises InputError as :func:`check_solved`.
+    """
+    check_solved(model.robot)
+    interface = model.interface
+    step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
+    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, alphas, iterations)
+    functions = (*interface.functions, *solver_commands(interface.functions, shape))
+    return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
+
+
+def check_solved(robot: Robot) -> None:
+    """Refuse a robot for which accelerators do not solve.
+
+    Raises InputError if a joint has several degrees of freedom, or if the time step is no word of a task.
+    """
+    where = f"robot '{robot.name}'"
+    if robot.nq != robot.nv:
+        reason = "has a joint of several degrees of freedom"
+        raise InputError(where, reason, "joints of one degree of freedom for solve on an accelerator")
+    if robot.time_step is not None:
+        raise InputError(where, "has a fixed time step", "one that comes with each task of solve")
+
+
+def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> tuple[FunctionWords, ...]:
+    """Return the words of the commands. Those that are not words of a step have slots of their own."""
+    first = 1 + max(word.slot for function in functions for word in function.brought(extended=True))
+    shared = [word for word in shape.step.inputs if word.array in COMMANDS[SOLVE].inputs]
+    asked = [
+        _count("iterations", shape.iterations),
+        _count("warm", 1),
+        _count("shift", shape.knots - 1),
+    ]
+    references = [word for word in shape.goal if word.array == "x_ref"]
+    weights = [word for word in shape.goal if word.array != "x_ref"]
+    weights += [each.word for each in shape.curvatures]
+    row = in_slots([_count("row", shape.knots - 1), *weights], first)
+    knot = in_slots([_count("row", shape.knots)], first)
+    return (
+        FunctionWords(
+            SOLVE,
+            (*shared, *in_slots(asked, first)),
+            _results(shape),
+            optional_outputs=tuple(_gains(SOLVE, shape)),
+        ),
+        FunctionWords(GOAL, (*references, *row), ()),
+        FunctionWords(PLAN, knot, tuple(_knot(shape))),
+    )
+
+
+def _results(shape: SolverShape) -> tuple[Word, ...]:
+    """Return the words of an answer to ``solve``: the first step's forces, and numbers of the solution."""
+    added = shape.inputs[REGULARISATION].format
+    return (
+        *_forces(SOLVE, shape),
+        Word(f"{SOLVE}.cost", "1", -1, shape.cost),
+        _count(f"{SOLVE}.iterations", shape.iterations),
+        Word(
+            f"{SOLVE}.regularisation",
+            "1",
+            -1,
+            Format(added.width + REGULARISATION_BITS + 1, added.binary_point),
+        ),
+        _count(f"{SOLVE}.solved", max(Solved)),
+    )
+
+
+def _knot(shape: SolverShape) -> Iterator[Word]:
+    """Yield the words of an answer to ``plan``."""
+    for term in shape.feedback[0].terms:
+        assert term.reference is not None
+        name = replace(WordName.parse(term.reference), array="x", function=PLAN)
+        yield Word(str(name), term.word.unit, -1, term.word.format)
+    yield from _forces(PLAN, shape)
+    yield from _gains(PLAN, shape)
+
+
+def _forces(function: str, shape: SolverShape) -> Iterator[Word]:
+    for word in shape.taus:
+        name = replace(WordName.parse(word.name), function=function)
+        yield Word(str(name), word.unit, -1, word.format)
+
+
+def _gains(function: str, shape: SolverShape) -> Iterator[Word]:
+    """Yield the gains of all forces, force after force."""
+    for each in shape.feedback:
+        for term in each.terms:
+            index = WordName.parse(each.stored(term)).index
+            unit = f"{each.force.unit}/({term.word.unit})"
+            yield Word(str(WordName("K", index, function)), unit, -1, shape.gain_format(each, term))
+
+
+def _count(name: str, most: int) -> Word:
+    """Return a word of a number, an integer from 0 to ``most``."""
+    return Word(name, "1", -1, Format(most.bit_length() + 1, 0), 0, most)

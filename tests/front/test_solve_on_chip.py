@@ -1,0 +1,116 @@
+"""`solve` of a folder of an accelerator: its engines, its warm starts, its refusals, and the command."""
+
+import numpy as np
+import pytest
+
+import rbdhw as package
+from rbdhw.design.folder import write
+from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+from rbdhw.solving import Solved
+
+KNOTS = 4
+COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
+START = (np.array([0.1, 0.2]), np.zeros(2), 0.02)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("solve") / "toy"
+    sizes = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
+    write(generate(path("toy"), BuildOptions(("solve", "id"), **sizes)), made)
+    return made
+
+
+@pytest.fixture
+def acc(folder):
+    return package.load(folder)
+
+
+def test_a_solution_is_near_that_of_double_precision(folder, acc):
+    golden = package.load(folder, "golden").solve(*START, **COST)
+    solved = acc.solve(*START, **COST, iterations=4)
+    assert (solved.status, solved.iterations, golden.status) == (Solved.ITERATIONS, 4, Solved.CONVERGED)
+    assert solved.cost == pytest.approx(golden.cost, rel=1e-3)
+    assert solved.tau == pytest.approx(golden.tau, abs=0.02)
+    assert solved.states == pytest.approx(golden.states, abs=0.03)
+    assert pytest.approx(golden.K, abs=1e-2) == solved.K
+    assert np.isnan(solved.decrease)
+    assert repr(solved).startswith("4 steps of 2 forces: iterations after 4 iterations, cost 8.56")
+
+
+def test_the_last_solution_is_kept_and_the_goal_may_change(acc):
+    first = acc.solve(*START, **COST, iterations=4)
+    x, goal = first.states[1], {**COST, "x_ref": [0.4, -0.3, 0.0, 0.0]}
+    warm = acc.solve(x[:2], x[2:], 0.02, **goal, warm=first, shift=1, iterations=1)
+    cold = acc.solve(x[:2], x[2:], 0.02, **goal, iterations=1)
+    assert warm.cost <= cold.cost
+    with pytest.raises(InputError, match="warm: is no solution that the accelerator keeps"):
+        acc.solve(x[:2], x[2:], 0.02, **goal, warm=first)
+
+
+def test_a_batch_is_solved_in_turn_and_a_number_that_is_not_finite_spoils_its_problem_alone(acc):
+    starts = np.array([[0.1, 0.2], [np.nan, 0.0], [0.3, -0.2]])
+    solved = acc.solve(starts, np.zeros(2), 0.02, **COST, iterations=2)
+    assert solved.status.tolist() == [Solved.ITERATIONS, Solved.NOT_FINITE, Solved.ITERATIONS]
+    assert np.isnan(solved.tau[1]).all()
+    for k in (0, 2):
+        alone = acc.solve(starts[k], np.zeros(2), 0.02, **COST, iterations=2)
+        np.testing.assert_array_equal(solved.tau[k], alone.tau)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"iterations": 9}, "iterations: 9; expected 0 to 8; generate with a larger --iterations"),
+        ({"Q": [-1.0, 1.0, 0.1, 0.1]}, "array 'Q': -1 is a negative weight"),
+        ({"Q": [1e9, 1.0, 0.1, 0.1]}, "weights: x_slope\\[0\\]: .* is too large; smaller weights"),
+        ({"tau_ref": [1.0, 0.0]}, "a solver on words does not take its tau_ref"),
+        ({"tau_min": [-1.0, -1.0]}, "a solver on words does not take its tau_min"),
+        ({"tau": np.arange(8.0).reshape(4, 2)}, "arrays 'tau' and 'K': are those of a trajectory"),
+        ({"x_ref": [np.inf, 0.0, 0.0, 0.0]}, "array 'x_ref'"),
+        ({"placement_ref": np.eye(4)}, "array 'placement_ref': this build has no frames"),
+    ],
+)
+def test_what_an_accelerator_does_not_take_is_refused(acc, arguments, text):
+    with pytest.raises(InputError, match=text):
+        acc.solve(*START, **(COST | arguments))
+
+
+def test_software_alone_has_samples(acc):
+    with pytest.raises(InputError, match="is no software; expected software"):
+        acc.mppi(*START, std=[1.0, 1.0], **COST)
+
+
+def test_the_command(folder, acc, tmp_path, rbdhw):
+    np.savez(tmp_path / "in.npz", q=START[0], v=START[1], h=START[2], iterations=2, **COST)
+    files = ("--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz")
+    assert rbdhw("run", folder, "solve", *files)[0] == 0
+    with np.load(tmp_path / "out.npz") as archive:
+        np.testing.assert_array_equal(archive["tau"], acc.solve(*START, **COST, iterations=2).tau)
+
+
+@pytest.mark.verify(minutes=3)
+@pytest.mark.parametrize("engine", ["numpy", "rtl", "driver"])
+def test_engines_agree_bit_for_bit(folder, acc, engine):
+    other = package.load(folder, engine)
+    for each in (acc, other):
+        each.first = each.solve(*START, **COST, iterations=3)
+        x = each.first.states[1]
+        each.second = each.solve(x[:2], x[2:], 0.02, **COST, warm=each.first, shift=1, iterations=1)
+    for name in acc.first._fields:
+        np.testing.assert_array_equal(getattr(acc.first, name), getattr(other.first, name))
+        np.testing.assert_array_equal(getattr(acc.second, name), getattr(other.second, name))
+
+
+def test_robots_and_builds_without_a_solver_are_refused():
+    sizes = {"width": 18, "samples": 128, "knots": 2}
+    for mounting, text in [
+        (Mounting("floating"), "base: solve has the same robot in all steps; expected fixed"),
+        (Mounting(time_step=0.01), "robot 'toy': has a fixed time step; expected one that comes with each"),
+    ]:
+        options = BuildOptions(("solve",), mounting=mounting, **sizes)
+        with pytest.raises(InputError, match=text):
+            generate(path("toy"), options)

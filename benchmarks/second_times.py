@@ -76,9 +76,6 @@ COMPUTED = {
 }
 """Central differences: the function, and its evaluations for each pair of links and for each link."""
 
-PRODUCTS = "sfd: products"
-"""What ``sfd`` takes beyond ``sid`` and ``dfd``: the inner and outer products of the paper."""
-
 
 @lru_cache(maxsize=8)
 def software_of_links(robot: Robot, function: str, second: str = "") -> Software:
@@ -211,10 +208,8 @@ def second_times_layout(rows: Rows) -> Rows:
 
 
 def _times(row: Row) -> dict[str, float]:
-    """Return the microseconds of a row, with those of differences and of the products of ``sfd``."""
+    """Return the microseconds of a row, with those of differences."""
     times, n = {title: figures["us"] for title, figures in row["figures"].items()}, row["links"]
-    if "sfd" in times:
-        times[PRODUCTS] = times["sfd"] - times["its sid"] - times["dfd"]
     for title, (function, of_pairs, of_links) in COMPUTED.items():
         if function in times:
             times[title] = (of_pairs * n**2 + of_links * n) * times[function]

@@ -7,7 +7,6 @@ from benchmarks import casadi_steps, second_times
 from benchmarks.casadi_steps import random_tasks
 from benchmarks.second_order import SHAPES, binary_tree
 from benchmarks.second_times import (
-    PRODUCTS,
     Way,
     by_complex_step,
     second_times_layout,
@@ -41,13 +40,6 @@ def test_slopes_are_powers_of_the_links():
     assert slopes == {"": "chain, slope"} | {name: f"{power:.1f}" for name, power in POWERS.items()}
     assert lines[9]["did"] == "4: 0.4 k lines, 8 s"
     assert lines[9]["sid, differences of did"] == "-"
-
-
-def test_what_products_of_second_derivatives_take():
-    times = {"sfd": 9.0, "its sid": 2.0, "dfd": 3.0}
-    figures = {title: {"us": us, "lines": 1, "compiling": 0.0} for title, us in times.items()}
-    rows = [{"shape": "chain", "links": links, "figures": figures} for links in (2, 4)]
-    assert second_times_layout(rows)[0][PRODUCTS] == "4 µs"
 
 
 @pytest.fixture

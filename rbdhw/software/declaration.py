@@ -47,6 +47,11 @@ class Declaration(ABC):
         return " || ".join(f"{name} != NULL" for name in optional) or "0"
 
     @property
+    def asked(self) -> str:
+        """The expression of whether any optional result is asked for."""
+        return " || ".join(f"{array.name} != NULL" for array in self.outputs if array.optional) or "0"
+
+    @property
     def title(self) -> str:
         """The function's name and what it computes."""
         return f"{self.name}: {FUNCTIONS[self.name].title}."

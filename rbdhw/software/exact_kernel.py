@@ -34,7 +34,7 @@ class ExactKernel:
         order = [
             i for i in sorted(program.operations_of(layout.name)) if self._operation(i).kind not in _GIVEN
         ]
-        self._code = split_into_blocks(order, self._operands, BLOCK_SIZE)
+        self._code = split_into_blocks([order], self._operands, BLOCK_SIZE)
         self._results: dict[int, list[int]] = {}
         for k, word in enumerate(layout.returned(extended=True)):
             self._results.setdefault(word.value, []).append(k)

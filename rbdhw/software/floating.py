@@ -31,7 +31,7 @@ from rbdhw.software.c_text import CPP_HEADER, comment, cpp_header, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
 
-PROCESSOR = Division(operations=600, vectors=8)
+PROCESSOR = Division(operations=600, vectors=8, loops=True)
 """The division for a processor's core: the instructions of a block fit its instruction cache."""
 
 SUPPLIED = "inverse_given"
@@ -156,16 +156,22 @@ class Function(Declaration):
         for elements in self.quaternions(kernel):
             yield f"to_unit_length({', '.join(f'words + {k}' for k in elements)}, 1);"
 
-    def write_one(self, kernel: Kernel) -> Iterator[str]:
-        """Yield the lines that write the results of one task to its arrays."""
-        for k in range(len(self.outputs)):
+    def write_rows(self, kernel: Kernel) -> Iterator[str]:
+        """Yield the lines that write the results of ``count`` tasks to rows of their arrays, array by array.
+
+        Those of a task are ``STEP`` numbers apart.
+        """
+        zeros, elements = self.zeros(kernel), self.elements(kernel)
+        for k, output in enumerate(self.outputs):
             yield f"if (outputs[{k}]) {{"
-            yield f"    real *const array = outputs[{k}];"
-            yield from (f"    array[{element}] = 0;" for j, element in self.zeros(kernel) if j == k)
-            yield from (f"    array[{element}] = 1;" for j, element in self.ones if j == k)
-            for result in self.elements(kernel):
-                if result.array == k:
-                    yield f"    array[{result.offset}] = {'-' * result.negative}results[{result.word}];"
+            yield f"    real *array = outputs[{k}] + first * {output.size};"
+            yield f"    for (size_t i = 0; i < count; i++, array += {output.size}) {{"
+            for value, places in ((0, zeros), (1, self.ones)):
+                yield from (f"        array[{element}] = {value};" for j, element in places if j == k)
+            for own in elements:
+                if own.array == k:
+                    yield f"        array[{own.offset}] = {'-' * own.negative}results[{own.word} * STEP + i];"
+            yield "    }"
             yield "}"
 
     @property
@@ -202,11 +208,7 @@ class Function(Declaration):
 
     @property
     def tables(self) -> str:
-        inputs, outputs = self.sides
-        parts = [
-            table("int", f"{self.name}_input_sizes", [str(array.size) for array in inputs]),
-            table("int", f"{self.name}_output_sizes", [str(array.size) for array in outputs]),
-        ]
+        parts = [table("int", f"{self.name}_input_sizes", [str(array.size) for array in self.inputs])]
         for kernel in self.kernels:
             angles = [kernel.is_angle(name) for name in kernel.inputs]
             words = [

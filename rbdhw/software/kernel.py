@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.protocol import NEXT_STATE
+from rbdhw.software.arrangement import Call, arrange, straight
 from rbdhw.software.exponents import exponents
+from rbdhw.software.products import Product
 from rbdhw.software.straight_line import CodeBlock, split_into_blocks, vectors_of
 
 _LINEAR = (Op.INPUT, Op.CONSTANT, Op.ADD, Op.SCALE)
 """The operations of which an angle can consist."""
 
+_FOR_EACH = "for (size_t v = 0; v < vectors; v++)"
+
 
 @dataclass(frozen=True)
 class Division:
-    """The most operations of a block, and the most vectors that a block loops over."""
+    """The most operations of a block, and the most vectors that a block loops over.
+
+    With ``loops`` products of matrices are loops, and what only optional results need is computed on request.
+    """
 
     operations: int
     vectors: int
+    loops: bool = False
 
 
 class Kernel:
@@ -38,15 +46,105 @@ class Kernel:
         self._results_of: dict[int, list[tuple[int, Edge]]] = {}
         for k, result in enumerate(self.results):
             self._results_of.setdefault(result.edge.node, []).append((k, result.edge))
-        order = [i for i in range(len(graph.nodes)) if self._is_computed(i)]
-        self._code = split_into_blocks(order, self._operands, division.operations)
+        self._arranged = arrange(graph, division.operations) if division.loops else straight(graph)
+        # Where sums of products, and what products read, are in the store, and what it is multiplied by.
+        self._sums: dict[int, tuple[str, float]] = {}
+        self._copies: dict[int, list[tuple[str, float]]] = {}
+        for k, product in enumerate(self._arranged.products):
+            self._connect(k, product)
+        parts = [[i for i in part.nodes if self._is_computed(i)] for part in self._arranged.parts]
+        self._code = split_into_blocks(parts, self._operands, division.operations)
+        if not self._code.blocks or self._code.blocks[0].part:  # results and copies that need no statement
+            self._code = replace(self._code, blocks=(CodeBlock((), (), ()), *self._code.blocks))
         values = len(self.inputs) + len(self.results) + self._code.slots
+        values += sum(size * rows for _, size, rows in self._areas)
         self.vectors = vectors_of(values, division.vectors)
 
+    def _connect(self, k: int, product: Product) -> None:
+        """Find where a product reads its factors and writes its sums."""
+        panels, factors, sums = (self._area(k, area) for area in "xfy")
+        for number, panel in enumerate(product.panels):
+            for row, (node, scale) in enumerate(zip(panel.nodes, panel.scales, strict=True)):
+                place = f"{panels} + {number} * ROWS({product.rows}) + {row}"
+                self._copies.setdefault(node, []).append((place, scale))
+        every = [factor for column in product.columns for factor in column.factors]
+        for number, (node, scale) in enumerate(every):
+            self._copies.setdefault(node, []).append((f"{factors} + {number}", scale))
+        for number, column in enumerate(product.columns):
+            for node, (row, scale) in column.sums.items():
+                self._sums[node] = f"{sums} + {number} * ROWS({product.rows}) + {row}", scale
+
+    def _area(self, k: int, area: str) -> str:
+        """Return the name of where the store has a product's panels, factors or sums."""
+        return f"KERNEL({self.name}_{area}{k})"
+
+    # The store
+
     @property
-    def store(self) -> int:
+    def _areas(self) -> list[tuple[str, int, int]]:
+        """The name of each area of the store after the slots, its columns and the rows of each."""
+        areas = []
+        for k, product in enumerate(self._arranged.products):
+            areas.append((self._area(k, "x"), len(product.panels), product.rows))
+            areas.append((self._area(k, "y"), len(product.columns), product.rows))
+            areas.append((self._area(k, "f"), 1, sum(len(column.panels) for column in product.columns)))
+        return areas
+
+    @property
+    def store(self) -> str:
         """The number of values in the store that the blocks share."""
-        return max(1, self._code.slots)
+        return f"KERNEL({self.name}_end)" if self._areas else str(max(1, self._code.slots))
+
+    @property
+    def heights(self) -> list[int]:
+        """The rows of products."""
+        return sorted({product.rows for product in self._arranged.products})
+
+    @property
+    def tables(self) -> list[str]:
+        """The lines before the functions: where areas of the store begin and end, and the terms of products.
+
+        A product's table has for each column the number of its terms, and the panels of these.
+        """
+        lines, before = [], f"ROWS({self._code.slots})"
+        for name, columns, rows in self._areas:
+            lines.append(f"enum {{ {name} = {before} }};")
+            before = f"{name} + {columns} * ROWS({rows})"
+        if lines:
+            lines.append(f"enum {{ {self.store} = {before} }};")
+        for k, product in enumerate(self._arranged.products):
+            numbers = [n for column in product.columns for n in (len(column.panels), *column.panels)]
+            name = self._area(k, "terms")
+            lines.append(f"static const unsigned short {name}[] = {{{', '.join(map(str, numbers))}}};")
+        return lines
+
+    @property
+    def calls(self) -> list[str]:
+        """The lines that call products and blocks in their order."""
+        lines, blocks = [], list(enumerate(self._code.blocks))
+        for number, part in enumerate(self._arranged.parts):
+            if part.optional and not self._arranged.parts[number - 1].optional:
+                lines.append("if (!optional)")
+                lines.append("    return;")
+            for call in part.calls:
+                lines += [_FOR_EACH, f"    {self._call(call)}"]
+            for k, block in blocks:
+                if block.part == number:
+                    arguments = "words + v, store + v, results + v, far_away"
+                    lines += [_FOR_EACH, f"    KERNEL({self.name}_{k})({arguments});"]
+        return lines
+
+    def _call(self, call: Call) -> str:
+        product, first = self._arranged.products[call.product], call.columns.start
+        passed = sum(len(column.panels) for column in product.columns[:first])
+        places = (
+            self._area(call.product, "x"),
+            f"({self._area(call.product, 'f')} + {passed})",
+            f"({self._area(call.product, 'y')} + {first} * ROWS({product.rows}))",
+        )
+        pointers = ", ".join(f"store + {place} * STRIDE + v" for place in places)
+        terms = f"{self._area(call.product, 'terms')} + {passed + first}"
+        return f"KERNEL({self.name}_rows{product.rows})({pointers}, {terms}, {len(call.columns)});"
 
     def is_angle(self, name: str) -> bool:
         """Return whether an input or a result is an angle."""
@@ -95,7 +193,7 @@ class Kernel:
     def _operands(self, i: int) -> Iterator[int]:
         """Yield the nodes that a statement reads."""
         node = self._graph.nodes[i]
-        for edge in node.args:
+        for edge in self._arranged.rest.get(i, node.args):
             if node.op in (Op.SIN, Op.COS):
                 yield from self._angle(edge, 1.0)[0]
             elif edge.node in self._scaled:
@@ -107,24 +205,29 @@ class Kernel:
 
     @property
     def blocks(self) -> list[list[str]]:
-        """The lines of each block. Results that need no statement are in the first."""
-        first, *others = [self._block(block) for block in self._code.blocks] or [[]]
+        """The lines of each block. Results and copies that need no statement are in the first."""
+        first, *others = [self._block(block) for block in self._code.blocks]
         return [self._free() + first, *others]
 
     def _free(self) -> list[str]:
-        return [
-            self._result(k, edge)
-            for node, slots in self._results_of.items()
-            if not self._is_computed(node)
-            for k, edge in slots
+        served = dict.fromkeys((*self._results_of, *self._copies))
+        return [line for node in served if not self._is_computed(node) for line in self._given(node)]
+
+    def _given(self, node: int) -> list[str]:
+        """Return the lines that write a value where results are and where products read it."""
+        results = [self._result(k, edge) for k, edge in self._results_of.get(node, ())]
+        copies = [
+            f"store[({place}) * STRIDE] = {self._term(Edge(node), 0, scale)};"
+            for place, scale in self._copies.get(node, ())
         ]
+        return results + copies
 
     def _block(self, block: CodeBlock) -> list[str]:
         lines = [f"const V v{value} = store[{slot} * STRIDE];" for value, slot in block.loads]
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:
             lines += self._statement(i, turned)
-            lines += [self._result(k, edge) for k, edge in self._results_of.get(i, ())]
+            lines += self._given(i)
         return lines + [f"store[{slot} * STRIDE] = v{value};" for value, slot in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
@@ -135,6 +238,11 @@ class Kernel:
         """Yield the lines that compute a node; ``turned`` are the angles of the block's sines and cosines."""
         node, exponent = self._graph.nodes[i], self._exponents[i]
         match node.op:
+            case Op.ADD if i in self._sums:
+                place, scale = self._sums[i]
+                terms = [_times(f"store[({place}) * STRIDE]", math.ldexp(scale, exponent))]
+                terms += [self._term(edge, exponent) for edge in self._arranged.rest[i]]
+                yield f"const V v{i} = {' + '.join(terms)};"
             case Op.SIN | Op.COS:
                 key = node.args[0], node.value
                 if key not in turned:
@@ -179,9 +287,7 @@ class Kernel:
         if source.op is Op.INPUT:
             text = f"words[{self._word[node]} * STRIDE]"
             factor *= 1.0 / (2.0 * math.pi) if self.is_angle(source.name) else 1.0
-        if factor == 1.0:
-            return text
-        return f"(-{text})" if factor == -1.0 else f"({text} * R({factor!r}))"
+        return _times(text, factor)
 
     # Angles
 
@@ -218,6 +324,12 @@ class Kernel:
         if whole or not terms:
             terms.append(_constant(2.0 * math.pi * whole))
         return " + ".join(terms)
+
+
+def _times(text: str, factor: float) -> str:
+    if factor == 1.0:
+        return text
+    return f"(-{text})" if factor == -1.0 else f"({text} * R({factor!r}))"
 
 
 def _constant(value: float) -> str:

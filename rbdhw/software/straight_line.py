@@ -26,12 +26,13 @@ class CodeBlock:
     """Consecutive operations, each of which computes the value of its number.
 
     ``loads`` and ``stores`` are the values read from the store before the operations and written to it after
-    them: pairs of a value and its slot.
+    them: pairs of a value and its slot. ``part`` is the number of the part of the function.
     """
 
     loads: tuple[tuple[int, int], ...]
     body: tuple[int, ...]
     stores: tuple[tuple[int, int], ...]
+    part: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,26 @@ class StraightLine:
 
 
 def split_into_blocks(
-    order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int
+    parts: Sequence[Sequence[int]], operands: Callable[[int], Iterable[int]], size: int
 ) -> StraightLine:
-    """Return operations as blocks of up to ``size`` operations each.
+    """Return the operations of a function's parts as blocks of up to ``size`` operations each.
 
-    Blocks are parts of the order given, or of one in which each operation comes shortly before its first use,
-    whichever has fewer transfers. Operations of a block are always in the order given, in which more of them
-    do not depend on each other. Operands that are not in ``order`` are ignored.
+    Blocks are sections of the order given, or of one in which each operation comes shortly before its first
+    use in its part, whichever has fewer transfers. Operations of a block are always in the order given, in
+    which more of them do not depend on each other. Operands that are in no part are ignored.
     """
-    position = {value: k for k, value in enumerate(order)}
-    late = _postpone(order, operands)
-    parts = [late[start : start + size] for start in range(0, len(late), size)]
-    postponed = [value for part in parts for value in sorted(part, key=position.__getitem__)]
-    candidates = [_divide(operations, operands, size) for operations in (order, postponed)]
+    position = {value: k for k, value in enumerate(value for part in parts for value in part)}
+    late = [_postpone(part, operands) for part in parts]
+    given, postponed = (
+        [
+            (k, part[start : start + size])
+            for k, part in enumerate(order)
+            for start in range(0, len(part), size)
+        ]
+        for order in (parts, late)
+    )
+    ordered = [(k, sorted(body, key=position.__getitem__)) for k, body in postponed]
+    candidates = [_divide(bodies, operands) for bodies in (given, ordered)]
     return min(candidates, key=lambda code: code.transfers)
 
 
@@ -82,16 +90,19 @@ def _postpone(order: Sequence[int], operands: Callable[[int], Iterable[int]]) ->
     return list(ordered)
 
 
-def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size: int) -> StraightLine:
+def _divide(
+    bodies: Sequence[tuple[int, Sequence[int]]], operands: Callable[[int], Iterable[int]]
+) -> StraightLine:
+    """Return blocks of these operations, each with the number of its part."""
+    order = [i for _, body in bodies for i in body]
     position = {value: k for k, value in enumerate(order)}
     needed = {i: [value for value in dict.fromkeys(operands(i)) if value in position] for i in order}
     last_use = {value: position[i] for i in order for value in needed[i]}
     blocks: list[CodeBlock] = []
     stored: dict[int, int] = {}
     free: list[int] = []
-    slots = 0
-    for start in range(0, len(order), size):
-        body = tuple(order[start : start + size])
+    slots = start = 0
+    for part, body in bodies:
         end = start + len(body)
         read = dict.fromkeys(value for i in body for value in needed[i] if position[value] < start)
         loads = tuple((value, stored[value]) for value in read)
@@ -104,5 +115,7 @@ def _divide(order: Sequence[int], operands: Callable[[int], Iterable[int]], size
                 free.append(slots)
                 slots += 1
             stored[value] = free.pop()
-        blocks.append(CodeBlock(loads, body, tuple((value, stored[value]) for value in kept)))
+        stores = tuple((value, stored[value]) for value in kept)
+        blocks.append(CodeBlock(loads, tuple(body), stores, part))
+        start = end
     return StraightLine(tuple(blocks), slots)

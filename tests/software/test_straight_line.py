@@ -21,7 +21,7 @@ def random_code(operations, seed):
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
 def test_every_operand_is_read_as_it_was_written(size):
     operands = random_code(400, seed=size)
-    code = split_into_blocks(range(400), operands.__getitem__, size)
+    code = split_into_blocks([range(400)], operands.__getitem__, size)
     store = {}
     done = []
     for block in code.blocks:
@@ -38,18 +38,18 @@ def test_every_operand_is_read_as_it_was_written(size):
 
 
 def test_values_outside_of_the_code_are_not_loaded():
-    code = split_into_blocks([5, 6], lambda i: [1, 5] if i == 6 else [1], 1)
+    code = split_into_blocks([[5, 6]], lambda i: [1, 5] if i == 6 else [1], 1)
     assert [block.loads for block in code.blocks] == [(), ((5, 0),)]
 
 
 def test_a_place_is_used_again():
-    chain = split_into_blocks(range(100), lambda i: [i - 1] if i else [], 10)
+    chain = split_into_blocks([range(100)], lambda i: [i - 1] if i else [], 10)
     assert chain.slots == 1
 
 
 def test_what_is_needed_late_is_computed_late():
     """Ten sums of ten numbers each, given number by number: in blocks of ten each sum is done at once."""
     sums = {10 * k + j: [10 * k + j - 10] if k else [] for k in range(10) for j in range(10)}
-    code = split_into_blocks(range(100), sums.__getitem__, 10)
+    code = split_into_blocks([range(100)], sums.__getitem__, 10)
     assert code.transfers == 0
     assert code.blocks[0].body == tuple(range(0, 100, 10))

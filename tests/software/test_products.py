@@ -1,0 +1,193 @@
+"""Products of matrices in graphs: which sums are their columns, and what loops over them compute."""
+
+import random
+
+import numpy as np
+import pytest
+
+from rbdhw.frontend.read import mount
+from rbdhw.graph.graph import Edge, GraphBuilder
+from rbdhw.graph.interpret import interpret
+from rbdhw.options.build import Mounting
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from rbdhw.scalar import Region
+from rbdhw.software import floating, products
+from rbdhw.software.kernel import Division
+from rbdhw.software.products import find_products
+from tests.support.compilers import assert_no_warning
+from tests.support.software import Built, assert_close, assert_computes_its_graphs, compute
+
+ROWS, INNER, COLUMNS = 10, 12, 9
+
+HERE = Region("solve", 0)
+
+
+class Matrices:
+    """A graph of sums of products of two matrices, whose entries are inputs with signs and powers of two."""
+
+    def __init__(self, seed=0):
+        self.builder, self.draw, self.outputs = GraphBuilder(), random.Random(seed), []
+        self.left = self.matrix("p", ROWS, INNER)
+        self.right = self.matrix("t", INNER, COLUMNS)
+
+    def matrix(self, name, rows, columns):
+        return [
+            [self.turned(self.builder.input(f"{name}[{i},{j}]", HERE)) for j in range(columns)]
+            for i in range(rows)
+        ]
+
+    def turned(self, edge):
+        return Edge(0, self.draw.random() < 0.5, self.draw.randrange(-3, 4)).applied(edge)
+
+    def inner(self, row, column, terms, more=()):
+        total = None
+        for edge in [*(self.builder.multiply(row[k], column[k], HERE) for k in terms), *more]:
+            total = edge if total is None else self.builder.add(total, edge, HERE)
+        return total
+
+    def add(self, i, j, total):
+        self.outputs.append((f"dfd.da_dq[{i},{j}]", total))
+
+    def graph(self):
+        return self.builder.finish(self.outputs)
+
+
+def value_of(found, node, numbers):
+    """Return the value of a sum by its product."""
+    for product in found.products:
+        for column in product.columns:
+            if node in column.sums:
+                row, scale = column.sums[node]
+                terms = zip(column.panels, column.factors, strict=True)
+                return scale * sum(
+                    numbers[product.panels[k].nodes[row]]
+                    * product.panels[k].scales[row]
+                    * numbers[factor]
+                    * own
+                    for k, (factor, own) in terms
+                )
+    return None
+
+
+def check_values(graph, found):
+    """Compare sums, with what they have beside products, with the interpreter; return how many there are."""
+    names = {f"{node.name}": i for i, node in enumerate(graph.nodes) if node.name}
+    rng = np.random.default_rng(1)
+    numbers = {i: rng.normal() for i in names.values()}
+    results = interpret(graph, {name: np.array([numbers[i]]) for name, i in names.items()})
+    checked = 0
+    for name, edge in graph.outputs:
+        whole = value_of(found, edge.node, numbers)
+        if whole is not None:
+            whole += sum(numbers[e.node] * (-1.0) ** e.negative * 2.0**e.shift for e in found.rest[edge.node])
+            assert whole * (-1.0) ** edge.negative * 2.0**edge.shift == pytest.approx(results[name][0])
+            checked += 1
+    return checked
+
+
+def test_a_product_of_matrices_is_found():
+    own = Matrices()
+    for j, column in enumerate(zip(*own.right, strict=True)):
+        for i, row in enumerate(own.left):
+            own.add(i, j, own.inner(row, column, range(INNER)))
+    graph = own.graph()
+    found = find_products(graph)
+    (product,) = found.products
+    assert (product.rows, len(product.panels), len(product.columns)) == (ROWS, INNER, COLUMNS)
+    assert product.products == ROWS * INNER * COLUMNS
+    assert check_values(graph, found) == ROWS * COLUMNS
+
+
+def test_columns_may_have_zeros_triangles_and_more_terms():
+    """Columns with half of the terms; from the diagonal on; and with something beside the products."""
+    own = Matrices(1)
+    for j, column in enumerate(zip(*own.right, strict=True)):
+        terms = range(INNER // (1 + j % 2))
+        for i, row in enumerate(own.left):
+            if j % 3 or i >= j // 3:
+                more = [own.builder.input(f"more[{i},{j}]", HERE)] if i % 2 else []
+                own.add(i, j, own.inner(row, column, terms, more))
+    graph = own.graph()
+    found = find_products(graph)
+    (product,) = found.products
+    assert (product.rows, len(product.panels)) == (ROWS, INNER)
+    assert {len(column.sums) for column in product.columns} == {ROWS, ROWS - 1, ROWS - 2}
+    assert check_values(graph, found) == len(graph.outputs)
+
+
+def test_many_rows_are_several_products(monkeypatch):
+    monkeypatch.setattr(products, "MOST_ROWS", 5)
+    own = Matrices(2)
+    for j, column in enumerate(zip(*own.right, strict=True)):
+        for i, row in enumerate(own.left):
+            own.add(i, j, own.inner(row, column, range(INNER)))
+    graph = own.graph()
+    found = find_products(graph)
+    assert [product.rows for product in found.products] == [5, 5]
+    assert check_values(graph, found) == ROWS * COLUMNS
+
+
+def test_rows_that_need_each_other_are_no_product():
+    """Each row of a column has the row before among its factors."""
+    own = Matrices(3)
+    for j, column in enumerate(zip(*own.right, strict=True)):
+        before = None
+        for i, row in enumerate(own.left):
+            before = own.inner(row if before is None else [before, *row[1:]], column, range(INNER))
+            own.add(i, j, before)
+    assert find_products(own.graph()).products == ()
+
+
+def test_small_products_are_left_as_they_are():
+    own = Matrices(4)
+    for i, row in enumerate(own.left):
+        own.add(i, 0, own.inner(row, [line[0] for line in own.right], range(INNER)))
+    assert find_products(own.graph()).products == ()
+
+
+@pytest.fixture
+def everywhere(monkeypatch):
+    """Make loops of all products, however small, in blocks of few operations."""
+    for name, least in (("LEAST_TERMS", 2), ("LEAST_ROWS", 2), ("LEAST_USES", 2), ("LEAST_PRODUCTS", 2)):
+        monkeypatch.setattr(products, name, least)
+    monkeypatch.setattr(floating, "PROCESSOR", Division(operations=20, vectors=2, loops=True))
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(
+    ("number", "flags"),
+    [("float64", []), ("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
+)
+def test_loops_compute_the_graph(number, flags):
+    own = Built(load_urdf(path("iiwa14")), ("dfd", "difd"))
+    assert "KERNEL(dfd_rows" in own.texts["kernels_dfd.h"]
+    assert_computes_its_graphs(own, own.library(number, flags))
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("count", [1, 3, 64])
+def test_optional_results_are_computed_on_request(count):
+    own = Built(mount(load_urdf(path("toy")), Mounting(contacts=(("tip", "point"),))), ("dcfd",))
+    assert "if (!optional)" in own.texts["kernels_dcfd.h"]
+    tasks, library = own.tasks(count), own.library()
+    every = compute(own, library, "dcfd", tasks)
+    assert_close(every, own.expected("dcfd", tasks), 1e-9)  # damping is a small share of what is solved
+    inputs, outputs = own.arrays["dcfd"]
+    asked = {array.name: np.zeros((count, *array.shape)) for array in outputs if not array.optional}
+    assert len(asked) < len(outputs)
+    library.compute("dcfd", {array.name: tasks[array.name] for array in inputs}, asked)
+    for name, found in asked.items():
+        assert np.array_equal(found, every[name])
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(
+    ("compiler", "options"),
+    [("the host's", ("-std=c11",)), ("clang", ("-xc++", "-std=c++17", "-DRBDHW_REAL=float"))],
+)
+def test_no_compiler_warns_of_loops(compiler, options, tmp_path):
+    for name, text in Built(load_urdf(path("iiwa14")), ("dfd",)).texts.items():
+        (tmp_path / name).write_text(text)
+    assert "KERNEL(dfd_rows" in (tmp_path / "kernels_dfd.h").read_text()
+    assert_no_warning(tmp_path, compiler, *options)

@@ -55,7 +55,7 @@ def test_the_steps_beside_casadi_are_those_of_today():
     assert stamps.stale(lambda _: None, "casadi") == {}
 
 
-@pytest.mark.verify(minutes=8)
-@pytest.mark.timeout(3600)
+@pytest.mark.verify(minutes=14)
+@pytest.mark.timeout(7200)
 def test_no_table_is_older_than_its_code():
     assert stamps.stale(lambda _: None) == {}

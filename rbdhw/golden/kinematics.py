@@ -34,9 +34,10 @@ def _frame(robot: Robot, model: System, frame: Frame, tasks: Tasks) -> dict[str,
     in_world = robot.frame_axes == "world"
     X, jacobian, v, a = frame_motion(model, robot, frame, tasks)
     axes = level(X) if in_world else np.eye(6)
+    way, last = _way_to(model, robot, frame)
 
     def twists(states: Tasks) -> dict[str, Array]:
-        moved, _, velocity, acceleration = frame_motion(model, robot, frame, states)
+        moved, velocity, acceleration = _twist(model, way, last, _steps(way, states), states)
         back = np.linalg.inv(moved) if in_world else np.eye(6)
         return {"v": back @ velocity, "a": back @ acceleration}
 
@@ -68,8 +69,7 @@ def frame_motion(
     model: System, robot: Robot, frame: Frame, tasks: Tasks
 ) -> tuple[Array, Array, Array, Array]:
     """Return X from the world to the frame, and in its axes J (N, 6, all links), v and a (N, 6, 1)."""
-    end, last = placed_frame(robot, model, frame)
-    return _motion(model, _way(model, model.links[end]), last, tasks)
+    return _motion(model, *_way_to(model, robot, frame), tasks)
 
 
 def loop_motions(
@@ -89,18 +89,32 @@ def loop_motions(
 
 def _motion(model: System, way: list[Link], last: Array, tasks: Tasks) -> tuple[Array, Array, Array, Array]:
     """Return what :func:`frame_motion` does, along a way of links."""
+    steps = _steps(way, tasks)
+    jacobian = np.zeros((len(tasks["q"]), 6, len(model.G)), tasks["q"].dtype)
+    for link, step in zip(way, steps, strict=True):
+        jacobian = step @ jacobian
+        jacobian[:, :, link.v] += link.S
+    X, v, a = _twist(model, way, last, steps, tasks)
+    return X, last @ jacobian, v, a
+
+
+def _steps(way: list[Link], tasks: Tasks) -> list[Array]:
+    """Return the transform (N, 6, 6) into each link of a way from the one before."""
+    return [link.X(tasks["q"]) for link in way]
+
+
+def _twist(
+    model: System, way: list[Link], last: Array, steps: list[Array], tasks: Tasks
+) -> tuple[Array, Array, Array]:
+    """Return X, v and a of :func:`frame_motion`, along a way of links."""
     rates, accelerations = ((tasks[name] @ model.G.T)[..., np.newaxis] for name in ("v", "a"))
     v, a = (np.roll(tasks[name], 3, axis=1)[..., np.newaxis] for name in ("base_v", "base_a"))
     X = np.broadcast_to(np.eye(6), (len(v), 6, 6))
-    jacobian = np.zeros((len(v), 6, len(model.G)), rates.dtype)
-    for link in way:
-        step = link.X(tasks["q"])
-        X, jacobian = step @ X, step @ jacobian
-        jacobian[:, :, link.v] += link.S
+    for link, step in zip(way, steps, strict=True):
         joint_velocity = link.S @ rates[:, link.v]
-        v = step @ v + joint_velocity
+        X, v = step @ X, step @ v + joint_velocity
         a = step @ a + link.S @ accelerations[:, link.v] + motion_cross(v) @ joint_velocity
-    return last @ X, last @ jacobian, last @ v, last @ a
+    return last @ X, last @ v, last @ a
 
 
 def placements(robot: Robot, q: Array) -> Array:
@@ -171,6 +185,12 @@ def _pose(X: Array) -> Array:
 
 def _name(robot: Robot, link: Link) -> str | None:
     return None if link.body is None else robot.bodies[link.body].name
+
+
+def _way_to(model: System, robot: Robot, frame: Frame) -> tuple[list[Link], Array]:
+    """Return the links from the world to a frame, and X (6, 6) from the last of them to the frame."""
+    end, last = placed_frame(robot, model, frame)
+    return _way(model, model.links[end]), last
 
 
 def _way(model: System, link: Link) -> list[Link]:

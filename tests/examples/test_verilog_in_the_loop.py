@@ -1,8 +1,11 @@
 """Closed loops with the Verilog in them: all that happens is what happens with the model, bit for bit."""
 
+import shutil
+
 import numpy as np
 import pytest
 
+import rbdhw
 from examples.arm import run as arm
 from examples.legs import run as legs
 from examples.mppi import run as mppi
@@ -17,6 +20,22 @@ from tests.support.urdf_documents import joint, link, robot
 def losses(monkeypatch):
     """Lose every twentieth answer."""
     monkeypatch.setattr(task, "LOST", 0.05)
+
+
+@pytest.fixture(autouse=True)
+def one_design(monkeypatch):
+    """Generate a design once: the second folder is a copy of the first."""
+    made, generate = {}, rbdhw.generate
+
+    def generated(robot, folder, **options):
+        asked = repr((robot, options))
+        if asked in made:
+            shutil.copytree(made[asked], folder)
+        else:
+            generate(robot, folder, **options)
+            made[asked] = folder
+
+    monkeypatch.setattr(rbdhw, "generate", generated)
 
 
 @pytest.mark.timeout(1500)

@@ -16,6 +16,7 @@ from rbdhw.robot.model import BASE, JointKind, LoadedInertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import assert_graph_is_golden
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 
 K = JointKind
@@ -50,7 +51,7 @@ def test_a_mimic_and_functions_that_share_its_bodies():
         ("centroidal", "iiwa14", "fixed", 279, 500),
         ("centroidal", "hyq", "floating", 693, 1184),
         ("dcentroidal", "iiwa14", "fixed", 1131, 1215),
-        ("dcentroidal", "hyq", "floating", 2890, 3113),
+        long("dcentroidal", "hyq", "floating", 2890, 3113),
     ],
 )
 def test_products(function, robot, base, regular, all_):

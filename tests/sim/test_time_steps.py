@@ -16,6 +16,7 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from tests.support.compilers import compiled
 from tests.support.documents import client_of
+from tests.support.marks import long
 
 NV, TASKS = 2, 9
 BUILDS = {
@@ -25,7 +26,7 @@ BUILDS = {
 }
 
 
-@pytest.fixture(scope="module", params=BUILDS)
+@pytest.fixture(scope="module", params=["by task", "singles", long("one step")])
 def folder(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dstep") / "toy"
     write(generate(path("toy"), BUILDS[request.param]), folder)

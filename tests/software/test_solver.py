@@ -302,7 +302,7 @@ def test_a_constant_time_step_is_built_in():
     ("compiler", "options"),
     [
         ("the host's", ("-DRBDHW_VECTOR_BYTES=0",)),
-        ("the host's", ("-DRBDHW_REAL=float",)),
+        long("the host's", ("-DRBDHW_REAL=float",)),
         long("clang", ("-DRBDHW_REAL=float",)),
         long("clang", ("-DRBDHW_VECTOR_BYTES=0",)),
     ],

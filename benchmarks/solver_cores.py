@@ -9,10 +9,11 @@ from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver.core import SolverCore
 from rbdhw.cores.sweep.array import build_sweep
+from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
-from rbdhw.quantize.solver_problems import observed_sweep, random_problem
+from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 

@@ -92,7 +92,7 @@ MAY_IMPORT = {
     ),
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (
-        "errors progress runtime protocol golden domain fixed.format fixed.figures model "
+        "errors progress runtime protocol solving golden domain fixed.format fixed.figures model "
         "design verilator engines software.exact_library estimate.energy target"
     ),
     "quantize": (

@@ -7,10 +7,11 @@ from dataclasses import replace
 from rbdhw.cores.solver.core import build_solver
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
-from rbdhw.quantize.solver_problems import observed_sweep, random_problem
+from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.rtl.preparation import preparation_products
 
 SWEEP_BITS = 27

@@ -279,6 +279,12 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
             f"{rollouts['tasks']:,} rollouts of {rollouts['steps']:,} steps: "
             f"{rollouts['mismatches']:,} mismatches, {rollouts['flagged']:,} flagged"
         )
+    if "solutions" in report:
+        solutions = report["solutions"]
+        title.append(
+            f"{solutions['tasks']:,} solutions: {solutions['mismatches']:,} mismatches, "
+            f"{solutions['unsolved']:,} that ended early"
+        )
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
     strata = {

@@ -15,6 +15,7 @@ from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.model.diagnosis import Cause
 from rbdhw.protocol import ROLLOUT
 from rbdhw.sim.rollout_check import RolloutReport
+from rbdhw.sim.solver_check import SolverReport
 from rbdhw.verilator.simulator import Disturbance
 
 Array = NDArray[np.float64]
@@ -119,9 +120,9 @@ class Report:
 
     ``stray`` counts responses that belong to no function, and violations of the stream protocol. ``cycles``
     runs from the first beat sent to the last beat received, summed over the pieces. The tasks of all
-    ``functions`` are mixed, under the random ``traffic``. ``rollouts`` are those of a build that takes them;
-    they come after these tasks, and are not among them. ``causes`` explain the tasks that the model flags,
-    the most frequent cause first.
+    ``functions`` are mixed, under the random ``traffic``. ``rollouts`` and ``solutions`` are those of a build
+    that has them; they come after these tasks, and are not among them. ``causes`` explain the tasks that the
+    model flags, the most frequent cause first.
     """
 
     tasks: int
@@ -131,12 +132,13 @@ class Report:
     traffic: Disturbance
     causes: tuple[Cause, ...] = ()
     rollouts: RolloutReport | None = None
+    solutions: SolverReport | None = None
 
     @property
     def mismatches(self) -> int:
-        """The mismatches of all functions and of rollouts, and the stray responses."""
-        rolled = self.rollouts.mismatches if self.rollouts else 0
-        return self.stray + rolled + sum(report.mismatches for report in self.functions.values())
+        """The mismatches of all functions, of rollouts and of solutions, and the stray responses."""
+        others = sum(each.mismatches for each in (self.rollouts, self.solutions) if each is not None)
+        return self.stray + others + sum(report.mismatches for report in self.functions.values())
 
     @property
     def flagged(self) -> int:
@@ -164,6 +166,9 @@ class Report:
         if self.rollouts and self.rollouts.mismatches:
             differing = self.rollouts.mismatches
             lines.append(f"rollout: responses that differ from the model's: {differing}; expected 0")
+        if self.solutions and self.solutions.mismatches:
+            differing = self.solutions.mismatches
+            lines.append(f"solve: responses that differ from the model's: {differing}; expected 0")
         if all(report.error_median is None for report in self.functions.values()):
             lines.append("no response is unflagged, so no error can be measured; expected at least one")
         return lines
@@ -195,4 +200,5 @@ class Report:
             "causes": [cause.json() for cause in self.causes],
             "warnings": list(self.warnings),
             **({"rollouts": vars(self.rollouts).copy()} if self.rollouts else {}),
+            **({"solutions": vars(self.solutions).copy()} if self.solutions else {}),
         }

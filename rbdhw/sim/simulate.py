@@ -50,6 +50,7 @@ from rbdhw.sim.confidence import LEVEL, confidence_entry, confirm, largest_ratio
 from rbdhw.sim.pieces import SIMULATED, piece_rng, piece_tasks
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
+from rbdhw.sim.solver_check import check_solutions
 from rbdhw.verilator.simulator import Disturbance, Exchange
 
 Array = NDArray[np.float64]
@@ -156,11 +157,14 @@ def simulate(
     if confidence is not None:
         confirmed = confirm(design, design.description.error, confidence, seed, progress)
     report = _report(design, tasks, pieces, traffic, confirmed)
-    if design.interface.rollout is None:
-        return report
-    progress("simulating rollouts")
-    rolled, causes = check_rollouts(design, tasks, piece_rng(seed, tasks, SIMULATED), traffic, connection)
-    return replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
+    if design.interface.rollout is not None:
+        progress("simulating rollouts")
+        rolled, causes = check_rollouts(design, tasks, piece_rng(seed, tasks, SIMULATED), traffic, connection)
+        report = replace(report, rollouts=rolled, causes=order_causes((*report.causes, *causes)))
+    if design.interface.solver is not None:
+        progress("simulating solutions")
+        report = replace(report, solutions=check_solutions(design, engine, seed))
+    return report
 
 
 def check_draw(tasks: int, seed: int) -> None:

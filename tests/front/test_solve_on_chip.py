@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import rbdhw as package
-from rbdhw.design.folder import write
+from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from rbdhw.sim.simulate import simulate
+from rbdhw.sim.solver_check import check_solutions
 from rbdhw.solving import Solved
 
 KNOTS = 4
@@ -114,3 +117,27 @@ def test_robots_and_builds_without_a_solver_are_refused():
         options = BuildOptions(("solve",), mounting=mounting, **sizes)
         with pytest.raises(InputError, match=text):
             generate(path("toy"), options)
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_simulated_solutions_are_compared_with_the_model(folder, wrong):
+    """Here the model is in place of the Verilog, with one number that differs."""
+    design = read(folder)
+
+    class Engine:
+        def converse(self, packets):
+            session = SolverSession(design)
+            answers = [session.respond(*each) for each in packets]
+            answers[2][1]["plan.K[1,2]"][1] += wrong
+            return answers
+
+    report = check_solutions(design, Engine(), 0)
+    assert (report.tasks, report.mismatches, report.unsolved) == (8, wrong, 0)
+
+
+@pytest.mark.verify(minutes=2)
+def test_simulate_has_solutions(folder):
+    report = simulate(folder, 20, 0)
+    assert report.ok
+    assert (report.solutions.tasks, report.solutions.mismatches) == (8, 0)
+    assert report.json()["solutions"] == {"tasks": 8, "mismatches": 0, "unsolved": 0}

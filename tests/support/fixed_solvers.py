@@ -3,10 +3,11 @@
 from functools import cache
 
 from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
-from rbdhw.quantize.solver_problems import observed_sweep, random_problem
+from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 

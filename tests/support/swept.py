@@ -18,10 +18,11 @@ def image(sweep, words):
     }
 
 
-def simulated(sweep, runs):
+def simulated(sweep, runs, slot=None):
     """Return for each run, of words (problems, knots), the policies by knot and problem, and the cycles.
 
-    A policy is its integers, then the decrease, overflow and indefinite.
+    A policy is its integers, then the decrease, overflow and indefinite. Each run starts in this cycle of
+    the interval, if one is given.
     """
     core, answers = SweepComponent(sweep), []
     formats = [word.format for word in sweep.program.outputs[sweep.sweeps.function]]
@@ -38,6 +39,8 @@ def simulated(sweep, runs):
                 await ctx.tick()
             ctx.set(core.write_enable, 0)
             ctx.set(core.regularisation, int(words["regularisation"]))
+            while slot is not None and ctx.get(core.slot) != slot:
+                await ctx.tick()
             assert ctx.get(core.ready)
             ctx.set(core.start, 1)
             await ctx.tick()

@@ -75,9 +75,9 @@ class SweepComponent(wiring.Component):
             primitive=self.primitive,
             streamed=sweep.streamed,
         )
-        self._slot = Signal(range(array.ii))
-        self._last = self._slot == array.ii - 1
-        m.d.sync += self._slot.eq(Mux(self._last, 0, self._slot + 1))
+        self.slot = Signal(range(array.ii))  # the cycle of the interval
+        self._last = self.slot == array.ii - 1
+        m.d.sync += self.slot.eq(Mux(self._last, 0, self.slot + 1))
         done = Signal()
         task = self._control(m, done)
         self._stream(m, core, task)
@@ -93,10 +93,6 @@ class SweepComponent(wiring.Component):
         problem = Signal(range(sweep.between), name="task_problem")
         task = _Task(Signal(name="running"), position, problem)
         m.d.comb += self.ready.eq(~busy)
-        with m.If(self.start & self.ready):
-            m.d.sync += [asked.eq(1), busy.eq(1)]
-        with m.Elif(done):
-            m.d.sync += busy.eq(0)
         with m.If(self._last):
             m.d.sync += task.problem.eq(task.problem + 1)
             with m.If(task.problem == sweep.between - 1):
@@ -105,6 +101,10 @@ class SweepComponent(wiring.Component):
                     m.d.sync += task.position.eq(task.position + 1)
                 with m.Else():
                     m.d.sync += [task.running.eq(asked), task.position.eq(0), asked.eq(0)]
+        with m.If(self.start & self.ready):  # also in the last cycle of an interval
+            m.d.sync += [asked.eq(1), busy.eq(1)]
+        with m.Elif(done):
+            m.d.sync += busy.eq(0)
         return task
 
     def _stream(self, m: Module, core: ArrayComponent, task: _Task) -> None:
@@ -113,7 +113,7 @@ class SweepComponent(wiring.Component):
         row = Signal(range(sweep.rows))
         with m.If(~task.running):
             m.d.sync += row.eq(0)
-        with m.Elif(self._slot < sweep.rows_of_knot):
+        with m.Elif(self.slot < sweep.rows_of_knot):
             m.d.sync += row.eq(Mux(row == sweep.rows - 1, 0, row + 1))
         for column, unit in enumerate(sweep.columns):
             memory = Memory(shape=signed(sweep.width), depth=sweep.rows, init=self._first(column))
@@ -161,7 +161,7 @@ class SweepComponent(wiring.Component):
 
         def known(at: int) -> tuple[Any, _Task]:
             then = tasks[at // core.ii]
-            return (self._slot == at % core.ii) & then.running, then
+            return (self.slot == at % core.ii) & then.running, then
 
         overflows, indefinites = (
             Array(Signal(name=f"{name}_of_{k}") for k in range(sweep.between))

@@ -51,6 +51,15 @@ def test_sweeps_are_those_of_the_model(width, ii, more, between):
     assert (1, 1) in statuses[1]
 
 
+@pytest.mark.parametrize("slot", [0, 32, 33])
+def test_a_sweep_begins_in_any_cycle_of_an_interval(slot):
+    model, sweep = fixed(18), built(18, 34, True)
+    words = random_words(toy(), model, 10, sweep.between)
+    ((policies, cycles),) = simulated(sweep, [words], slot)
+    assert policies == expected(model, words)
+    assert 0 <= cycles - sweep.cycles <= sweep.between * 34
+
+
 @pytest.mark.parametrize("more", [False, True])
 def test_every_number_has_a_place_of_its_own(more):
     sweep = built(18, 34, more)

@@ -1,18 +1,12 @@
-"""Random problems of a solver on words, and the sweep with the formats that they take."""
+"""Random problems of a solver on words."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
-from rbdhw.fixed.knots import REGULARISATION, knot_program
-from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.golden.evaluation import evaluate
-from rbdhw.model.fixed_sweep import FixedSweep
-from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -25,9 +19,6 @@ AWAY, SPEED = 0.3, 0.2
 
 WEIGHT = 1e-3
 """The weight of each force."""
-
-MOST_REGULARISATION = 10.0 * WEIGHT
-"""The largest regularisation that sweeps are to take."""
 
 
 def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int) -> dict[str, Array]:
@@ -75,17 +66,3 @@ def _no_other_costs(robot: Robot, knots: int) -> dict[str, Array]:
         "position_weight": np.zeros((knots + 1, frames, 3)),
         "orientation_weight": np.zeros((knots + 1, frames)),
     }
-
-
-def observed_sweep(
-    robot: Robot, problems: Iterable[Mapping[str, Array]], knots: int, width: int
-) -> FixedSweep:
-    """Return the bit-exact sweep with the formats that a solver's sweeps of these problems take.
-
-    Their costs are those of :func:`random_problem`.
-    """
-    sweeps, forces, problems = record_sweep(robot, knots, coupled=False), driven(robot), list(problems)
-    numbers = solver_numbers(robot, problems, forces)
-    numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
-    program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
-    return FixedSweep(sweeps, program, float(problems[0]["h"]), forces)

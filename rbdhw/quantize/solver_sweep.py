@@ -1,0 +1,34 @@
+"""The sweep with the formats that problems of a solver take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.fixed.knots import REGULARISATION, knot_program
+from rbdhw.frontend.knot_step import driven, record_sweep
+from rbdhw.model.fixed_sweep import FixedSweep
+from rbdhw.model.solver_problems import WEIGHT
+from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
+from rbdhw.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+MOST_REGULARISATION = 10.0 * WEIGHT
+"""The largest regularisation that sweeps are to take."""
+
+
+def observed_sweep(
+    robot: Robot, problems: Iterable[Mapping[str, Array]], knots: int, width: int
+) -> FixedSweep:
+    """Return the bit-exact sweep with the formats that a solver's sweeps of these problems take.
+
+    Their costs are those of :func:`rbdhw.model.solver_problems.random_problem`.
+    """
+    sweeps, forces, problems = record_sweep(robot, knots, coupled=False), driven(robot), list(problems)
+    numbers = solver_numbers(robot, problems, forces)
+    numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
+    program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
+    return FixedSweep(sweeps, program, float(problems[0]["h"]), forces)

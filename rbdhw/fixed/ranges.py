@@ -68,7 +68,7 @@ class Ranges:
             case Kind.CONSTANT:
                 return operation.constant, operation.constant
             case Kind.SIN | Kind.COS:
-                most = min(math.floor(self._unit / operation.format.step), operation.format.highest)
+                most = math.floor(self._unit / operation.format.step)
                 return -most, most
             case Kind.SELECT if operands[0].value in self._decided:
                 chosen = operands[1 if self._decided[operands[0].value] else 2]

@@ -190,6 +190,13 @@ def test_no_operation_adds_a_larger_error(build, width):
         assert own <= 3.0 * error + 1e-9
 
 
+def test_a_sine_passes_no_more_than_a_turn_on():
+    graph, program, _, _ = lowered(turned, 8)
+    prover = proofs.Prover(graph, program, "id")
+    (sine,) = (i for i, node in enumerate(graph.nodes) if node.op is Op.SIN)
+    assert prover._slope(sine, 0).size == pytest.approx(2.0 * math.pi, rel=1e-12)
+
+
 def halved(method):
     return lambda self, *arguments: 0.5 * method(self, *arguments)
 

@@ -7,6 +7,7 @@ import pytest
 
 from rbdhw.golden.riccati import sweep_back
 from rbdhw.golden.solver import solve
+from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.solving import Solved
 from tests.support.knots import fixed_sweep, random_expansion
 from tests.support.optimal_control import random_problem, toy
@@ -40,6 +41,23 @@ def test_a_solver_finds_the_optimum(fixed, seed):
 def test_numbers_beyond_their_formats_have_no_policy(fixed):
     expansion = random_expansion(toy(), KNOTS, 30)
     assert fixed(replace(expansion, hessian=100.0 * expansion.hessian), 1e-3) is None
+
+
+@pytest.mark.parametrize("cause", ["overflow", "indefinite"])
+def test_one_cause_is_enough_for_no_policy(fixed, cause, monkeypatch):
+    expansion = random_expansion(toy(), KNOTS, 30)
+    sweep = FixedSweep.sweep
+    raised = {cause: np.array(True)}
+    monkeypatch.setattr(FixedSweep, "sweep", lambda self, words: replace(sweep(self, words), **raised))
+    assert fixed(expansion, 1e-3) is None
+
+
+def test_numbers_fit_up_to_the_ends_of_their_formats(fixed):
+    ends = {word.name: np.full(KNOTS + 1, word.format.highest * word.format.step) for word in fixed.taken}
+    assert fixed.quantise(ends)[1]
+    for word in fixed.taken:
+        beyond = ends | {word.name: ends[word.name] + word.format.step}
+        assert not fixed.quantise(beyond)[1]
 
 
 def test_a_value_that_overflows_has_no_policy(fixed):

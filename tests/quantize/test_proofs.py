@@ -167,7 +167,10 @@ def test_the_norm_has_every_element_of_a_symmetric_matrix():
         for name, edge in prepared.graph.outputs
     }
     squares = [bounds.get((i, j), bounds.get((j, i), 0.0)) ** 2 for i in range(2) for j in range(2)]
-    assert prove_results(observed, program, "m")["M"].absolute == pytest.approx(math.sqrt(sum(squares)))
+    proven = prove_results(observed, program, "m")["M"]
+    assert proven.absolute == pytest.approx(math.sqrt(sum(squares)))
+    assert proven.node in prove(prepared.graph, program, "m").limits.values()
+    assert proven.node > 0
 
 
 @pytest.mark.usefixtures("only_heading")

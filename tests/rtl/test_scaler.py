@@ -1,8 +1,10 @@
 """Numbers times factors in hardware: the words of the model, one after the other."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.scaled import Scaled
@@ -24,8 +26,17 @@ ITEMS = tuple(
 RUNS = 40
 
 
-def test_words_are_those_of_the_model() -> None:
-    dut = Scaler(items=ITEMS, sources=[f.width for f in SOURCES], factors=[f.width for f in FACTORS])
+ROUNDED = tuple(
+    Scaled("x", place, 0, source, FACTORS[0], Format(12, point))
+    for place, source in enumerate(SOURCES)
+    for point in (4, 9)
+)
+"""Products that all lose bits, with the sign as it is."""
+
+
+@pytest.mark.parametrize("items", [ITEMS, ROUNDED])
+def test_words_are_those_of_the_model(items: tuple[Scaled, ...]) -> None:
+    dut = Scaler(items=items, sources=[f.width for f in SOURCES], factors=[f.width for f in FACTORS])
     rng, found = np.random.default_rng(0), []
     values, factors = (
         np.array([[rng.integers(f.lowest, f.highest, endpoint=True) for f in formats] for _ in range(RUNS)])
@@ -40,9 +51,9 @@ def test_words_are_those_of_the_model() -> None:
             ctx.set(dut.start, 1)
             await ctx.tick()
             ctx.set(dut.start, 0)
-            assert ctx.get(dut.left) == len(ITEMS)
+            assert ctx.get(dut.left) == len(items)
             await ctx.tick().repeat(LATENCY)
-            for item in range(len(ITEMS)):
+            for item in range(len(items)):
                 assert (ctx.get(dut.valid), ctx.get(dut.item)) == (1, item)
                 found.append((ctx.get(dut.word), bool(ctx.get(dut.beyond))))
                 await ctx.tick()
@@ -52,8 +63,15 @@ def test_words_are_those_of_the_model() -> None:
     expected = [
         tuple(each.tolist() for each in item.limited(values[run][item.place], factors[run][item.by]))
         for run in range(RUNS)
-        for item in ITEMS
+        for item in items
     ]
     assert found == expected
     assert {beyond for _, beyond in expected} == {False, True}
-    assert min(item.drop for item in ITEMS) < 0
+    assert (min(item.drop for item in items) < 0) == (items is ITEMS)
+
+
+def test_a_product_has_its_sign_unless_it_is_negative() -> None:
+    product = Scaled("x", 0, 0, Format(8, 0), Format(8, 0), Format(16, 0))
+    value = np.array(3)
+    assert product.exact(value, 5) == 15
+    assert replace(product, negative=True).exact(value, 5) == -15

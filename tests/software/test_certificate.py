@@ -17,6 +17,7 @@ from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.mobility import mobilities
 from rbdhw.protocol import CERTIFIED
+from rbdhw.robot.model import Inertia, JointKind
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 from rbdhw.software import rounding
@@ -76,6 +77,34 @@ def test_the_bounds_are_no_larger_than_they_need_to_be():
     toy, arm = robot_of("toy"), robot_of("iiwa14")
     assert (mobilities(toy, positions(toy)) < 1.3 * largest_mobilities(toy, 2000)).all()
     assert (mobilities(arm, positions(arm)) < 5.0 * largest_mobilities(arm, 2000)).all()
+
+
+def with_last(robot, **changes):
+    """Return the robot with other fields of its last body."""
+    return robot.with_bodies([*robot.bodies[:-1], replace(robot.bodies[-1], **changes)])
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.1, 0.6), (-0.6, -0.1)])
+def test_a_slider_has_the_bound_of_its_own_positions(first, last):
+    """It slides across the pendulum that carries it, with its centre of mass beside the joint."""
+    robot = robot_of("toy")
+    joint = replace(robot.bodies[-1].joint, kind=JointKind.PRISMATIC, axis=(1.0, 0.0, 0.0))
+    heavy = Inertia(2.0, (0.6, 0.0, 1.0), (0.6, 0.0, -0.3, 0.8, 0.0, 0.25))
+    robot = with_last(robot, joint=joint, inertia=heavy)
+    limits = np.array([[-3.0, 3.0], [first, last]])
+    q = np.random.default_rng(0).uniform(limits[:, 0], limits[:, 1], (2000, 2))
+    inverse = golden.evaluate(robot, "minv", {"q": q})["Minv"]
+    largest = np.sqrt(np.diagonal(inverse, axis1=1, axis2=2).max(axis=0))
+    bound = mobilities(robot, limits)
+    assert (largest <= bound).all()
+    assert bound[1] < 1.1 * largest[1]
+
+
+def test_a_rod_without_inertia_about_itself_has_no_bound():
+    robot = with_last(robot_of("toy"), inertia=Inertia(2.0, (0.0, 0.0, 1.0), (0.7, 0.0, 0.0, 0.7, 0.0, 0.0)))
+    with pytest.raises(InputError) as refusal:
+        mobilities(robot, positions(robot))
+    assert refusal.value.reason == "moves a link without inertia of its own"
 
 
 def test_rotors_make_a_robot_less_mobile():

@@ -125,6 +125,7 @@ FORGET = "setattr -unset init w:* w:*proof_* w:*rst %u %d"
 REACH = "read_aiger model.aig; fold; strash; scleanup; lcorr; scorr; dc2; write_aiger claims.aig; pdr"
 """Registers that are alike, or constant, become one; inputs stay, so a trace has theirs."""
 
+BOUNDED = "read_aiger model.aig; fold; strash; scleanup; lcorr; scorr; dc2; bmc3 -F {cycles}"
 UNROLL = "read_aiger model.aig; strash; frames -F {cycles} -i; fraig -C 2000; write_aiger claims.aig"
 REFUTE = "read_aiger model.aig; strash; bmc3 -F {cycles}"
 STATUS = {"snl_UNSAT": PROVEN, "snl_SAT": REFUTED}
@@ -135,6 +136,15 @@ def reach(harness: Elaboratable, folder: Path) -> Outcome:
     _write_model(harness, folder, "")
     log = _run_abc(folder, REACH, "-s", "model.ys")
     return Outcome(PROVEN, None, log) if _claims_hold(folder) else _outcome(folder, log)
+
+
+def bounded(harness: Elaboratable, folder: Path, cycles: int) -> Outcome:
+    """Prove the assertions of a harness in the first cycles after a reset; arguments as of :func:`prove`."""
+    _write_model(harness, folder, "")
+    outcome = _outcome(folder, _run_abc(folder, BOUNDED.format(cycles=cycles), "-s", "model.ys"))
+    found = folder / "status"
+    reached = found.exists() and found.read_text().split()[:2] == ["snl_UNK", str(cycles - 1)]
+    return Outcome(PROVEN, None, outcome.log) if reached else outcome
 
 
 def unroll(harness: Elaboratable, folder: Path, cycles: int) -> Outcome:

@@ -140,6 +140,46 @@ def contact_builds_layout(rows: Rows) -> Rows:
     return [row | {"tasks/s": f"{row['tasks/s'] / 1e6:.2f} M"} for row in rows]
 
 
+def contact_intervals(function: str = "dcfd", intervals: Sequence[int] = (8, 16, 48)) -> Rows:
+    """Return the cost of HyQ's core of a function by interval, with legs that take turns."""
+    hyq, *_ = legged()
+    robot = load_mounted(hyq.urdf, hyq.mounting)
+    rows = []
+    for ii in intervals:
+        options = BuildOptions((function,), width=BITS, ii=ii, share_limbs="on", mounting=hyq.mounting)
+        core = make_plan(robot, options).core
+        assert isinstance(core, PipelineCore)
+        cost, device = core.costs["on"], core.device
+        rows.append(
+            {
+                "II": ii,
+                "latency (cycles)": core.schedule.latency[function],
+                "adders": cost.counts.adders,
+                "DSP blocks": cost.estimate.dsp_blocks,
+                "look-up tables": cost.estimate.luts,
+                "shares": [cost.estimate.dsp_blocks / device.dsp_blocks, cost.estimate.luts / device.luts],
+            }
+        )
+    return rows
+
+
+def contact_intervals_layout(rows: Rows) -> Rows:
+    """Return a line for each interval, with shares of the device in brackets."""
+    shown = []
+    for row in rows:
+        blocks, tables = row["shares"]
+        shown.append(
+            {
+                "II": row["II"],
+                "latency (cycles)": row["latency (cycles)"],
+                "adders": f"{row['adders']:,}",
+                "DSP blocks": f"{row['DSP blocks']:,} ({blocks:.1%})",
+                "look-up tables": f"{row['look-up tables']:,} ({tables:.1%})",
+            }
+        )
+    return shown
+
+
 def contact_speeds() -> Rows:
     """Return the speed of the functions with contacts in C and in Pinocchio, on one core."""
     rows = []

@@ -23,6 +23,8 @@ from benchmarks.closed_loop import loop_layout, loop_rows
 from benchmarks.contacts import (
     contact_builds,
     contact_builds_layout,
+    contact_intervals,
+    contact_intervals_layout,
     contact_operations,
     contact_operations_layout,
     contact_speeds,
@@ -267,6 +269,11 @@ TABLES: dict[str, Table] = {
         "Floating HyQ with four points: the shortest interval within 60 % of the xcvu9p, 24 bits, 125 MHz",
         contact_builds,
         contact_builds_layout,
+    ),
+    "contact-intervals": Table(
+        "Floating HyQ with four points: the core of dcfd by interval, xcvu9p, 24 bits, 125 MHz",
+        contact_intervals,
+        contact_intervals_layout,
     ),
     "contact-speeds": Table(
         "Contacts in C beside Pinocchio's constraintDynamics in C++, on one core",

@@ -5,6 +5,7 @@ from benchmarks.contacts import (
     FUNCTIONS,
     Legged,
     contact_builds_layout,
+    contact_intervals_layout,
     contact_operations,
     contact_operations_layout,
     legged,
@@ -39,3 +40,9 @@ def test_contacts_are_counted_beyond_free_dynamics(monkeypatch):
 def test_rates_are_in_millions():
     (line,) = contact_builds_layout([{"function": "cfd", "II": 1, "tasks/s": 125e6}])
     assert line == {"function": "cfd", "II": 1, "tasks/s": "125.00 M"}
+
+
+def test_cores_have_shares_of_the_device():
+    row = {"II": 8, "latency (cycles)": 123, "adders": 21281, "DSP blocks": 3394, "look-up tables": 949111}
+    (line,) = contact_intervals_layout([row | {"shares": [0.496, 0.803]}])
+    assert (line["DSP blocks"], line["look-up tables"]) == ("3,394 (49.6%)", "949,111 (80.3%)")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.array.model import ArrayResource
-from rbdhw.cores.solver.core import SolverCore
+from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, SolverCore
 from rbdhw.cores.sweep.array import build_sweep
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
@@ -19,11 +19,16 @@ from rbdhw.robots import path
 
 Extra = Mapping[ArrayResource, int]
 
+SPARE: Extra = {ArrayResource.ACCUMULATOR: SPARE_ACCUMULATORS}
+
 BUILDS: tuple[tuple[str, int, Extra, int], ...] = (
-    ("toy", 100, {}, 4),
-    ("iiwa14", 264, {ArrayResource.ACCUMULATOR: 4}, 16),
+    ("toy", 94, SPARE, 4),
+    ("iiwa14", 304, SPARE, 16),
 )
-"""Robots, the interval of the sweep, units beyond the least, and the interval of steps and derivatives."""
+"""Robots, the interval of the sweep, units beyond the least, and the interval of steps and derivatives.
+
+Intervals and units of the sweep are those that builds choose for one problem.
+"""
 
 BITS, KNOTS, ALPHAS, ITERATIONS, H = 27, 64, 8, 10, 0.01
 

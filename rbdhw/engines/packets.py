@@ -11,7 +11,6 @@ import numpy as np
 
 from rbdhw.engines.engine import Source
 from rbdhw.engines.words import Packets, WordEngine
-from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, requests, unpack
 from rbdhw.model.responses import Response, Words
@@ -103,12 +102,7 @@ class PacketEngine(WordEngine):
             k: requests(self.design, command, tags[k], words)
             for k, (command, words) in enumerate(self._before)
         }
-        solver = self.design.description.solver
-        assert solver is not None
-        shape = FixedSolver(self.design).shape
-        repeated = REPEATED * shape.iterations * solver.iteration_cycles
-        patience = Disturbance.patience + solver.first_cycles + repeated
-        (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=patience))
+        (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=self._patience))
         answered = answers(self.design, outcome.responses)
         counts: Counter[str] = Counter()
         for (command, _), numbers in zip(self._before, tags, strict=True):
@@ -125,6 +119,15 @@ class PacketEngine(WordEngine):
             taken[command] = part.stop
             responses.append(contents(self.design, command, answered[command].packets[part]))
         return responses[-len(packets) :]
+
+    @property
+    def _patience(self) -> int:
+        """The most cycles without a transfer while a solution is in progress."""
+        solver, shape = self.design.description.solver, self.design.interface.solver
+        assert solver is not None
+        assert shape is not None
+        repeated = REPEATED * shape.iterations * solver.iteration_cycles
+        return Disturbance.patience + solver.first_cycles + repeated
 
     def _unanswered(self, what: str) -> SimulationError:
         return SimulationError(f"{self.source.folder}: the RTL did not answer every {what}")

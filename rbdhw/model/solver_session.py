@@ -20,7 +20,7 @@ class SolverSession:
     """The solver of an accelerator since its last reset: the goals that were loaded, and the last solution.
 
     Rows of a goal are loaded in order, and row 0 begins a new goal. The next solution takes it when all its
-    rows are there; until then solutions take the goal before. Attributes are not for others.
+    rows are there; until then solutions take the goal before.
     """
 
     def __init__(self, model: AcceleratorModel) -> None:

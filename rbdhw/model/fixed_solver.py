@@ -34,7 +34,7 @@ from rbdhw.fixed.solver import (
 )
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
-from rbdhw.model.packets import encode
+from rbdhw.model.packets import convert, encode
 from rbdhw.model.responses import Words, respond
 from rbdhw.protocol import CONTACT
 from rbdhw.solving import Solved
@@ -149,7 +149,10 @@ class FixedSolver:
                 continue
             rate, word = h if shape.nv <= k < 2 * shape.nv else 1.0, curvatures[number.name]
             rows[slope.name] = _fitting(slope.name, slope.format, exact * units[k] / rate)
-            rows[word.name] = _fitting(word.name, word.format, exact / rate**2)
+            curvature = _fitting(word.name, word.format, exact / rate**2)
+            if self.model.interface.converts:  # it may have more bits than a single
+                curvature = convert(word, word.format.real(curvature))
+            rows[word.name] = curvature
         return Goal(rows, unit)
 
     def _references(self, states: Array) -> Words:

@@ -10,6 +10,7 @@ from rbdhw.design.folder import Design
 from rbdhw.engines.packets import PacketEngine
 from rbdhw.engines.words import Packets
 from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.packets import contents, responses
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_session import SolverSession
@@ -41,7 +42,9 @@ def check_solutions(design: Design, engine: PacketEngine, seed: int) -> SolverRe
     session, found = SolverSession(design), engine.converse(packets)
     mismatches = tasks = unsolved = 0
     for (command, words), (status, results) in zip(packets, found, strict=True):
-        own, expected = session.respond(command, words)
+        tags = np.arange(len(status))
+        packed = responses(design, command, tags, *session.respond(command, words))
+        own, expected = contents(design, command, packed)
         differ = [status != own, *(results[name] != number for name, number in expected.items())]
         mismatches += int(np.count_nonzero(np.any(differ, axis=0)))
         if command == SOLVE:

@@ -19,6 +19,7 @@ static void sin_cos_complex(const number *angle, int far_away, number *sine, num
 #define V number
 #define KERNEL(name) name##_complex
 #define STRIDE 1
+#define ROWS(count) (count)
 #include KERNELS
 
 /* The derivatives by the first MOVED inputs: those of all results by the first one, then by the next. */
@@ -30,7 +31,7 @@ int complex_step(const double **inputs, double **results, long long *whole, doub
         words[k] = inputs[k / (MOVED / 2)][k % (MOVED / 2)];
     for (int k = 0; k < MOVED; k++) {
         words[k] += CMPLX(0.0, STEP);
-        DERIVED(words, values, 1, 0);
+        DERIVED(words, values, 1, 0, 1);
         words[k] = creal(words[k]);
         for (int r = 0; r < RESULTS; r++)
             results[0][k * RESULTS + r] = cimag(values[r]) / STEP;

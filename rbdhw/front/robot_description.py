@@ -16,6 +16,7 @@ from rbdhw.emit.manifest import coordinates_entry, function_counts, operation_co
 from rbdhw.frontend.build_graph import prepare, trace_accelerator
 from rbdhw.frontend.read import load, rooted
 from rbdhw.frontend.sizes import MOST_COUNTED, Countable, countable
+from rbdhw.frontend.solvability import check_constraints
 from rbdhw.graph.graph import Graph
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.passes.factor import factor
@@ -49,6 +50,7 @@ def describe(
     """
     check_build(options)
     source = load(urdf, options, progress)
+    check_constraints(source)
     counted = countable(source, options.functions, options.algorithms)
     options = replace(options, functions=tuple(counted.functions))
     source, trials = rooted(source, options, progress) if counted.functions else (source, [])

@@ -48,12 +48,17 @@ Array = NDArray[np.float64]
 def check_functions(robot: Robot, functions: Iterable[str]) -> None:
     """Refuse functions that the robot does not have.
 
-    See :func:`check_contacts`, :func:`check_loops`, :func:`check_weighed` and :func:`check_solvable`.
+    See :func:`check_constraints`, :func:`check_weighed` and :func:`check_solvable`.
     """
-    check_contacts(robot)
-    check_loops(robot)
+    check_constraints(robot)
     check_weighed(robot, functions)
     check_solvable(robot, functions)
+
+
+def check_constraints(robot: Robot) -> None:
+    """Refuse contacts and loops that no motion can hold: :func:`check_contacts` and :func:`check_loops`."""
+    check_contacts(robot)
+    check_loops(robot)
 
 
 def check_contacts(robot: Robot) -> None:

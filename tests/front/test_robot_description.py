@@ -7,6 +7,7 @@ from math import inf
 import pytest
 
 from rbdhw.domain.overrides import JointBounds, Overrides
+from rbdhw.errors import InputError
 from rbdhw.front.robot_description import describe, joint_entries
 from rbdhw.frontend.build_graph import prepare, trace_model
 from rbdhw.frontend.sizes import estimated_operations
@@ -172,6 +173,16 @@ def test_a_robot_is_shown_though_no_function_can_be_had(write):
     assert (data["functions"], data["algorithms"], len(data["joints"])) == ({}, {}, 1)
     assert data["omitted"]["fd"].startswith("link 'arm': has no inertia, and joint 'shoulder' can move")
     assert any("has no inertia about" in remark for remark in data["remarks"])
+
+
+def test_a_loop_that_cannot_close_is_refused(write):
+    hinges = [joint(f"hinge_{name}", "base", name) for name in ("one", "other")]
+    far = (("pin", "one@0.1:0.2:0.1", "other@0.2:0.1:9"),)
+    with pytest.raises(InputError, match="cannot close"):
+        describe(
+            write((*map(link, ("base", "one", "other")), *hinges)),
+            BuildOptions(("cfd",), mounting=Mounting(loops=far)),
+        )
 
 
 def test_a_long_chain_is_described_by_what_can_be_had_and_counted(write):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 
 class ArrayResource(StrEnum):
@@ -174,8 +175,7 @@ class Port:
     index: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Output:
+class Output(NamedTuple):
     """A unit's output by its index in the results of a job, ``delay`` cycles after it was computed."""
 
     unit: int
@@ -193,8 +193,7 @@ class ArrayStep:
     ready: int
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """A memory takes a value from an output at the end of a cycle."""
 
     value: int
@@ -238,7 +237,7 @@ class ArraySchedule:
         number = {unit: k for k, unit in enumerate(sorted({step.unit for step in self.steps}))}
 
         def renumber(write: Write) -> Write:
-            return replace(write, output=replace(write.output, unit=number[write.output.unit]))
+            return write._replace(output=write.output._replace(unit=number[write.output.unit]))
 
         return replace(
             self,

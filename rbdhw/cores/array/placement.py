@@ -15,9 +15,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
 from rbdhw.cores.array.model import (
@@ -36,6 +37,7 @@ from rbdhw.cores.array.model import (
     kept_window,
     slots_of,
 )
+from rbdhw.cores.array.vacancies import ALL, Vacancies
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
@@ -92,21 +94,20 @@ def place_jobs(
             cycle = {value: step.ready for step in placement.steps for value in step.job.values}
             latency = {f: max((cycle.get(v, 0) for v in values), default=0) for f, values in outputs.items()}
             units = tuple(unit.resource for unit in placement.units)
-            kept = {port: memory.slots for port, memory in placement.memories.items() if memory.slots}
-            writes = {port: dict(sorted(slots.items())) for port, slots in kept.items()}
+            writes = {
+                Port(number, index): dict(sorted(memory.slots.items()))
+                for number, unit in enumerate(placement.units)
+                for index, memory in enumerate(unit.memories)
+                if memory.slots
+            }
             steps = tuple(placement.steps)
             array = ArraySchedule(ii, clock_mhz, timing, units, steps, writes, latency, registers)
             return array.remove_idle_units()
     raise InputError("ii", f"the array found no place for all operations in {ii} cycles", "a larger ii")
 
 
-@dataclass
-class _Unit:
-    """The state of a unit: its busy slots as bits, and the shifts of its products."""
-
-    resource: ArrayResource
-    busy: int = 0
-    shifts: set[int] = field(default_factory=set)
+Forms = Sequence[Sequence[Term]]
+"""The equivalent forms of a term, each with its factors in all possible orders."""
 
 
 @dataclass
@@ -119,12 +120,22 @@ class _Memory:
 
 
 @dataclass
+class _Unit:
+    """The state of a unit: its busy slots as bits, the shifts of its products, and its operand memories."""
+
+    resource: ArrayResource
+    busy: int = 0
+    shifts: set[int] = field(default_factory=set)
+    memories: tuple[_Memory, _Memory] = field(default_factory=lambda: (_Memory(), _Memory()))
+
+
+@dataclass
 class _Fit:
-    """A possible place of a job: its cost, and the terms, writes and shifts that it requires."""
+    """A possible place of a job: its cost, and the terms, writes to memories and shifts that it requires."""
 
     cost: float = 0.0
     terms: list[Term] = field(default_factory=list)
-    writes: list[tuple[Port, Write]] = field(default_factory=list)
+    writes: list[tuple[int, Write]] = field(default_factory=list)
     shifts: set[int] = field(default_factory=set)
 
 
@@ -148,7 +159,6 @@ class _Placement:
         self.added = 0
         self.steps: list[ArrayStep] = []
         self.units: list[_Unit] = []
-        self.memories: dict[Port, _Memory] = defaultdict(_Memory)
         self._jobs, self._ii, self._timing, self._widths = jobs, ii, timing, widths
         self._age = kept_window(ii)
         self._lasting = self._age - ii
@@ -162,7 +172,7 @@ class _Placement:
         self._copies: dict[int, list[int]] = defaultdict(list)
         self._original: dict[int, int] = {}
         # What each placed job added to memories and to the shifts of its unit.
-        self._added: list[tuple[Sequence[tuple[Port, Write]], set[int]]] = []
+        self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
         self._needs, self._awaited = needs_of(jobs), awaited
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
@@ -174,8 +184,10 @@ class _Placement:
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
         least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
         self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
+        self._vacancies = Vacancies(ii, self._ready, self._origin)
         for resource, count in least.items():
-            self.units += [_Unit(resource) for _ in range(count)]
+            for _ in range(count):
+                self._add_unit(resource)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -199,23 +211,41 @@ class _Placement:
                 if self.added >= self._most_added:
                     return False
                 self.added += 1
-                self.units.append(_Unit(ArrayResource.ACCUMULATOR))
+                self._add_unit(ArrayResource.ACCUMULATOR)
             for user in users[k]:
                 waiting[user] -= 1
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
 
+    def _add_unit(self, resource: ArrayResource) -> None:
+        self._vacancies.add_unit(len(self.units), resource)
+        self.units.append(_Unit(resource))
+
     def _place(self, job: Job, since: int = 0) -> bool:
         """Place a job at cycle ``since`` or later; return whether there is a place."""
         job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
+        forms = [list(map(_orders, equivalent_terms(term, self._widths))) for term in job.terms]
+        bounds = self._bounds(job, forms)
+        steady = self._steady(job)
+        fits: dict[tuple[int, int], _Fit | None] = {}
         best: tuple[float, int, int, _Fit] | None = None
         earliest = max(self._earliest(job), since)
-        last = earliest + COPY_AFTER * self._ii
+        last = self._ii if job.resource is ArrayResource.SOURCE else earliest + COPY_AFTER * self._ii
         start = earliest
         while start <= last:
-            for unit, fit in self._fits(job, start):
-                cost = fit.cost + WAIT * (start - earliest) + self._gap_cost(unit, job, start)
+            waited = WAIT * (start - earliest)
+            alike = steady.start if start in steady else start
+            units = self._vacancies.units(job, start)
+            while units := units & ~(self._dear(bounds, best[0] - waited) if best else 0):
+                unit = (units & -units).bit_length() - 1
+                units &= units - 1
+                if (unit, alike) not in fits:
+                    fits[unit, alike] = self._fit(job, forms, self.units[unit], alike)
+                fit = fits[unit, alike]
+                if fit is None:
+                    continue
+                cost = fit.cost + waited + self._gap_cost(unit, job, start)
                 if best is None:
                     last = min(last, start + WINDOW)
                 if best is None or cost < best[0]:
@@ -239,19 +269,29 @@ class _Placement:
             return self._ready[job.operand] + 1
         return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
 
-    def _fits(self, job: Job, start: int) -> Iterator[tuple[int, _Fit]]:
-        """Yield the units that can do a job from a cycle on; of unused units only the first."""
-        if job.resource is ArrayResource.SOURCE and start > self._ii:
-            return
-        slots = slots_of(start, job.cycles, self._ii)
-        empty = False
-        for number, unit in enumerate(self.units):
-            if unit.resource is not job.resource or unit.busy & slots or (empty and not unit.busy):
-                continue
-            empty = empty or not unit.busy
-            fit = self._fit(job, number, start)
-            if fit is not None:
-                yield number, fit
+    def _steady(self, job: Job) -> range:
+        """Return the starts of a job at which memories can hold the same operands in the same ways."""
+        reads = [(job.operand, 0)] if job.operand is not None else []
+        reads += [(value, k) for k, term in enumerate(job.terms) for value in term.values]
+        ready = [self._ready[value] - k for value, k in reads]
+        return range(max(ready) + HOLD, min(ready) + self._age) if ready else range(0)
+
+    def _bounds(self, job: Job, forms: Sequence[Forms]) -> list[tuple[float, int]]:
+        """Return costs of a job, each with the units on which it has at least this cost.
+
+        Of shifts only the first term's counts, since the search for an order may lose the cost of another's.
+        """
+        first = [orders[0].shift for orders in forms[0]] if forms else []
+        unshifted = self._vacancies.unshifted(first) if forms else 0
+        bounds = [(0.0, ALL), (SHIFT, unshifted)]
+        for n, units in enumerate(self._vacancies.inputs(job), 1):
+            bounds += [(n * CONNECTION, units), (n * CONNECTION + SHIFT, units & unshifted)]
+        return bounds
+
+    @staticmethod
+    def _dear(bounds: Sequence[tuple[float, int]], cost: float) -> int:
+        """Return the units on which a job costs as much or more."""
+        return reduce(or_, (units for least, units in bounds if least >= cost), 0)
 
     def _gap_cost(self, number: int, job: Job, start: int) -> float:
         """Return the cost of the gaps before and after a job."""
@@ -267,94 +307,92 @@ class _Placement:
 
         return GAP * (gap(start - 1, -1) + gap(start + job.cycles, 1))
 
-    def _fit(self, job: Job, number: int, start: int) -> _Fit | None:
+    def _fit(self, job: Job, forms: Sequence[Forms], unit: _Unit, start: int) -> _Fit | None:
         """Return how a job fits a free unit, or None if its operands cannot be brought there."""
         fit = _Fit()
         if job.operand is not None:
-            return fit if self._bring(fit, Port(number, 0), job.operand, start) else None
+            return fit if self._bring(fit, unit, 0, job.operand, start) else None
         tries = [TRIES]
-        return fit if self._bring_terms(fit, job.terms, number, start, tries) else None
+        return fit if self._bring_terms(fit, forms, unit, start, tries) else None
 
     def _bring_terms(
-        self, fit: _Fit, terms: Sequence[Term], number: int, start: int, tries: list[int]
+        self, fit: _Fit, forms: Sequence[Forms], unit: _Unit, start: int, tries: list[int]
     ) -> bool:
         """Bring the factors of the remaining terms to a unit's memories, in either order, if possible."""
         k = len(fit.terms)
-        if k == len(terms):
+        if k == len(forms):
             return True
         tries[0] -= 1
         if tries[0] < 0:
             return False
-        term = self._choose_shift(fit, number, terms[k])
-        for turned in self._ways(term, number):
+        orders = self._choose_shift(fit, unit, forms[k])
+        for turned in sorted(orders, key=partial(_held, unit), reverse=True):
             before = fit.cost, len(fit.writes)
-            ports = (Port(number, 0), Port(number, 1))
-            pairs = zip(ports, turned.factors, strict=True)
-            if all(isinstance(f, Constant) or self._bring(fit, port, f, start + k) for port, f in pairs):
+            if all(
+                isinstance(factor, Constant) or self._bring(fit, unit, index, factor, start + k)
+                for index, factor in enumerate(turned.factors)
+            ):
                 fit.terms.append(turned)
-                if self._bring_terms(fit, terms, number, start, tries):
+                if self._bring_terms(fit, forms, unit, start, tries):
                     return True
                 fit.terms.pop()
             fit.cost = before[0]
             del fit.writes[before[1] :]
         return False
 
-    def _ways(self, term: Term, number: int) -> list[Term]:
-        """Return a term with its factors in each order; the one with more values in memories comes first."""
-
-        def known(way: Term) -> int:
-            return sum(f in self.memories[Port(number, k)].values for k, f in enumerate(way.factors))
-
-        return sorted((replace(term, factors=order) for order in term.orders), key=known, reverse=True)
-
-    def _choose_shift(self, fit: _Fit, number: int, term: Term) -> Term:
-        """Return an equivalent term with a shift that the unit has, or with a new shift at a cost."""
-        shifts = self.units[number].shifts | fit.shifts
-        possible = list(equivalent_terms(term, self._widths))
-        known = [way for way in possible if way.shift in shifts]
-        if known:
-            return known[0]
-        best = min(possible, key=lambda way: abs(way.shift - self._usual))
-        fit.shifts.add(best.shift)
+    def _choose_shift(self, fit: _Fit, unit: _Unit, forms: Forms) -> Sequence[Term]:
+        """Return a form with a shift that the unit has, or with a new shift at a cost."""
+        for orders in forms:
+            if orders[0].shift in unit.shifts or orders[0].shift in fit.shifts:
+                return orders
+        best = min(forms, key=lambda orders: abs(orders[0].shift - self._usual))
+        fit.shifts.add(best[0].shift)
         fit.cost += SHIFT
         return best
 
-    def _bring(self, fit: _Fit, port: Port, value: int, read: int) -> bool:
+    def _bring(self, fit: _Fit, target: _Unit, index: int, value: int, read: int) -> bool:
         """Ensure that a memory holds a value when it is read, with a write at some cost if necessary."""
-        memory = self.memories[port]
-        added = [write for target, write in fit.writes if target == port]
+        memory = target.memories[index]
+        added = [write for other, write in fit.writes if other == index]
         cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
         if cycle is not None:
             return cycle < read < cycle + self._age
         unit, result = self._origin[value]
-        known = memory.outputs.union(write.output for write in added)
-        slots = {write.cycle % self._ii for write in added}
-        best: tuple[float, Write] | None = None
-        for delay in range(HOLD):
-            cycle = self._ready[value] + delay
-            slot = cycle % self._ii
-            if not cycle < read < cycle + self._age or slot in slots or slot in memory.slots:
+        slots = [write.cycle % self._ii for write in added]
+        best: tuple[float, Output, int] | None = None
+        ready = self._ready[value]
+        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read)):
+            delay, slot = cycle - ready, cycle % self._ii
+            if best is not None and best[0] <= DELAY * delay:
+                break
+            if slot in memory.slots or slot in slots:
                 continue
             output = Output(unit, result, delay)
-            cost = DELAY * delay + (0.0 if output in known else CONNECTION)
+            known = output in memory.outputs or any(write.output == output for write in added)
+            cost = DELAY * delay + (0.0 if known else CONNECTION)
             if best is None or cost < best[0]:
-                best = cost, Write(value, output, cycle)
+                best = cost, output, cycle
         if best is None:
             return False
         fit.cost += best[0]
-        fit.writes.append((port, best[1]))
+        fit.writes.append((index, Write(value, *best[1:])))
         return True
 
     def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
         unit = self.units[number]
         unit.busy |= slots_of(start, job.cycles, self._ii)
-        self._added.append((fit.writes, fit.shifts - unit.shifts))
-        unit.shifts |= fit.shifts
-        for port, write in fit.writes:
-            memory = self.memories[port]
+        self._vacancies.set_busy(number, start, job.cycles, True)
+        shifts = fit.shifts - unit.shifts
+        self._added.append((fit.writes, shifts))
+        unit.shifts |= shifts
+        self._vacancies.set_shifts(number, shifts, True)
+        for index, write in fit.writes:
+            memory = unit.memories[index]
             memory.slots[write.cycle % self._ii] = write
             memory.values[write.value] = write.cycle
             memory.outputs.add(write.output)
+            self._vacancies.set_write(Port(number, index), write, True)
+            self._vacancies.set_connected(Port(number, index), write.output, True)
         if job.terms:
             job = replace(job, terms=tuple(fit.terms))
         ready = self._timing.ready(job, start)
@@ -369,11 +407,17 @@ class _Placement:
             step, (writes, shifts) = self.steps.pop(), self._added.pop()
             unit = self.units[step.unit]
             unit.busy &= ~slots_of(step.start, step.job.cycles, self._ii)
+            self._vacancies.set_busy(step.unit, step.start, step.job.cycles, False)
             unit.shifts -= shifts
-            for port, write in writes:
-                memory = self.memories[port]
+            self._vacancies.set_shifts(step.unit, shifts, False)
+            for index, write in writes:
+                memory, port = unit.memories[index], Port(step.unit, index)
                 del memory.slots[write.cycle % self._ii], memory.values[write.value]
                 memory.outputs = {write.output for write in memory.slots.values()}
+                self._vacancies.set_write(port, write, False)
+                origin = write.output.unit, write.output.result
+                left = any((output.unit, output.result) == origin for output in memory.outputs)
+                self._vacancies.set_connected(port, write.output, left)
             for value in step.job.values:
                 del self._ready[value], self._origin[value]
                 if value in self._original:
@@ -426,3 +470,14 @@ def _substitute_copy(job: Job, value: int, copy: int) -> Job:
         first, second = (copy if factor == value else factor for factor in term.factors)
         terms.append(replace(term, factors=(first, second)))
     return replace(job, terms=tuple(terms))
+
+
+def _orders(term: Term) -> list[Term]:
+    """Return a term with its factors in each possible order."""
+    return [replace(term, factors=order) for order in term.orders]
+
+
+def _held(unit: _Unit, term: Term) -> int:
+    """Return how many factors of a term a unit's memories hold."""
+    pairs = zip(term.factors, unit.memories, strict=True)
+    return sum(factor in memory.values for factor, memory in pairs)

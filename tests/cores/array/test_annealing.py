@@ -58,7 +58,7 @@ def test_idle_units_are_removed():
         steps=tuple(replace(step, unit=idle[step.unit]) for step in right.steps),
         writes={
             replace(port, unit=idle[port.unit]): {
-                slot: replace(write, output=replace(write.output, unit=idle[write.output.unit]))
+                slot: write._replace(output=write.output._replace(unit=idle[write.output.unit]))
                 for slot, write in row.items()
             }
             for port, row in right.writes.items()

@@ -59,7 +59,7 @@ def a_job_in_time(rng: random.Random) -> ArraySchedule:
     later = step.ready - ARRAY.steps[place].ready
     writes = {}
     for port, row in ARRAY.writes.items():
-        own = [replace(w, cycle=w.cycle + later * (w.value in step.job.values)) for w in row.values()]
+        own = [w._replace(cycle=w.cycle + later * (w.value in step.job.values)) for w in row.values()]
         writes[port] = {write.cycle % ARRAY.ii: write for write in own}
     return replace(with_steps((place, step)), writes=writes)
 
@@ -122,17 +122,17 @@ def a_write(rng: random.Random) -> ArraySchedule | None:
     by = rng.choice((-11, -1, 1, 11))
     match rng.randrange(7):
         case 0:
-            row[slot] = replace(write, cycle=write.cycle + by)
+            row[slot] = write._replace(cycle=write.cycle + by)
         case 1:
-            row[slot] = replace(write, output=replace(out, delay=out.delay + by))
+            row[slot] = write._replace(output=out._replace(delay=out.delay + by))
         case 2:
-            row[slot] = replace(write, output=Output(rng.randrange(len(ARRAY.units)), out.result, out.delay))
+            row[slot] = write._replace(output=Output(rng.randrange(len(ARRAY.units)), out.result, out.delay))
         case 3:
-            row[slot] = replace(write, value=rng.randrange(max(ARRAY.producer) + 1))
+            row[slot] = write._replace(value=rng.randrange(max(ARRAY.producer) + 1))
         case 4:
             del row[slot]
         case 5:
-            later = replace(write, output=replace(out, delay=out.delay + by), cycle=write.cycle + by)
+            later = write._replace(output=out._replace(delay=out.delay + by), cycle=write.cycle + by)
             if rng.random() < 0.5:
                 del row[slot]
             row[later.cycle % ARRAY.ii] = later

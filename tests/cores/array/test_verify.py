@@ -55,7 +55,7 @@ def a_write(port: Port | None = None):
 
 def with_write(port: Port, slot: int, **changes) -> ArraySchedule:
     row = dict(ARRAY.writes[port])
-    row[slot] = replace(row[slot], **changes)
+    row[slot] = row[slot]._replace(**changes)
     return replace(ARRAY, writes=ARRAY.writes | {port: row})
 
 
@@ -150,7 +150,7 @@ def test_a_memory_takes_the_value_at_the_output():
     port, slot = a_write()
     write = ARRAY.writes[port][slot]
     assert re.search(": value .* is not at ", refusal(with_write(port, slot, cycle=write.cycle + ARRAY.ii)))
-    later = replace(write.output, delay=write.output.delay + 1)
+    later = write.output._replace(delay=write.output.delay + 1)
     assert re.search(": value .* is not at ", refusal(with_write(port, slot, output=later)))
 
 

@@ -79,6 +79,34 @@ _Term = tuple[float, _Place | Array, _Place | None]
 """A factor, and the numbers of a product; an array (N,) has those of tasks by their inputs, None is one."""
 
 
+@dataclass(frozen=True)
+class _Solution:
+    """The numbers of the equations in some tasks, by their inputs, and where a graph has them.
+
+    Rows of L with a constant pivot are computed from the inputs. They have no row of U.
+    """
+
+    M: Array
+    f: Array
+    numbers: Array  # of L
+    D: Array
+    above: list[list[int]]  # the coordinates above each one that are coupled with it
+    pivots: list[_Pivot]
+    z: list[_Place]
+    a: list[_Place]
+    L: dict[tuple[int, int], _Place]
+    U: dict[tuple[int, int], _Place]
+    off_L: dict[tuple[int, int], float]  # the proven errors of the elements of L that the inputs give
+
+    def below(self, k: int) -> list[int]:
+        """Return the coordinates below one that are coupled with it."""
+        return [c for c in range(k + 1, len(self.above)) if k in self.above[c]]
+
+    def factor(self, k: int, i: int) -> _Place | Array:
+        """Return the element of L that an equation has: a computed number, or what the inputs give."""
+        return self.L[k, i] if (k, i) in self.U else self.numbers[:, k, i]
+
+
 class _NotFoundError(Exception):
     """A number of the factorization is no node of the graph, or is computed from others than expected."""
 
@@ -113,53 +141,87 @@ class _Backward:
         self._values = np.array([values[i] for i in reached])
 
     def errors(self, M: Array, f: Array) -> BackwardErrors:
+        solution = self._solution(M, f)
+        h, x = self._row_errors(solution), self._last_errors(solution)
+        matrix, forces = self._matrix_errors(solution, h), self._force_errors(solution, x)
+        return BackwardErrors(SUMMED * matrix, SUMMED * forces)
+
+    def _solution(self, M: Array, f: Array) -> _Solution:
+        """Return the numbers of the equations, and where the graph has them."""
         n, (U, L, D) = f.shape[1], _factors(M)
         z, a = _solved(L, D, f)
         above = [[i for i in range(k) if _coupled(M, k, i)] for k in range(n)]
-        below = [[c for c in range(k + 1, n) if k in above[c]] for k in range(n)]
-        at_z, at_a = ([self._find(x[:, k]) for k in range(n)] for x in (z, a))
         pivots = [self._pivot(D[:, k]) for k in range(n)]
+        at_z, at_a = ([self._find(x[:, k]) for k in range(n)] for x in (z, a))
         at_L = {(k, i): self._find(L[:, k, i]) for k in range(n) for i in above[k]}
-        at_U = {
-            (k, i): self._find(U[:, k, i]) for k in range(n) if pivots[k].reciprocal for i in (*above[k], k)
+        computed = [(k, i) for k in range(n) if pivots[k].reciprocal for i in (*above[k], k)]
+        at_U = {(k, i): self._find(U[:, k, i]) for k, i in computed}
+        off_L = {
+            (k, i): 0.0 if (k, i) in at_U else self._own(place, L[:, k, i], [])
+            for (k, i), place in at_L.items()
         }
-        # Rows with a known pivot are computed from the inputs, without an error of equations.
-        known = {(k, i) for k, i in at_L if (k, i) not in at_U}
-        off_L = {(k, i): self._own(at_L[k, i], L[:, k, i], []) if (k, i) in known else 0.0 for k, i in at_L}
-        as_solved = {(k, i): L[:, k, i] if (k, i) in known else at_L[k, i] for k, i in at_L}
+        return _Solution(M, f, L, D, above, pivots, at_z, at_a, at_L, at_U, off_L)
 
-        size, own = self._size, self._own
-        off = [self._reciprocal_error(pivot) for pivot in pivots]
-        h, x, matrix, forces = np.zeros((n, n)), np.zeros(n), np.zeros((n, n)), np.zeros(n)
-        for (k, i), place in at_U.items():
+    def _row_errors(self, solution: _Solution) -> Array:
+        """Return the bounds h (nv, nv) of the rows of L that are computed from those of U."""
+        at, pivots = solution, solution.pivots
+        h = np.zeros(at.M.shape[1:])
+        for (k, i), place in at.U.items():
             if i < k:
-                rounded = own(at_L[k, i], np.zeros(1), [pivots[k].divided(place)])
-                h[k, i] = size(place) * off[k] + size(pivots[k].value) * rounded
-        for k in range(n):
-            terms = [(-1.0, as_solved[k, i], at_a[i]) for i in above[k]]
-            rounded = own(at_a[k], np.zeros(1), [pivots[k].divided(at_z[k]), *terms])
-            rounded += sum(off_L[k, i] * size(at_a[i]) for i in above[k])
-            x[k] = size(at_z[k]) * off[k] + size(pivots[k].value) * rounded
-        for k in range(n):
-            terms = [(-1.0, as_solved[c, k], at_z[c]) for c in below[k]]
-            rounded = own(at_z[k], f[:, k], terms) + sum(off_L[c, k] * size(at_z[c]) for c in below[k])
-            forces[k] = rounded + x[k] + sum(size(at_L[c, k]) * x[c] for c in below[k])
-        for k, i in ((row, column) for row in range(n) for column in (*above[row], row)):
-            matrix[k, i] = size(pivots[k].value) * off_L.get((k, i), 0.0) + h[k, i]
-            first, terms = M[:, k, i].copy(), []
-            for c in below[k]:
-                one, other = at_L[c, k], at_L[c, i]
-                if (c, i) in known:
-                    first -= D[:, c] * L[:, c, k] * L[:, c, i]
-                    both = off_L[c, k] * size(other) + off_L[c, i] * (size(one) + off_L[c, k])
-                    matrix[k, i] += size(pivots[c].value) * both
-                else:
-                    terms.append((-1.0, one, at_U[c, i]))
-                    matrix[k, i] += size(one) * h[c, i]
-            if (k, i) in at_U:
-                matrix[k, i] += own(at_U[k, i], first, terms)
-            matrix[i, k] = matrix[k, i]
-        return BackwardErrors(SUMMED * matrix, SUMMED * forces)
+                rounded = self._own(at.L[k, i], np.zeros(1), [pivots[k].divided(place)])
+                off = self._reciprocal_error(pivots[k])
+                h[k, i] = self._size(place) * off + self._size(pivots[k].value) * rounded
+        return h
+
+    def _last_errors(self, solution: _Solution) -> Array:
+        """Return the bounds x (nv,) of the accelerations as computed from z."""
+        at, size = solution, self._size
+        x = np.zeros(len(at.above))
+        for k, pivot in enumerate(at.pivots):
+            terms = [(-1.0, at.factor(k, i), at.a[i]) for i in at.above[k]]
+            rounded = self._own(at.a[k], np.zeros(1), [pivot.divided(at.z[k]), *terms])
+            rounded += sum(at.off_L[k, i] * size(at.a[i]) for i in at.above[k])
+            x[k] = size(at.z[k]) * self._reciprocal_error(pivot) + size(pivot.value) * rounded
+        return x
+
+    def _force_errors(self, solution: _Solution, x: Array) -> Array:
+        """Return the bounds of g (nv,)."""
+        at, size = solution, self._size
+        forces = np.zeros(len(x))
+        for k in range(len(x)):
+            below = at.below(k)
+            terms = [(-1.0, at.factor(c, k), at.z[c]) for c in below]
+            rounded = self._own(at.z[k], at.f[:, k], terms)
+            rounded += sum(at.off_L[c, k] * size(at.z[c]) for c in below)
+            forces[k] = rounded + x[k] + sum(size(at.L[c, k]) * x[c] for c in below)
+        return forces
+
+    def _matrix_errors(self, solution: _Solution, h: Array) -> Array:
+        """Return the bounds of E (nv, nv)."""
+        matrix = np.zeros_like(h)
+        for k, above in enumerate(solution.above):
+            for i in (*above, k):
+                matrix[k, i] = matrix[i, k] = self._element_error(solution, h, k, i)
+        return matrix
+
+    def _element_error(self, solution: _Solution, h: Array, k: int, i: int) -> float:
+        """Return the bound of an element of E in the lower triangle.
+
+        Products of rows with a constant pivot belong to what the inputs give, as these rows do.
+        """
+        at, size = solution, self._size
+        error = size(at.pivots[k].value) * at.off_L.get((k, i), 0.0) + float(h[k, i])
+        first, terms = at.M[:, k, i].copy(), []
+        for c in at.below(k):
+            one, other = at.L[c, k], at.L[c, i]
+            if (c, i) in at.U:
+                terms.append((-1.0, one, at.U[c, i]))
+                error += size(one) * float(h[c, i])
+            else:
+                first -= at.D[:, c] * at.numbers[:, c, k] * at.numbers[:, c, i]
+                both = at.off_L[c, k] * size(other) + at.off_L[c, i] * (size(one) + at.off_L[c, k])
+                error += size(at.pivots[c].value) * both
+        return error + (self._own(at.U[k, i], first, terms) if (k, i) in at.U else 0.0)
 
     def _find(self, numbers: Array) -> _Place:
         """Return where a graph has numbers (N,), which may be one constant."""

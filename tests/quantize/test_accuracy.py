@@ -50,14 +50,14 @@ def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
         OutputWord(name="id.tau[1]", unit="N", width=18, binary_point=9),
     ]
     options = BuildOptions(functions=("id",), width=18)
-    entry = error_entries(TOY, FORMATS.errors, options, {"id": words}, {})["id"].data()
+    entry = error_entries(TOY, FORMATS.errors, options, {"id": words}, {}, {})["id"].data()
     for own in (entry, entry["results"]["tau"]):
         assert {name: own[name] for name in vars(BOX)} == vars(BOX)
         assert own["strata"] == {"box": vars(BOX), "rest": vars(REST)}
         assert (own["floor"], own["units"], own["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
         assert own["limit"] == pytest.approx(9e-3)
     budget = error_entries(
-        TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words}, {}
+        TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words}, {}, {}
     )
     assert budget["id"].limit == budget["id"].results["tau"].limit == 0.01
 
@@ -76,7 +76,9 @@ def test_each_result_has_an_entry_of_its_own():
         OutputWord(name="did.tau[0]", unit="Nm", width=18, binary_point=4),
     ]
     options = BuildOptions(functions=("did",), width=18)
-    entry = error_entries(TOY, {"did": FunctionErrors(results)}, options, {"did": words}, {})["did"].data()
+    entry = error_entries(TOY, {"did": FunctionErrors(results)}, options, {"did": words}, {}, {})[
+        "did"
+    ].data()
     assert (entry["median"], entry["max"]) == (1e-4, 3e-3)
     assert (entry["step"], entry["units"]) == (2.0**-10, ["Nm/rad", "Nm s/rad"])
     assert entry["floor"] == {"did.dtau_dq": 0.8, "did.dtau_dv": 0.1, "did.tau": 2.0, "did.M": 3.0}
@@ -95,7 +97,7 @@ def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     blind = ErrorFigures(math.inf, math.inf, 50, 50)
     errors = {"id": FunctionErrors({"tau": ResultErrors(blind, {"box": blind}, 0.8)})}
     words = {"id": [OutputWord(name="id.tau[0]", unit="Nm", width=18, binary_point=12)]}
-    entry = error_entries(TOY, errors, BuildOptions(functions=("id",), width=18), words, {})["id"].data()
+    entry = error_entries(TOY, errors, BuildOptions(functions=("id",), width=18), words, {}, {})["id"].data()
     unknown = {"median": None, "max": None, "samples": 50, "flagged": 50, "clipped": 0}
     for own in (entry, entry["results"]["tau"]):
         assert own["strata"] == {"box": unknown}
@@ -108,7 +110,7 @@ def test_errors_of_mostly_clipped_tasks_are_not_stated_and_a_remark_names_them()
     strata = {"box": BOX, "motion": clipped, "single": some}
     errors = {"fd": FunctionErrors({"a": ResultErrors(BOX, strata, 0.8)})}
     words = {"fd": [OutputWord(name="fd.a[0]", unit="rad/s^2", width=18, binary_point=12)]}
-    entry = error_entries(TOY, errors, BuildOptions(functions=("fd",), width=18), words, {})["fd"].data()
+    entry = error_entries(TOY, errors, BuildOptions(functions=("fd",), width=18), words, {}, {})["fd"].data()
     assert entry["strata"]["motion"] == vars(clipped) | {"median": None, "max": None}
     assert entry["strata"]["single"] == vars(some)
     formats = replace(FORMATS, errors=errors, reasons={"fd": "motions"})

@@ -1,13 +1,13 @@
 """Proven backward errors of forward dynamics: for which robot and forces an answer is the exact one.
 
 Forward dynamics factorizes the mass matrix, ``M = L^T D L`` from the leaves on, one pivot after the other,
-and solves with the factors. Each number is computed from others with an error of its own:
+and solves with the factors. Each number is computed from others with an error of its own::
 
     U_ki = M_ki - sum_c L_ck U_ci    D_k = U_kk    y_k = 1 / D_k    L_ki = U_ki y_k
     z_k = f_k - sum_c L_ck z_c       a_k = z_k y_k - sum_i L_ki a_i
 
 (c below k, i above k). With a hat for what the hardware computes, these equations hold up to their own
-errors, and what they add up to is exact (Wilkinson 1963; Higham 2002, chapter 10):
+errors, and what they add up to is exact (Wilkinson 1963; Higham 2002, chapter 10)::
 
     (M + E) a^ = f + g,    |E_ki| <= u_ki + h_ki + sum_c |L_ck| h_ci,    h_ki = |U_ki| n_k + D_k l_ki,
     |g_k| <= t_k + x_k + sum_c |L_ck| x_c,                               x_k = |z_k| n_k + D_k p_k

@@ -1,7 +1,7 @@
 """Ranges of a program's integers in all tasks within the domain that raise no flag, and needless checks.
 
 A value lies within what the exact results of its operation can be, and within its format, since a task in
-which it overflows is flagged. What turns a vector by an angle, ``c x + s y``, is no longer than the vector:
+which it overflows is flagged. What turns a vector by an angle, ``c x + s y``, is no longer than the vector::
 
     |c x + s y| <= sqrt(c^2 + s^2) sqrt(x^2 + y^2)
 

@@ -53,8 +53,8 @@ def arrange(graph: Graph, least: int) -> Arrangement:
     deferred = set(range(len(graph.nodes))) - needed
     if len(deferred) < least:
         deferred = set()
-    products, rest = find_products(graph, deferred)
-    return _Order(graph, products, rest, deferred).arrangement()
+    found = find_products(graph, deferred)
+    return _Order(graph, found.products, found.rest, deferred).arrangement()
 
 
 def _needed(graph: Graph, wanted: Callable[[str], bool]) -> set[int]:

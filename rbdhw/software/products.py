@@ -90,7 +90,8 @@ class Product:
             yield from (self.panels[k].nodes[row] for row in rows)
 
 
-class Products(NamedTuple):
+@dataclass(frozen=True)
+class Products:
     """The products of a graph, and what its sums are beside them."""
 
     products: tuple[Product, ...]

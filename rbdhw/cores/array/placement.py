@@ -171,6 +171,7 @@ class _Placement:
         self._next = 1 + max((value for job in jobs for value in job.values), default=0)
         self._copies: dict[int, list[int]] = defaultdict(list)
         self._original: dict[int, int] = {}
+        self._copied = 0  # the copies made for the last job that found no place with them
         # What each placed job added to memories and to the shifts of its unit.
         self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
         self._needs, self._awaited = needs_of(jobs), awaited
@@ -208,7 +209,7 @@ class _Placement:
         while queue:
             _, k = heapq.heappop(queue)
             while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
-                if self.added >= self._most_added:
+                if self.added >= self._most_added or self._copied < self._unused():
                     return False
                 self.added += 1
                 self._add_unit(ArrayResource.ACCUMULATOR)
@@ -217,6 +218,15 @@ class _Placement:
                 if waiting[user] == 0:
                     heapq.heappush(queue, (-urgency[user], user))
         return True
+
+    def _unused(self) -> int:
+        """Return the accumulators without a job.
+
+        Only the first is looked at for each job, so one more does not help a job and its copies if there were
+        enough for all of them.
+        """
+        kind = ArrayResource.ACCUMULATOR
+        return sum(not unit.busy for unit in self.units if unit.resource is kind)
 
     def _add_unit(self, resource: ArrayResource) -> None:
         self._vacancies.add_unit(len(self.units), resource)
@@ -439,6 +449,7 @@ class _Placement:
             job = _substitute_copy(job, value, copy)
             if self._place(job):
                 return True
+        self._copied = len(self.steps) - placed
         self._undo(placed)
         return False
 

@@ -1,10 +1,11 @@
 """Placement: arrays of real and artificial programs are valid and small."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from rbdhw.cores.array import placement
+from rbdhw.cores.array import placement, vacancies
 from rbdhw.cores.array.model import HOLD, ArrayResource, Constant, Job, Term, Timing, kept_window
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
@@ -51,6 +52,23 @@ def test_values_that_memories_do_not_keep_long_enough_are_copied(jobs_between, c
     assert array.latency["id"] > jobs_between * 4
     assert (array.latency["id"] > kept_window(33)) == (copies > 0)
     assert len(array.steps) - len(chain) == copies
+
+
+def test_no_accumulators_are_added_that_a_job_and_its_copies_would_not_use(monkeypatch):
+    words = [Job((1000 + k,), ArrayResource.SOURCE) for k in range(14)]
+    old = [Term((1000 + k, 1007 + k)) for k in range(7)]
+    *chain, last = chained(200)
+    last = replace(last, terms=(*old, *last.terms[1:]))
+    tried = []
+    place = placement._Placement._place_with_copies
+    monkeypatch.setattr(placement._Placement, "_place_with_copies", lambda *a: tried.append(a) or place(*a))
+    monkeypatch.setattr(placement, "MOST_SPARE", 100.0)
+    for module in (placement, vacancies):
+        monkeypatch.setattr(module, "HOLD", 1)  # so that copies that are made at the same time are in the way
+    timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
+    with pytest.raises(InputError, match="found no place"):
+        place_jobs([*words, *chain, last], {"id": last.values}, 64, 50.0, timing, 2, (18, 18))
+    assert len(tried) <= 2 + 2 * 14  # a unit for each of two copies of a word, and one for the job
 
 
 def test_jobs_that_read_a_value_late_share_its_copies():

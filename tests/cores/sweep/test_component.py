@@ -58,6 +58,8 @@ def test_a_sweep_begins_in_any_cycle_of_an_interval(slot):
     ((policies, cycles),) = simulated(sweep, [words], slot)
     assert policies == expected(model, words)
     assert 0 <= cycles - sweep.cycles <= sweep.between * 34
+    # Exact but for the wait for the next interval: it is ready in the cycle after the last policy.
+    assert (slot + cycles - sweep.cycles) % 34 == 1
 
 
 @pytest.mark.parametrize("more", [False, True])

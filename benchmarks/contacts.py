@@ -16,14 +16,18 @@ from benchmarks.pinocchio_cpp import RESULTS, measure
 from benchmarks.processors import STATES, Speed, speed, speed_row
 from benchmarks.rows import Row, Rows
 from benchmarks.timing import timed_software
+from rbdhw.cores.array.core import ArrayCore
+from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
 from rbdhw.emit.manifest import function_counts
+from rbdhw.estimate.calibration import weigh
+from rbdhw.estimate.model import weights_of
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_accelerator
 from rbdhw.frontend.read import load_mounted
-from rbdhw.options.build import BuildOptions, Mounting, Pacing
+from rbdhw.options.build import BuildOptions, CoreName, Mounting, Pacing
 from rbdhw.pipeline import generate_software
 from rbdhw.protocol import CONTACT
 from rbdhw.robots import path
@@ -52,6 +56,12 @@ SHARE = 0.6
 
 BITS = 24
 """The width of multipliers."""
+
+BUILDS: tuple[tuple[CoreName, int, int], ...] = (
+    *((PipelineCore.name, BITS, ii) for ii in (8, 16, 48)),
+    (ArrayCore.name, 18, 256),
+)
+"""The cores of derivatives with contacts that are compared: their kind, bits and interval."""
 
 
 @dataclass(frozen=True)
@@ -140,27 +150,40 @@ def contact_builds_layout(rows: Rows) -> Rows:
     return [row | {"tasks/s": f"{row['tasks/s'] / 1e6:.2f} M"} for row in rows]
 
 
-def contact_intervals(function: str = "dcfd", intervals: Sequence[int] = (8, 16, 48)) -> Rows:
-    """Return the cost of HyQ's core of a function by interval, with legs that take turns."""
+def contact_intervals(function: str = "dcfd", builds: Sequence[tuple[CoreName, int, int]] = BUILDS) -> Rows:
+    """Return the cost of HyQ's core of a function; in a pipeline, legs take turns."""
     hyq, *_ = legged()
     robot = load_mounted(hyq.urdf, hyq.mounting)
     rows = []
-    for ii in intervals:
-        options = BuildOptions((function,), width=BITS, ii=ii, share_limbs="on", mounting=hyq.mounting)
+    for name, width, ii in builds:
+        limbs = "on" if name == PipelineCore.name else "auto"
+        options = BuildOptions(
+            (function,), core=name, width=width, ii=ii, share_limbs=limbs, mounting=hyq.mounting
+        )
         core = make_plan(robot, options).core
-        assert isinstance(core, PipelineCore)
-        cost, device = core.costs["on"], core.device
+        device = core.device
+        cost = weigh(core.cells(), core.dsp_blocks, weights_of(device, name))
         rows.append(
             {
+                "core": name,
+                "bits": width,
                 "II": ii,
                 "latency (cycles)": core.schedule.latency[function],
-                "adders": cost.counts.adders,
-                "DSP blocks": cost.estimate.dsp_blocks,
-                "look-up tables": cost.estimate.luts,
-                "shares": [cost.estimate.dsp_blocks / device.dsp_blocks, cost.estimate.luts / device.luts],
+                "adders": _adders(core),
+                "DSP blocks": cost.dsp_blocks,
+                "look-up tables": cost.luts,
+                "shares": [cost.dsp_blocks / device.dsp_blocks, cost.luts / device.luts],
             }
         )
     return rows
+
+
+def _adders(core: Core) -> int:
+    """Return the adders of a pipeline, or the accumulators of an array."""
+    if isinstance(core, ArrayCore):
+        return core.multipliers
+    assert isinstance(core, PipelineCore)
+    return core.costs["on"].counts.adders
 
 
 def contact_intervals_layout(rows: Rows) -> Rows:
@@ -170,8 +193,7 @@ def contact_intervals_layout(rows: Rows) -> Rows:
         blocks, tables = row["shares"]
         shown.append(
             {
-                "II": row["II"],
-                "latency (cycles)": row["latency (cycles)"],
+                **{name: row[name] for name in ("core", "bits", "II", "latency (cycles)")},
                 "adders": f"{row['adders']:,}",
                 "DSP blocks": f"{row['DSP blocks']:,} ({blocks:.1%})",
                 "look-up tables": f"{row['look-up tables']:,} ({tables:.1%})",

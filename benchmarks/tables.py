@@ -271,7 +271,7 @@ TABLES: dict[str, Table] = {
         contact_builds_layout,
     ),
     "contact-intervals": Table(
-        "Floating HyQ with four points: the core of dcfd by interval, xcvu9p, 24 bits, 125 MHz",
+        "Floating HyQ with four points: cores of dcfd, xcvu9p, 125 MHz",
         contact_intervals,
         contact_intervals_layout,
     ),

@@ -456,7 +456,7 @@ COMMANDS: dict[str, Function] = {
 """What an accelerator does beside the functions of a core.
 
 A rollout takes steps of ``step`` or ``cstep``, whose results go back into the core
-(:mod:`rbdhw.rtl.rollout`). A solver does so, too, and takes derivatives (:mod:`rbdhw.rtl.solver`)."""
+(:mod:`rbdhw.rtl.rollout`). A solver does so, too, and takes derivatives (:mod:`rbdhw.cores.solver`)."""
 
 ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""

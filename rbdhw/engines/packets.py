@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -96,28 +95,23 @@ class PacketEngine(WordEngine):
         follows = any(command == SOLVE and words["warm"].any() for command, words in packets)
         self._before = [*self._before, *packets] if follows else list(packets)
         tags = [np.arange(len(next(iter(words.values())))) for _, words in self._before]
-        first = np.cumsum([0, *map(len, tags)])
-        places = {k: first[k] + numbers for k, numbers in enumerate(tags)}
+        ends = np.cumsum([len(numbers) for numbers in tags])
+        places = {k: ends[k] - len(numbers) + numbers for k, numbers in enumerate(tags)}
         asked = {
             k: requests(self.design, command, tags[k], words)
             for k, (command, words) in enumerate(self._before)
         }
         (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=self._patience))
         answered = answers(self.design, outcome.responses)
-        counts: Counter[str] = Counter()
-        for (command, _), numbers in zip(self._before, tags, strict=True):
-            counts[command] += len(numbers)
-        if outcome.violations or any(
-            len(answered[command].packets) != count or not answered[command].whole.all()
-            for command, count in counts.items()
-        ):
-            raise self._unanswered("packet of a solver")
+        unread = {command: answered[command].packets for command, _ in self._before}
+        whole = all(answered[command].whole.all() for command in unread)
         responses: list[Response] = []
-        taken: Counter[str] = Counter()
         for (command, _), numbers in zip(self._before, tags, strict=True):
-            part = slice(taken[command], taken[command] + len(numbers))
-            taken[command] = part.stop
-            responses.append(contents(self.design, command, answered[command].packets[part]))
+            part, unread[command] = np.split(unread[command], [len(numbers)])
+            whole = whole and len(part) == len(numbers)
+            responses.append(contents(self.design, command, part))
+        if outcome.violations or not whole or any(map(len, unread.values())):
+            raise self._unanswered("packet of a solver")
         return responses[-len(packets) :]
 
     @property

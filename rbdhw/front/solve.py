@@ -186,8 +186,8 @@ def solve_on_chip(
         solution, or there are several problems beside it.
     """
     limits = np.asarray(engine.design.domain.bounds["tau"]).T
-    given = {name: array for name, array in arrays.items() if array is not None}
-    problems, lead = horizon.complete(dict(zip(BOUNDS[2:], limits, strict=True)) | given, None, 0)
+    passed = {name: array for name, array in arrays.items() if array is not None}
+    problems, lead = horizon.complete(dict(zip(BOUNDS[2:], limits, strict=True)) | passed, None, 0)
     if warm is not None and (warm is not last or lead):
         expected = "the last solution of this object, and one problem"
         raise InputError("warm", "is no solution that the accelerator keeps", expected, "leave warm out")

@@ -141,8 +141,8 @@ def choose_formats(
     program, groups = remove_absorbed_terms(fixed.program, twins.groups)
     if options.prove:
         program = drop_needless_checks(program)
-    found = {f: prove_backward(observed, fixed.program, f) for f in proofs}
-    backward = {function: errors for function, errors in found.items() if errors is not None}
+    bounds = {f: prove_backward(observed, fixed.program, f) for f in proofs}
+    backward = {function: errors for function, errors in bounds.items() if errors is not None}
     return replace(choice.formats(fixed, program, groups), proofs=proofs, backward=backward)
 
 

@@ -39,13 +39,13 @@ class SolverReport:
 def check_solutions(design: Design, engine: PacketEngine, seed: int) -> SolverReport:
     """Send random problems, and compare every answer with the model's."""
     packets = _packets(design, seed)
-    session, found = SolverSession(design), engine.converse(packets)
+    session, answered = SolverSession(design), engine.converse(packets)
     mismatches = tasks = unsolved = 0
-    for (command, words), (status, results) in zip(packets, found, strict=True):
+    for (command, words), (status, results) in zip(packets, answered, strict=True):
         tags = np.arange(len(status))
         packed = responses(design, command, tags, *session.respond(command, words))
-        own, expected = contents(design, command, packed)
-        differ = [status != own, *(results[name] != number for name, number in expected.items())]
+        right, expected = contents(design, command, packed)
+        differ = [status != right, *(results[name] != number for name, number in expected.items())]
         mismatches += int(np.count_nonzero(np.any(differ, axis=0)))
         if command == SOLVE:
             tasks += 1

@@ -26,7 +26,7 @@ class SolverCommands(wiring.Component):
     def __init__(self, *, interface: Interface, solver: SolverComponent) -> None:
         self.interface, self.solver = interface, solver
         bits = {name: interface.words(name).result_bits for name in SOLVER_COMMANDS}
-        own = solver.signature.members
+        ports = solver.signature.members
         results = (f"{port}_{name}" for port in ("result", "overflow") for name in ("step", "dstep"))
         self._of_core = ("phase_zero", "starts", "functions", "payload", *results)
         super().__init__(
@@ -44,7 +44,7 @@ class SolverCommands(wiring.Component):
                 "answers": Out(1),
                 "answer": Out(bits[SOLVE]),
                 "knot": Out(bits[PLAN]),
-                **{name: own[name] for name in self._of_core},
+                **{name: ports[name] for name in self._of_core},
             }
         )
 
@@ -72,9 +72,9 @@ class SolverCommands(wiring.Component):
         return m
 
     def _begin(self, m: Module, taken: Any) -> Any:
-        """Begin a solution; return whether one of its numbers is none, or there is no goal.
+        """Begin a solution, and return whether the task is refused.
 
-        A refused one is answered at once.
+        It is if a number is out of range, or if no goal is loaded. A refused task is answered at once.
         """
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(SOLVE)
         counts = {name: numbers[name] for name in ("iterations", "warm", "shift")}
@@ -90,8 +90,8 @@ class SolverCommands(wiring.Component):
             "regularisation": solver.regularisation,
             "solved": solver.status,
         }
-        given = {word.array: word.format.width for word in self.interface.outputs(SOLVE)}
-        padded = [Cat(value, Const(0, given[name] - len(value))) for name, value in results.items()]
+        widths = {word.array: word.format.width for word in self.interface.outputs(SOLVE)}
+        padded = [Cat(value, Const(0, widths[name] - len(value))) for name, value in results.items()]
         m.d.comb += [
             self.answers.eq(solver.ends | self.admit[0] & ~taken),
             self.answer.eq(Cat(solver.trajectory[-forces:], *padded, solver.gains)),
@@ -99,7 +99,7 @@ class SolverCommands(wiring.Component):
         return Cat(beyond).any() | ~solver.has_goal
 
     def _load(self, m: Module, taken: Any) -> Any:
-        """Load a row of a goal; return whether it leaves a gap, or is none."""
+        """Load a row of a goal, and return whether it is refused: it leaves a gap, or is out of range."""
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(GOAL)
         words = {word.name: word for word in self.interface.inputs(GOAL)}
 
@@ -116,7 +116,7 @@ class SolverCommands(wiring.Component):
         return _beyond(number, words["row"]) | (number > solver.loaded)
 
     def _read(self, m: Module, _taken: Any) -> Any:
-        """Read a knot of the last solution; return whether there is none. The last knot has no forces."""
+        """Read a knot of the last solution, and return whether there is none. The last knot has no forces."""
         solver, shape, number = self.solver, self.solver.shape, self._numbers(PLAN)["row"]
         (word,) = self.interface.inputs(PLAN)
         last, forces = Signal(name="last"), sum(word.format.width for word in shape.taus)

@@ -82,7 +82,7 @@ def build_solver(interface: Interface, core: Core, clock_mhz: float | None) -> S
     The interval of the sweep is about the shortest at which what a knot hands on is there when the next one
     starts: then the knots of one problem take every interval.
 
-    Raises InputError if the clock is too fast, or the memories of so many steps do not fit the device.
+    Raises InputError if the clock is too fast, or if the device has too little memory for the steps.
     """
     shape, device = interface.solver, core.device
     assert shape is not None

@@ -30,6 +30,16 @@ from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 settings.register_profile("few", settings.get_profile("ci"), max_examples=12)
 """The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
+HOUR = 3600
+
+
+def pytest_collection_modifyitems(items):
+    """Give each test that is marked ``verify`` an hour, or ten times its minutes: the machine may be busy."""
+    for item in items:
+        mark = item.get_closest_marker("verify")
+        if mark and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(max(HOUR, 600 * mark.kwargs.get("minutes", 0))))
+
 
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch):

@@ -145,7 +145,6 @@ def minimised(folder, robot, base, frame):
 
 
 @pytest.mark.verify(minutes=3)
-@pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     ("robot", "base", "frame"),
     [("toy", "fixed", "tip"), long("iiwa14", "fixed", "iiwa_link_7"), long("hyq", "floating", "")],
@@ -163,7 +162,6 @@ def test_the_minimiser_is_crocoddyls(robot, base, frame, tmp_path):
 
 
 @pytest.mark.verify(minutes=3)
-@pytest.mark.timeout(1500)
 def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
     rbdhw.generate(path("toy"), tmp_path / "toy", functions="step,dstep", ii=4)
     with minimised(tmp_path / "toy", "toy", "fixed", "") as found:
@@ -172,7 +170,6 @@ def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("more", ["", ",centroidal"])
 def test_a_trot_is_crocoddyls(more, tmp_path):
     """By our solver, and by Crocoddyl's on our steps and on its own; perhaps with a cost of momentum."""

@@ -325,7 +325,6 @@ class TestLimbs:
         )
 
     @pytest.mark.verify
-    @pytest.mark.timeout(900)
     def test_legs_that_share_need_fewer_multipliers(self):
         def multipliers(ii, share):
             options = BuildOptions(

@@ -23,7 +23,6 @@ QUICK = Build("quick", ("-O0", *pinocchio_cpp.WHEEL.options[1:]))
 
 
 @pytest.mark.verify(minutes=2)  # compiles Pinocchio's templates
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("name", "base", "functions"),
     [("toy", "fixed", ALL), ("hyq", "floating", ALL), ("tiago", "fixed", ("id", "m", "did"))],
@@ -44,7 +43,6 @@ def test_every_way_has_the_results_of_the_golden_model(name, base, functions):
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", ["point", "surface"])
 def test_contacts_are_those_of_the_golden_model(kind):
     """:func:`benchmarks.pinocchio_cpp.run` refuses others."""
@@ -58,7 +56,6 @@ def test_contacts_are_those_of_the_golden_model(kind):
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1200)
 def test_regressors_of_all_links_are_those_of_the_golden_model():
     """:func:`benchmarks.pinocchio_cpp.run` refuses others."""
     (own,) = run(path("hyq"), "floating", ("regressor",), builds=[QUICK], rounds=1)
@@ -76,7 +73,6 @@ def test_the_fastest_way_is_reported(monkeypatch):
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1200)
 def test_a_wrong_result_is_refused(monkeypatch):
     monkeypatch.setattr(pinocchio_cpp, "TOLERANCE", -1.0)
     with pytest.raises(ToolError, match=r"^pinocchio_cpp: id by rnea differs from Pinocchio's in Python by "):

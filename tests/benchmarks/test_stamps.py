@@ -56,6 +56,5 @@ def test_the_steps_beside_casadi_are_those_of_today():
 
 
 @pytest.mark.verify(minutes=14)
-@pytest.mark.timeout(7200)
 def test_no_table_is_older_than_its_code():
     assert stamps.stale(lambda _: None) == {}

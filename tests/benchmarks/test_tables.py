@@ -66,7 +66,6 @@ class TestResults:
             assert row[2 + ALL.index(function)].split(" / ")[1] == str(alone)
 
     @pytest.mark.verify(minutes=5)
-    @pytest.mark.timeout(7200)
     @pytest.mark.parametrize("name", SAME)
     def test_figures_that_are_the_same_everywhere(self, written, name):
         assert written[name] == cells(name, TABLES[name].rows())

@@ -31,7 +31,6 @@ def synthesized(design: Path) -> str:
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("clock", "registered"), [(50.0, False), (90.0, True)])
 def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) -> None:
     options = BuildOptions(
@@ -52,7 +51,6 @@ def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) ->
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1800)
 def test_an_array_without_block_rams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All operand memories are in look-up tables, whose models can be written."""
     device = replace(target("ecp5-85"), block_rams=SPARE_BLOCK_RAMS)

@@ -16,7 +16,6 @@ UR10 = next(file for file in EXAMPLES if file.name == "ur10_robot.urdf")
 
 
 @pytest.mark.verify(minutes=6)
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     ("name", "functions", "clock_mhz", "data_width"),
     [("toy", ("id",), 100.0, 32), ("toy", DEFAULT_FUNCTIONS, 95.0, 64), ("iiwa14", ("id",), 100.0, 64)],
@@ -36,7 +35,6 @@ def test_designs_on_ecp5_keep_their_clock(
 
 
 @pytest.mark.verify(minutes=12)
-@pytest.mark.timeout(7200)
 @pytest.mark.parametrize(("urdf", "data_width"), [(path("toy"), 32), (UR10, 64)], ids=["toy", "ur10"])
 def test_default_designs_on_ecp5_keep_the_default_clock(tmp_path: Path, urdf: Path, data_width: int) -> None:
     """The first placement suffices: the target's default clock has a margin."""

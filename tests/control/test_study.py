@@ -230,7 +230,6 @@ def test_a_loop_without_errors_of_ticks(tmp_path, monkeypatch):
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(1500)
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_study(tmp_path):
     """Two workers, one of which is killed on the way."""

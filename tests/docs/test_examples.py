@@ -86,7 +86,6 @@ def test_the_six_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(600)
 def test_a_robot_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tutorial, then those of the README's commands that are not the tutorial's."""
     monkeypatch.chdir(tmp_path)

@@ -57,7 +57,6 @@ def test_a_quadruped_stays_up(example, task, engine):
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(3000)
 def test_a_quadruped_trots_by_plans_with_contacts(example):
     options = "--task", "trot", "--control", "plan", "--seconds", "1.1", "--engine", "c"
     positions, goal, _ = example(legs, "--robot", str(path("hyq")), *options)

@@ -73,7 +73,6 @@ def test_external_functions(library):
 
 
 @pytest.mark.verify(minutes=3)
-@pytest.mark.timeout(1500)
 def test_casadi_takes_them(library, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(CASADI)

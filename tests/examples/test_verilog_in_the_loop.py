@@ -38,7 +38,6 @@ def one_design(monkeypatch):
     monkeypatch.setattr(rbdhw, "generate", generated)
 
 
-@pytest.mark.timeout(1500)
 @pytest.mark.usefixtures("losses")
 @pytest.mark.parametrize(
     ("module", "options"),
@@ -54,7 +53,6 @@ def test_verilog_in_the_loop_is_the_model(example, module, options):
     check_same(example, module, options)
 
 
-@pytest.mark.timeout(1500)
 @pytest.mark.usefixtures("losses")
 def test_two_legs_with_verilog_in_the_loop(example, tmp_path):
     parts = [joint("hip_left", "body", "left"), joint("hip_right", "body", "right")]

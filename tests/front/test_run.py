@@ -161,7 +161,6 @@ def toy_states(folder, function, target):
     return arrays
 
 
-@pytest.mark.timeout(600)
 def test_every_function_on_every_engine(toy_folder, cache, tmp_path):
     for function, arrays in ((name, FUNCTIONS[name]) for name in read(toy_folder).functions):
         toy_states(toy_folder, function, tmp_path / "in.npz")

@@ -31,7 +31,6 @@ def beyond_budget(design, function, floors, tasks, rng):
     return beyond, np.count_nonzero(status)
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("robot", "samples", "tasks"), [("toy", 512, AT_ONCE // 16), long("iiwa14", 4096, 9 * AT_ONCE)]
 )

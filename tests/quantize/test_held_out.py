@@ -125,7 +125,6 @@ def test_more_random_trees_with_all_functions(seed):
 
 
 @pytest.mark.verify(minutes=1.5)
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "spot_arm", "tiago", "hand22", "atlas"])
 def test_bundled_robots(name, base):

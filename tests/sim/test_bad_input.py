@@ -15,7 +15,6 @@ from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("functions", "number", "data_width", "ii"),
     [

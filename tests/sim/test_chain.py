@@ -72,7 +72,6 @@ def hang(parents: list[int], on: int, links: int) -> None:
 
 
 @pytest.mark.verify(minutes=12)
-@pytest.mark.timeout(7200)
 def test_a_long_robot_that_branches(tmp_path: Path) -> None:
     """Arms of 16 links on a body of 32, with hands of three fingers; the chain core is the default."""
     parents = list(range(-1, 31))

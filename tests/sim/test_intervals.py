@@ -34,7 +34,6 @@ def intervals():
     yield from (long("iiwa14", ii, minutes=2) for ii in (1, 5, 16, 64))
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("robot", "ii"), list(intervals()))
 def test_schedule_and_hardware_are_exact(tmp_path, robot, ii):
     """A plan exists only if the verifier has accepted its schedule."""

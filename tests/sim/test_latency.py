@@ -25,7 +25,6 @@ def cases():
     yield long("array", 32, "fixed", 32, DEFAULT_FUNCTIONS)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("core", "ii", "number", "data_width", "functions"), list(cases()))
 def test_a_task_alone_takes_the_cycles_of_the_manifest(tmp_path, core, ii, number, data_width, functions):
     """At each other phase a task waits up to II - 1 cycles more.

@@ -215,7 +215,6 @@ def minutes(row: Row) -> float:
     return round(0.05 + 0.004 * bodies**1.5 * heavy / shared / float(str(options["ii"])) ** 0.3, 1)
 
 
-LASTING = pytest.mark.timeout(7200)
 LONG = (
     *(one_function, touching, all_functions, joints_and_bases, clocks, arrays, limbs, steps),
     frames_and_second_derivatives,
@@ -223,7 +222,7 @@ LONG = (
 ROWS = [
     *(pytest.param(*row, id=named(row)) for row in short()),
     *(
-        pytest.param(*row, id=named(row), marks=[pytest.mark.verify(minutes=minutes(row)), LASTING])
+        pytest.param(*row, id=named(row), marks=pytest.mark.verify(minutes=minutes(row)))
         for rows in LONG
         for row in rows()
     ),
@@ -250,7 +249,6 @@ def test_build(tmp_path, robot, functions, tasks, options):
 
 
 @pytest.mark.verify(minutes=4)
-@pytest.mark.timeout(6000)
 @pytest.mark.parametrize(
     ("links", "way"), [(3, "reduced"), (5, "eliminated"), (16, "reduced"), (32, "propagated")]
 )
@@ -271,7 +269,6 @@ CHAINS = {
 
 
 @pytest.mark.verify(minutes=8)
-@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("case", CHAINS)
 def test_long_chains(tmp_path, case):
     """Bodies of random shapes on joints that turn and slide; values wait for many intervals."""
@@ -284,7 +281,6 @@ def test_long_chains(tmp_path, case):
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(3))
 def test_portable_verilog_of_a_random_tree(tmp_path, seed):
     robot = mechanism([K.REVOLUTE, K.CONTINUOUS, K.PRISMATIC] * 2, (BASE, 0, 1, 1, BASE, 4), seed)
@@ -308,7 +304,6 @@ def random_cores(rng, fewest):
 
 
 @pytest.mark.verify(minutes=15)
-@pytest.mark.timeout(6000)
 @pytest.mark.parametrize(("robot", "base", "fewest"), [("iiwa14", "fixed", 4), ("hyq", "floating", 8)])
 def test_random_cores(tmp_path, robot, base, fewest):
     seed = sum(map(ord, robot))

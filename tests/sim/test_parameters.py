@@ -162,7 +162,6 @@ def test_rollouts_take_loads(tmp_path):
 
 
 @pytest.mark.verify(minutes=3)
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("way", ["task", "load"])
 @pytest.mark.parametrize(
     ("name", "base", "functions"),
@@ -183,7 +182,6 @@ def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):
 
 
 @pytest.mark.verify(minutes=0.5)
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
     "changes",
     [

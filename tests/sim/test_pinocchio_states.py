@@ -68,7 +68,7 @@ def builds():
     for k, file in enumerate(EXAMPLES):
         quick = [base for name, base in QUICK if name == file.stem]
         base = quick[0] if quick else ("fixed", "floating")[k % 2]
-        marks = () if quick else (pytest.mark.verify(minutes=1), pytest.mark.timeout(1800))
+        marks = () if quick else pytest.mark.verify(minutes=1)
         yield pytest.param(file, base, marks=marks, id=f"{file.parent.parent.name}-{file.stem}-{base}")
 
 

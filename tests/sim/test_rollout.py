@@ -250,14 +250,12 @@ def test_beside_another_core(tmp_path: Path) -> None:
 
 
 @pytest.mark.verify(minutes=4)
-@pytest.mark.timeout(6000)
 def test_an_arm(tmp_path: Path) -> None:
     options = BuildOptions(functions=("id", "step"), width=24, samples=512, horizon=HORIZON)
     assert_exact(generate(path("iiwa14"), options), tmp_path, 200, "id")
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
 def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
     robot = mechanism([kind, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
@@ -267,7 +265,6 @@ def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
 
 
 @pytest.mark.verify(minutes=8)
-@pytest.mark.timeout(6000)
 @pytest.mark.parametrize("parts", [(), ("samples", "cost", "gains")])
 def test_a_floating_quadruped(tmp_path: Path, parts: tuple[str, ...]) -> None:
     """One step starts in every cycle, in a quarter of an xcvu9p without the parts."""

@@ -179,7 +179,6 @@ def test_which_steps_rollouts_take() -> None:
 
 
 @pytest.mark.verify(minutes=8)
-@pytest.mark.timeout(6000)
 def test_a_floating_quadruped_on_its_feet(tmp_path: Path) -> None:
     feet = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "rf", "lh", "rh"))
     sizes = {"width": 24, "ii": 16, "samples": 512, "horizon": HORIZON}

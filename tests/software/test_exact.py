@@ -60,7 +60,6 @@ def test_random_trees(robot, options, seed):
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.timeout(1800)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TREES, OPTIONS, st.integers(0, 2**32 - 1))
 def test_many_random_trees(robot, options, seed):
@@ -220,7 +219,6 @@ def test_nothing_is_undefined(builds):
 
 
 @pytest.mark.verify(minutes=1)
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("core", ["pipeline", "array"])
 @pytest.mark.parametrize("robot", bundled())
 def test_bundled_robots(robot, core):
@@ -237,7 +235,6 @@ def test_bundled_robots(robot, core):
 
 
 @pytest.mark.verify(minutes=3)
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("robot", "base", "tasks"), [("iiwa14", "fixed", 10**5), ("hyq", "floating", 10**4)])
 def test_many_tasks(robot, base, tasks):
     source = load_urdf(path(robot))

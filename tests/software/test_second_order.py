@@ -48,9 +48,7 @@ def test_floating_point_is_the_interpreter(target):
     ("name", "functions"),
     [
         ("toy", SECOND),
-        pytest.param(
-            "iiwa14", ("hid", "hfd"), marks=[pytest.mark.verify(minutes=2), pytest.mark.timeout(1800)]
-        ),
+        pytest.param("iiwa14", ("hid", "hfd"), marks=pytest.mark.verify(minutes=2)),
     ],
 )
 def test_kernels_compile(name, functions):

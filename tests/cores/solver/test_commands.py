@@ -206,7 +206,6 @@ def test_solvers_and_interfaces_that_do_not_belong_together_are_refused():
 
 
 @pytest.mark.verify(minutes=12)
-@pytest.mark.timeout(2400)
 def test_an_arm_solves_through_packets():
     plan = planned("iiwa14", knots=2, ii=32, width=27)
     script = Script(plan.accelerator)

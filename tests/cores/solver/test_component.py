@@ -200,7 +200,6 @@ def test_one_step_and_one_step_length_at_an_interval_of_one():
 
 
 @pytest.mark.verify(minutes=10)
-@pytest.mark.timeout(1800)
 def test_an_arm_is_the_model():
     model = fixed_solver("iiwa14", 2, 2, ii=32, problems=2)
     check_alone(model, component(model, core("iiwa14", 32), 264, {ArrayResource.ACCUMULATOR: 4}), 1)

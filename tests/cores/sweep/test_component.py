@@ -73,7 +73,6 @@ def test_every_number_has_a_place_of_its_own(more):
 
 
 @pytest.mark.verify(minutes=7)
-@pytest.mark.timeout(900)
 def test_an_arm_is_the_model_in_few_look_up_tables_and_blocks():
     arm = load_urdf(path("iiwa14"))
     model = fixed_sweep(arm, 1, 27, seeds=range(2))

@@ -16,10 +16,11 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 
+from rbdhw.cores.array.fits import CONNECTION, SHIFT, Fit, Fits, Forms, Unit
 from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
 from rbdhw.cores.array.model import (
     HOLD,
@@ -28,12 +29,10 @@ from rbdhw.cores.array.model import (
     ArrayStep,
     Constant,
     Job,
-    Output,
     Port,
     Term,
     Timing,
     Write,
-    equivalent_terms,
     kept_window,
     slots_of,
 )
@@ -51,15 +50,8 @@ WINDOW = 12
 COPY_AFTER = 2
 """The number of intervals after which a job without a place gets copies of its operands."""
 
-CONNECTION, SHIFT, GAP, WAIT, DELAY = 11.0, 10.0, 4.0, 0.5, 3.0
-"""Approximate costs in look-up tables.
-
-In this order: an input of a memory; a shift of an accumulator's products; a gap between its jobs that is too
-short for most of them; each cycle of waiting; each cycle for which an output is kept.
-"""
-
-TRIES = 60
-"""The most terms tried in the search for an order of a job's factors."""
+GAP, WAIT = 4.0, 0.5
+"""Approximate costs in look-up tables: a gap between jobs that is too short for most; a cycle of waiting."""
 
 LONG_GAP = 7
 """The number of slots of a gap that is long enough for most jobs."""
@@ -106,39 +98,6 @@ def place_jobs(
     raise InputError("ii", f"the array found no place for all operations in {ii} cycles", "a larger ii")
 
 
-Forms = Sequence[Sequence[Term]]
-"""The equivalent forms of a term, each with its factors in all possible orders."""
-
-
-@dataclass
-class _Memory:
-    """An operand memory: its writes by slot, the cycle of each value's write, and its source outputs."""
-
-    slots: dict[int, Write] = field(default_factory=dict)
-    values: dict[int, int] = field(default_factory=dict)
-    outputs: set[Output] = field(default_factory=set)
-
-
-@dataclass
-class _Unit:
-    """The state of a unit: its busy slots as bits, the shifts of its products, and its operand memories."""
-
-    resource: ArrayResource
-    busy: int = 0
-    shifts: set[int] = field(default_factory=set)
-    memories: tuple[_Memory, _Memory] = field(default_factory=lambda: (_Memory(), _Memory()))
-
-
-@dataclass
-class _Fit:
-    """A possible place of a job: its cost, and the terms, writes to memories and shifts that it requires."""
-
-    cost: float = 0.0
-    terms: list[Term] = field(default_factory=list)
-    writes: list[tuple[int, Write]] = field(default_factory=list)
-    shifts: set[int] = field(default_factory=set)
-
-
 class _Placement:
     """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
 
@@ -158,12 +117,13 @@ class _Placement:
     ) -> None:
         self.added = 0
         self.steps: list[ArrayStep] = []
-        self.units: list[_Unit] = []
-        self._jobs, self._ii, self._timing, self._widths = jobs, ii, timing, widths
+        self.units: list[Unit] = []
+        self._jobs, self._ii, self._timing = jobs, ii, timing
         self._age = kept_window(ii)
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
+        self._fits = Fits(jobs, ii, widths, self._ready, self._origin)
         wide = [value for job in jobs if job.wide for value in job.values]
         self._wide = frozenset(wide)
         self._ordered = {term.factors[0] for job in jobs for term in job.terms if term.ordered}
@@ -178,8 +138,6 @@ class _Placement:
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
             slots[job.resource] += job.cycles
-        moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
-        self._usual = moved.most_common(1)[0][0] if moved else 0
         least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
@@ -230,16 +188,16 @@ class _Placement:
 
     def _add_unit(self, resource: ArrayResource) -> None:
         self._vacancies.add_unit(len(self.units), resource)
-        self.units.append(_Unit(resource))
+        self.units.append(Unit(resource))
 
     def _place(self, job: Job, since: int = 0) -> bool:
         """Place a job at cycle ``since`` or later; return whether there is a place."""
         job = replace(job, terms=tuple(sorted(job.terms, key=self._available)))
-        forms = [list(map(_orders, equivalent_terms(term, self._widths))) for term in job.terms]
+        forms = self._fits.forms(job)
         bounds = self._bounds(job, forms)
         steady = self._steady(job)
-        fits: dict[tuple[int, int], _Fit | None] = {}
-        best: tuple[float, int, int, _Fit] | None = None
+        fits: dict[tuple[int, int], Fit | None] = {}
+        best: tuple[float, int, int, Fit] | None = None
         earliest = max(self._earliest(job), since)
         last = self._ii if job.resource is ArrayResource.SOURCE else earliest + COPY_AFTER * self._ii
         start = earliest
@@ -251,7 +209,7 @@ class _Placement:
                 unit = (units & -units).bit_length() - 1
                 units &= units - 1
                 if (unit, alike) not in fits:
-                    fits[unit, alike] = self._fit(job, forms, self.units[unit], alike)
+                    fits[unit, alike] = self._fits.fit(job, forms, self.units[unit], alike)
                 fit = fits[unit, alike]
                 if fit is None:
                     continue
@@ -317,78 +275,7 @@ class _Placement:
 
         return GAP * (gap(start - 1, -1) + gap(start + job.cycles, 1))
 
-    def _fit(self, job: Job, forms: Sequence[Forms], unit: _Unit, start: int) -> _Fit | None:
-        """Return how a job fits a free unit, or None if its operands cannot be brought there."""
-        fit = _Fit()
-        if job.operand is not None:
-            return fit if self._bring(fit, unit, 0, job.operand, start) else None
-        tries = [TRIES]
-        return fit if self._bring_terms(fit, forms, unit, start, tries) else None
-
-    def _bring_terms(
-        self, fit: _Fit, forms: Sequence[Forms], unit: _Unit, start: int, tries: list[int]
-    ) -> bool:
-        """Bring the factors of the remaining terms to a unit's memories, in either order, if possible."""
-        k = len(fit.terms)
-        if k == len(forms):
-            return True
-        tries[0] -= 1
-        if tries[0] < 0:
-            return False
-        orders = self._choose_shift(fit, unit, forms[k])
-        for turned in sorted(orders, key=partial(_held, unit), reverse=True):
-            before = fit.cost, len(fit.writes)
-            if all(
-                isinstance(factor, Constant) or self._bring(fit, unit, index, factor, start + k)
-                for index, factor in enumerate(turned.factors)
-            ):
-                fit.terms.append(turned)
-                if self._bring_terms(fit, forms, unit, start, tries):
-                    return True
-                fit.terms.pop()
-            fit.cost = before[0]
-            del fit.writes[before[1] :]
-        return False
-
-    def _choose_shift(self, fit: _Fit, unit: _Unit, forms: Forms) -> Sequence[Term]:
-        """Return a form with a shift that the unit has, or with a new shift at a cost."""
-        for orders in forms:
-            if orders[0].shift in unit.shifts or orders[0].shift in fit.shifts:
-                return orders
-        best = min(forms, key=lambda orders: abs(orders[0].shift - self._usual))
-        fit.shifts.add(best[0].shift)
-        fit.cost += SHIFT
-        return best
-
-    def _bring(self, fit: _Fit, target: _Unit, index: int, value: int, read: int) -> bool:
-        """Ensure that a memory holds a value when it is read, with a write at some cost if necessary."""
-        memory = target.memories[index]
-        added = [write for other, write in fit.writes if other == index]
-        cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
-        if cycle is not None:
-            return cycle < read < cycle + self._age
-        unit, result = self._origin[value]
-        slots = [write.cycle % self._ii for write in added]
-        best: tuple[float, Output, int] | None = None
-        ready = self._ready[value]
-        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read)):
-            delay, slot = cycle - ready, cycle % self._ii
-            if best is not None and best[0] <= DELAY * delay:
-                break
-            if slot in memory.slots or slot in slots:
-                continue
-            output = Output(unit, result, delay)
-            known = output in memory.outputs or any(write.output == output for write in added)
-            cost = DELAY * delay + (0.0 if known else CONNECTION)
-            if best is None or cost < best[0]:
-                best = cost, output, cycle
-        if best is None:
-            return False
-        fit.cost += best[0]
-        fit.writes.append((index, Write(value, *best[1:])))
-        return True
-
-    def _take(self, job: Job, number: int, start: int, fit: _Fit) -> None:
+    def _take(self, job: Job, number: int, start: int, fit: Fit) -> None:
         unit = self.units[number]
         unit.busy |= slots_of(start, job.cycles, self._ii)
         self._vacancies.set_busy(number, start, job.cycles, True)
@@ -481,14 +368,3 @@ def _substitute_copy(job: Job, value: int, copy: int) -> Job:
         first, second = (copy if factor == value else factor for factor in term.factors)
         terms.append(replace(term, factors=(first, second)))
     return replace(job, terms=tuple(terms))
-
-
-def _orders(term: Term) -> list[Term]:
-    """Return a term with its factors in each possible order."""
-    return [replace(term, factors=order) for order in term.orders]
-
-
-def _held(unit: _Unit, term: Term) -> int:
-    """Return how many factors of a term a unit's memories hold."""
-    pairs = zip(term.factors, unit.memories, strict=True)
-    return sum(factor in memory.values for factor, memory in pairs)

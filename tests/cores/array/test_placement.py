@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rbdhw.cores.array import placement, vacancies
+from rbdhw.cores.array import fits, placement, vacancies
 from rbdhw.cores.array.model import HOLD, ArrayResource, Constant, Job, Term, Timing, kept_window
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
@@ -63,7 +63,7 @@ def test_no_accumulators_are_added_that_a_job_and_its_copies_would_not_use(monke
     place = placement._Placement._place_with_copies
     monkeypatch.setattr(placement._Placement, "_place_with_copies", lambda *a: tried.append(a) or place(*a))
     monkeypatch.setattr(placement, "MOST_SPARE", 100.0)
-    for module in (placement, vacancies):
+    for module in (fits, placement, vacancies):
         monkeypatch.setattr(module, "HOLD", 1)  # so that copies that are made at the same time are in the way
     timing = Timing({ArrayResource.ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
     with pytest.raises(InputError, match="found no place"):

@@ -16,7 +16,7 @@ from rbdhw.design.digests import digest_of, read_manifest
 from rbdhw.design.folder import Design, read
 from rbdhw.design.manifest import is_software
 from rbdhw.driver.link import NO_LINK, Link
-from rbdhw.engines.engine import RolloutEngine, Source
+from rbdhw.engines.engine import Engine, RolloutEngine, Source
 from rbdhw.engines.registry import answering_rollouts, start_engine
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Integers
@@ -146,11 +146,25 @@ def run(
     check_file(target)
     if function == ROLLOUT:
         return _run_rollout(answering_rollouts(chosen), source, target, outside, progress)
+    return _run_tasks(chosen, function, source, target, extended, outside, progress)
+
+
+def _run_tasks(
+    engine: Engine,
+    function: str,
+    source: Path,
+    target: Path,
+    extended: bool,
+    outside: str,
+    progress: Progress,
+) -> Outcome:
+    """Compute a function for the tasks in an npz file."""
+    design = engine.source.design
     loaded = load(design, function, source, outside)
     arrays = loaded.tasks.arrays
     extended = extended or any(name in arrays for name in FUNCTIONS[function].optional_inputs)
     progress(f"evaluating {function}")
-    status, results = chosen.compute(function, arrays, extended)
+    status, results = engine.compute(function, arrays, extended)
     status = loaded.tasks.flagged(status, results)
     explained = np.flatnonzero(status & ~NOT_FINITE)
     if len(explained):

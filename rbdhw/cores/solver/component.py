@@ -45,6 +45,7 @@ class SolverComponent(wiring.Component):
     Trajectories are in banks of a memory. A forward pass writes its trials to the banks that the kept
     trajectory does not use, so a trial is kept by the number of its bank, and nothing is copied. Goals have
     two banks. A task begins with a goal whose rows were all loaded; the next goal goes to the other bank.
+    Policies have two banks, too: those of a sweep take the place of the last ones only if all are valid.
 
     Raises ValueError if the core lacks ``step`` or ``dstep``, or if the sweep hands out policies faster than
     they are written.
@@ -119,6 +120,7 @@ class SolverComponent(wiring.Component):
         self._task = Signal.like(self.task, name="kept_task")
         self._bank = Signal(range(self.forward.banks), name="bank")
         self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
+        self._policies = Signal(name="policies")  # the bank of those that are followed
         self._usable = Signal(name="usable")  # whether there is a policy to follow
         costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.shape.alphas)
         self._costs = Array(costs)
@@ -168,20 +170,21 @@ class SolverComponent(wiring.Component):
         knots = shape.knots + 1
         idle = self._bank * knots + Mux(self.ready, self.read_knot, 0)
         trajectories = self._memory(m, "trajectories", len(forward.row), forward.banks * knots)
-        policies = self._memory(m, "policies", len(rows.gains) + len(rows.changes), knots)
+        policies = self._memory(m, "policies", len(rows.gains) + len(rows.changes), 2 * knots)
         goals = self._memory(m, "goals", len(forward.goal), 2 * shape.knots)
         curvatures = self._memory(m, "curvatures_of_goals", len(self.curvatures.row), 2 * shape.knots)
         written = Mux(self._goal_bank, 0, shape.knots) + self.goal_step
         read = Mux(self._goal_bank, shape.knots, 0)
+        followed = Mux(forward.busy, forward.policy_step, Mux(self.ready, self.read_knot, 0))
         other_row = Mux(expansion.busy, expansion.read_row, idle)
         m.d.comb += [
             trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, other_row)),
             trajectories.write.en.eq(forward.write_enable),
             trajectories.write.addr.eq(forward.write_row),
             trajectories.write.data.eq(forward.write_data),
-            policies.read.addr.eq(Mux(forward.busy, forward.policy_step, Mux(self.ready, self.read_knot, 0))),
+            policies.read.addr.eq(Mux(self._policies, knots, 0) + followed),
             policies.write.en.eq(rows.write_enable),
-            policies.write.addr.eq(rows.write_step),
+            policies.write.addr.eq(Mux(self._policies, 0, knots) + rows.write_step),
             policies.write.data.eq(Cat(rows.gains, rows.changes)),
             goals.read.addr.eq(read + Mux(forward.busy, forward.goal_step, expansion.goal_step)),
             curvatures.read.addr.eq(read + self.curvatures.step),
@@ -255,7 +258,7 @@ class SolverComponent(wiring.Component):
                 self._end(m, Solved.NOT_FINITE, 0)
 
     def _iterate(self, m: Module) -> None:
-        """Expand the trajectory, sweep back until there is a policy, and follow it."""
+        """Expand the trajectory, sweep back beside that until there is a policy, and follow it."""
         forward, expansion, sweeper = self.forward, self.expansion, self.sweeper
         m.d.comb += sweeper.regularisation.eq(self._level[: self._regularisation.width])
         with m.State("ITERATE"):
@@ -264,20 +267,21 @@ class SolverComponent(wiring.Component):
                 m.d.sync += self.taken.eq(self.taken + 1)
                 m.d.comb += expansion.start.eq(1)
                 m.next = "EXPAND"
-        with m.State("EXPAND"), m.If(~expansion.busy):
+        with m.State("EXPAND"), m.If(expansion.ahead):
             m.next = "SWEEP"
-            with m.If(expansion.failed):
-                self._end(m, Solved.INDEFINITE, self._level)
         with m.State("SWEEP"):
             m.d.comb += sweeper.start.eq(1)
             m.next = "SWEEPING"
         with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
-            m.d.sync += self._usable.eq(self._swept)
-            with m.If(self._swept):
+            with m.If(expansion.failed):
+                self._end(m, Solved.INDEFINITE, self._level)
+            with m.Elif(self._swept):
+                m.d.sync += [self._usable.eq(1), self._policies.eq(~self._policies)]
                 m.d.sync += self.regularisation.eq(self._level)
                 m.d.comb += forward.start.eq(1)
                 m.next = "TRY"
             with m.Else():
+                m.d.sync += self._usable.eq(0)
                 self._raise(m, "SWEEP", Solved.INDEFINITE)
         with m.State("TRY"), m.If(~forward.busy):
             m.next = "LEAST"

@@ -18,15 +18,17 @@ from rbdhw.rtl.state_error import error
 
 
 class Expansion(wiring.Component):
-    """Writes the numbers of the knots of a trajectory into the memory of a sweep, from the first knot on.
+    """Writes the numbers of the knots of a trajectory into the memory of a sweep, from the last knot back.
 
-    The derivatives of a step are computed while the numbers of the step before are written.
+    The derivatives of a step are computed while the numbers of the step behind it are written. So many knots
+    are expanded ahead of a sweep that it never reads one that is not.
     """
 
     def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
         if timing.dstep <= LATENCY:
             raise ValueError(f"latency: is {timing.dstep}; expected more than {LATENCY}")
         self.shape, self.sweep, self.slots, self.latency = timing.shape, timing.sweep, slots, timing.dstep
+        self._first_of_sweep = timing.shape.knots - timing.ahead  # the last step before a sweep may begin
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
         self.scaler = Scaler(
@@ -41,6 +43,7 @@ class Expansion(wiring.Component):
                 "around": In(range(shape.alphas + 1)),  # the bank of the trajectory
                 "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
                 "busy": Out(1),
+                "ahead": Out(1),  # whether a sweep may begin: all knots are there before it reads them
                 "failed": Out(1),  # whether a number of the last expansion exceeds its format
                 # The core.
                 "phase_zero": In(1),
@@ -66,46 +69,49 @@ class Expansion(wiring.Component):
         step, read = Signal(range(self.shape.knots)), Signal(range(self.shape.knots + 1), name="read")
         rows = Signal.like(self.row, name="here"), Signal.like(self.row, name="after")
         done = delayed(m, self.starts, self.latency)
+        written = self.scaler.valid & (self.scaler.item == len(self.scaler.items) - 1)
         m.d.comb += [
             self.read_row.eq(self.around * (self.shape.knots + 1) + read),
             self.goal_step.eq(step),
             self.payload.eq(self._payload(rows[0])),
         ]
-        self._control(m, step, read, rows, done)
-        self._scale(m, step, rows, done)
+        self._control(m, step, read, rows, done, written)
+        self._scale(m, step, rows, done, written)
         return m
 
-    def _control(self, m: Module, step: Any, read: Any, rows: tuple[Any, Any], done: Any) -> None:
-        """Read the rows before and after each step in turn, and start its derivatives."""
+    def _control(
+        self, m: Module, step: Any, read: Any, rows: tuple[Any, Any], done: Any, written: Any
+    ) -> None:
+        """Read the rows after and before each step in turn, and start its derivatives."""
         scaler, (here, after) = self.scaler, rows
         m.d.comb += self.busy.eq(1)
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
-                m.d.sync += [step.eq(0), read.eq(0)]
+                m.d.sync += [step.eq(self.shape.knots - 1), read.eq(self.shape.knots)]
                 with m.If(self.start):
-                    m.d.sync += self.failed.eq(0)
+                    m.d.sync += [self.failed.eq(0), self.ahead.eq(0)]
                     m.next = "READ"
             with m.State("READ"):
-                m.d.sync += read.eq(read + 1)
+                m.d.sync += read.eq(read - 1)
                 m.next = "MOVE"
-            with m.State("MOVE"):  # the row of `read - 1`; that of `read` is asked for
-                m.d.sync += after.eq(self.row)
+            with m.State("MOVE"):  # the row of `read + 1`; that of `read` is asked for
+                m.d.sync += here.eq(self.row)
                 m.next = "TAKE"
             with m.State("TAKE"):
-                m.d.sync += [here.eq(after), after.eq(self.row)]
+                m.d.sync += [after.eq(here), here.eq(self.row)]
                 m.next = "START"
             with m.State("START"), m.If(self.phase_zero & (scaler.left <= self.latency - LATENCY)):
                 m.d.comb += self.starts.eq(1)
                 m.next = "WAIT"
             with m.State("WAIT"), m.If(done):
-                m.d.sync += [step.eq(step + 1), read.eq(read + 1)]
+                m.d.sync += [step.eq(step - 1), read.eq(read - 1)]
                 m.next = "NEXT"
-                with m.If(step == self.shape.knots - 1):
+                with m.If(step == 0):
                     m.next = "END"
             with m.State("NEXT"):
                 m.next = "TAKE"
-            with m.State("END"), m.If(scaler.valid & (scaler.item == len(scaler.items) - 1)):
+            with m.State("END"), m.If(written):
                 m.next = "IDLE"
 
     def _payload(self, here: Any) -> Any:
@@ -117,7 +123,7 @@ class Expansion(wiring.Component):
         named |= {word.name: row[word.name] for word in shape.taus}
         return core_payload(shape.dstep, {**words, **named}, self.slots)
 
-    def _scale(self, m: Module, step: Any, rows: tuple[Any, Any], done: Any) -> None:
+    def _scale(self, m: Module, step: Any, rows: tuple[Any, Any], done: Any, written: Any) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
         shape, sweep, scaler = self.shape, self.sweep, self.scaler
         goal = split_words(shape.goal, self.goal)
@@ -125,13 +131,16 @@ class Expansion(wiring.Component):
         named = {**split_words(shape.step.inputs, self.task), **goal}
         factors = factor_values(shape.number_factors, named)
         stride = sweep.between * sweep.rows_of_knot
-        base = Signal(range(sweep.rows))
+        base, is_ahead = Signal(range(sweep.rows)), Signal()
         with m.If(done):
             m.d.sync += [
                 scaler.sources.eq(sources),
                 scaler.factors.eq(factors),
                 base.eq((shape.knots - step) * stride),
+                is_ahead.eq(step <= self._first_of_sweep),
             ]
+        with m.If(written & is_ahead):
+            m.d.sync += self.ahead.eq(1)
         m.d.comb += scaler.start.eq(done)
         with m.If(done & self.overflow | scaler.valid & scaler.beyond):
             m.d.sync += self.failed.eq(1)

@@ -57,9 +57,19 @@ class SolverTiming:
         return -(-cycles // self.ii) * self.ii
 
     @property
+    def ahead(self) -> int:
+        """The fewest steps that are expanded before a sweep begins, which then never reads before a write.
+
+        Both take knots at equal distances. So a sweep that is behind at its first and at its last step is so
+        at all of them.
+        """
+        knots = self.shape.knots
+        return max(knots - (knots - 1) * self.between // self.period, 1)
+
+    @property
     def expansion(self) -> int:
-        """The most cycles of an expansion."""
-        return self.period * self.shape.knots + self.dstep + len(self.shape.numbers) + LATENCY + 4
+        """The most cycles of an expansion until a sweep may begin."""
+        return self.period * self.ahead + self.dstep + len(self.shape.numbers) + LATENCY + 4
 
     @property
     def between(self) -> int:

@@ -110,7 +110,7 @@ class SweepComponent(wiring.Component):
     def _stream(self, m: Module, core: ArrayComponent, task: _Task) -> None:
         """Read the rows of a knot from its start on; the sources hand out their words in the next cycle."""
         sweep = self.sweep
-        row = Signal(range(sweep.rows))
+        self.row = row = Signal(range(sweep.rows), name="row")
         with m.If(~task.running):
             m.d.sync += row.eq(0)
         with m.Elif(self.slot < sweep.rows_of_knot):

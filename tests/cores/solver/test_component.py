@@ -135,6 +135,51 @@ def test_a_solution_that_fails_says_so_and_is_not_followed_without_a_policy(stat
     run(lambda bench: fail(bench, status))
 
 
+def test_numbers_that_exceed_their_formats_leave_the_policies_before():
+    """The second sweep is in progress when its numbers turn out to be too large."""
+    task, goal = posed(3)
+    goal = replace(goal, rows={**goal.rows, "tau_slope[1]": 32 * goal.rows["tau_slope[1]"]})
+    solution = fixed().solve(task, goal, 3)
+    assert (solution.status, solution.iterations, solution.usable) == (Solved.INDEFINITE, 2, True)
+
+    async def steps(bench):
+        await bench.load(goal)
+        found, _ = await bench.solve(task, 3)
+        compare(fixed(), found, solution)
+        found, _ = await bench.solve(task, 0, warm=True, shift=1)
+        compare(fixed(), found, fixed().solve(task, goal, 0, solution.plan, 1))
+
+    run(steps)
+
+
+@pytest.mark.parametrize("ii", [II, long(128)])
+def test_a_sweep_reads_no_number_before_it_is_written(ii):
+    """At the longer interval of the core a sweep takes its knots faster than they are expanded."""
+    model = fixed_solver("toy", 8, 1, ii=ii)
+    solver = component(model, core(ii=ii), SWEEP_II)
+    timing, problem = solver.timing, solver_problem(model.model, 8, 0)
+    assert (timing.between < timing.period) == (ii > II) == (timing.ahead > 1)
+    task, goal = model.task(problem, problem["tau"][0]), model.goal(problem)
+    dut = SolverWithCore(solver)
+
+    async def testbench(ctx):
+        bench, sweeper, written, read, cycle = Bench(dut, ctx), solver.sweeper, {}, {}, 0
+        await bench.load(goal)
+        await bench.start(task, 1)
+        while not ctx.get(solver.ready):
+            if ctx.get(solver.expansion.write_enable):
+                written[ctx.get(sweeper.write_row)] = cycle
+            if not ctx.get(sweeper.ready) and ctx.get(sweeper.slot) < solver.sweep.rows_of_knot:
+                read[ctx.get(sweeper.row)] = cycle
+            await ctx.tick()
+            cycle += 1
+        compare(model, await bench.results(), model.solve(task, goal, 1))
+        assert all(written[row] < read[row] for row in written)
+        assert min(read.values()) < max(written.values())
+
+    Simulation(dut).run(testbench)
+
+
 @pytest.mark.verify
 def test_a_sweep_without_a_policy_is_repeated():
     """Negative weights of forces make the Hessian by the forces indefinite."""

@@ -53,20 +53,20 @@ def arrange(graph: Graph, least: int) -> Arrangement:
     deferred = set(range(len(graph.nodes))) - needed
     if len(deferred) < least:
         deferred = set()
-    found = find_products(graph, deferred)
-    return _Order(graph, found.products, found.rest, deferred).arrangement()
+    products = find_products(graph, deferred)
+    return _Order(graph, products.products, products.rest, deferred).arrangement()
 
 
 def _needed(graph: Graph, wanted: Callable[[str], bool]) -> set[int]:
     """Return the nodes that the wanted outputs need."""
-    found: set[int] = set()
+    needed: set[int] = set()
     path = [edge.node for name, edge in graph.outputs if wanted(name)]
     while path:
         i = path.pop()
-        if i not in found:
-            found.add(i)
+        if i not in needed:
+            needed.add(i)
             path += [edge.node for edge in graph.nodes[i].args]
-    return found
+    return needed
 
 
 class _Order:

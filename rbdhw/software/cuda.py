@@ -91,8 +91,8 @@ class _CudaFunction(Function):
             for result in self.elements(kernel)
         }
         for value, elements in (("0", self.zeros(kernel)), ("1", self.ones)):
-            for place in elements:
-                values.setdefault(place, value)
+            for element in elements:
+                values.setdefault(element, value)
         return [
             f"{_if_given(self.outputs[k])}{_element(self.outputs[k], element)} = {value};"
             for (k, element), value in values.items()

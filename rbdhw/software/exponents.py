@@ -39,8 +39,8 @@ def exponents(graph: Graph, within_sums: Collection[int]) -> list[int]:
                         bonds.bind(i, edge.node, -edge.shift)
             case Op.SCALE:
                 pass
-    found = [bonds.grounded(i) for i in range(len(graph.nodes))]
-    return found if max(map(abs, found), default=0) <= MOST else [0] * len(graph.nodes)
+    exponents = [bonds.grounded(i) for i in range(len(graph.nodes))]
+    return exponents if max(map(abs, exponents), default=0) <= MOST else [0] * len(graph.nodes)
 
 
 class _Bonds:

@@ -168,9 +168,10 @@ class Function(Declaration):
             yield f"    for (size_t i = 0; i < count; i++, array += {output.size}) {{"
             for value, places in ((0, zeros), (1, self.ones)):
                 yield from (f"        array[{element}] = {value};" for j, element in places if j == k)
-            for own in elements:
-                if own.array == k:
-                    yield f"        array[{own.offset}] = {'-' * own.negative}results[{own.word} * STEP + i];"
+            for element in elements:
+                if element.array == k:
+                    word = f"{'-' * element.negative}results[{element.word} * STEP + i]"
+                    yield f"        array[{element.offset}] = {word};"
             yield "    }"
             yield "}"
 

@@ -65,8 +65,8 @@ class Kernel:
         panels, factors, sums = (self._area(k, area) for area in "xfy")
         for number, panel in enumerate(product.panels):
             for row, (node, scale) in enumerate(zip(panel.nodes, panel.scales, strict=True)):
-                place = f"{panels} + {number} * ROWS({product.rows}) + {row}"
-                self._copies.setdefault(node, []).append((place, scale))
+                index = f"{panels} + {number} * ROWS({product.rows}) + {row}"
+                self._copies.setdefault(node, []).append((index, scale))
         every = [factor for column in product.columns for factor in column.factors]
         for number, (node, scale) in enumerate(every):
             self._copies.setdefault(node, []).append((f"{factors} + {number}", scale))
@@ -137,12 +137,12 @@ class Kernel:
     def _call(self, call: Call) -> str:
         product, first = self._arranged.products[call.product], call.columns.start
         passed = sum(len(column.panels) for column in product.columns[:first])
-        places = (
+        areas = (
             self._area(call.product, "x"),
             f"({self._area(call.product, 'f')} + {passed})",
             f"({self._area(call.product, 'y')} + {first} * ROWS({product.rows}))",
         )
-        pointers = ", ".join(f"store + {place} * STRIDE + v" for place in places)
+        pointers = ", ".join(f"store + {area} * STRIDE + v" for area in areas)
         terms = f"{self._area(call.product, 'terms')} + {passed + first}"
         return f"KERNEL({self.name}_rows{product.rows})({pointers}, {terms}, {len(call.columns)});"
 
@@ -217,8 +217,8 @@ class Kernel:
         """Return the lines that write a value where results are and where products read it."""
         results = [self._result(k, edge) for k, edge in self._results_of.get(node, ())]
         copies = [
-            f"store[({place}) * STRIDE] = {self._term(Edge(node), 0, scale)};"
-            for place, scale in self._copies.get(node, ())
+            f"store[({index}) * STRIDE] = {self._term(Edge(node), 0, scale)};"
+            for index, scale in self._copies.get(node, ())
         ]
         return results + copies
 
@@ -239,8 +239,8 @@ class Kernel:
         node, exponent = self._graph.nodes[i], self._exponents[i]
         match node.op:
             case Op.ADD if i in self._sums:
-                place, scale = self._sums[i]
-                terms = [_times(f"store[({place}) * STRIDE]", math.ldexp(scale, exponent))]
+                index, scale = self._sums[i]
+                terms = [_times(f"store[({index}) * STRIDE]", math.ldexp(scale, exponent))]
                 terms += [self._term(edge, exponent) for edge in self._arranged.rest[i]]
                 yield f"const V v{i} = {' + '.join(terms)};"
             case Op.SIN | Op.COS:

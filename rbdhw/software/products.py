@@ -104,10 +104,11 @@ def find_products(graph: Graph, deferred: Collection[int] = ()) -> Products:
     The nodes ``deferred`` are in columns of their own.
     """
     sums = _inner_products(graph)
-    found = [_worthwhile(product) for product in _Search(sums, deferred).products()]
-    found = _without_circles(graph, sums, [own for own in found if own.products >= LEAST_PRODUCTS])
-    nodes = [node for product in found for column in product.columns for node in column.sums]
-    return Products(tuple(found), {node: sums[node].rest for node in nodes})
+    shared = [_worthwhile(product) for product in _Search(sums, deferred).products()]
+    large = [product for product in shared if product.products >= LEAST_PRODUCTS]
+    products = _without_circles(graph, sums, large)
+    nodes = [node for product in products for column in product.columns for node in column.sums]
+    return Products(tuple(products), {node: sums[node].rest for node in nodes})
 
 
 def _inner_products(graph: Graph) -> dict[int, InnerProduct]:
@@ -123,7 +124,7 @@ def _inner_products(graph: Graph) -> dict[int, InnerProduct]:
         else:
             yield edge
 
-    found = {}
+    inner = {}
     for i, node in enumerate(nodes):
         if node.op is Op.ADD and not (uses[i] == 1 and i in added):
             terms, rest = [], []
@@ -135,8 +136,8 @@ def _inner_products(graph: Graph) -> dict[int, InnerProduct]:
                 else:
                     rest.append(leaf)
             if len(terms) >= LEAST_TERMS:
-                found[i] = InnerProduct(tuple(terms), tuple(rest))
-    return found
+                inner[i] = InnerProduct(tuple(terms), tuple(rest))
+    return inner
 
 
 def _scale(edge: Edge) -> Scale:
@@ -150,18 +151,18 @@ class _Search:
         self._sums, self._deferred = sums, deferred
         self._free = dict.fromkeys(sums)
         self._with: dict[int, set[int]] = defaultdict(set)  # the sums that have a factor
-        for node, own in sums.items():
-            for one, other, _ in own.terms:
+        for node, inner in sums.items():
+            for one, other, _ in inner.terms:
                 self._with[one].add(node)
                 self._with[other].add(node)
-        self._found: list[_Growing] = []
+        self._growing: list[_Growing] = []
         self._places: _Places = defaultdict(list)
 
     def products(self) -> list[Product]:
         """Return products of all columns; those of many rows first, so that others can be parts of them."""
         for rows, common in sorted(self._columns(), key=lambda column: -len(column[0])):
             self._place(rows, common)
-        return [part for own in self._found for part in _parts(own)]
+        return [part for product in self._growing for part in _parts(product)]
 
     def _columns(self) -> Iterator[tuple[list[int], list[int]]]:
         """Yield sums that have a factor of each term in common, and these factors."""
@@ -170,7 +171,7 @@ class _Search:
                 continue
             first = self._sums[node].terms[0]
             both = (self._common(node, factor) for factor in (first.one, first.other))
-            rows, common = max(both, key=lambda found: len(found[0]))
+            rows, common = max(both, key=lambda column: len(column[0]))
             if len(rows) >= LEAST_ROWS:
                 for row in rows:
                     del self._free[row]
@@ -201,13 +202,13 @@ class _Search:
         others = [_others(self._sums[node], common) or [] for node in sums]
         panels = list(zip(*([factor for factor, _ in row] for row in others), strict=True))
         scales = [[scale for _, scale in row] for row in others]
-        found = _Found(tuple(sums), tuple(common), tuple(panels), scales)
+        addition = _Addition(tuple(sums), tuple(common), tuple(panels), scales)
         for product, rows in self._candidates(panels):
-            if product.add(found, rows, self._places):
+            if product.add(addition, rows, self._places):
                 return
-        own = _Growing(len(sums))
-        self._found.append(own)
-        own.add(found, range(len(sums)), self._places)
+        alone = _Growing(len(sums))
+        self._growing.append(alone)
+        alone.add(addition, range(len(sums)), self._places)
 
     def _candidates(self, columns: Sequence[Sequence[int]]) -> Iterator[tuple[_Growing, Sequence[int]]]:
         """Yield products with a panel of all nodes of a term, and the rows where these stand."""
@@ -246,20 +247,20 @@ def _parts(whole: _Growing) -> Iterator[Product]:
         yield Product(part.stop - start, panels, tuple(columns))
 
 
-def _others(own: InnerProduct, common: Sequence[int]) -> list[tuple[int, Scale]] | None:
+def _others(inner: InnerProduct, common: Sequence[int]) -> list[tuple[int, Scale]] | None:
     """Return the other factor and the scale of the term with each common factor; None if one is missing."""
-    found: dict[int, tuple[int, Scale]] = {}
+    factors: dict[int, tuple[int, Scale]] = {}
     wanted = set(common)
-    for one, other, scale in own.terms:
-        factor, remaining = (one, other) if one in wanted and one not in found else (other, one)
-        if factor not in wanted or factor in found:
+    for one, other, scale in inner.terms:
+        factor, remaining = (one, other) if one in wanted and one not in factors else (other, one)
+        if factor not in wanted or factor in factors:
             return None
-        found[factor] = remaining, scale
-    return [found[factor] for factor in common]
+        factors[factor] = remaining, scale
+    return [factors[factor] for factor in common]
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Addition:
     """Sums, common factors of their terms, the other factors by term, and the scales of each sum's terms."""
 
     sums: tuple[int, ...]
@@ -280,18 +281,18 @@ class _Growing:
     panels: list[Panel] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
 
-    def add(self, found: _Found, rows: Sequence[int], places: _Places) -> bool:
+    def add(self, addition: _Addition, rows: Sequence[int], places: _Places) -> bool:
         """Add sums at these rows if their scales are those of panels, times one for each sum and each term.
 
         Only sums in all rows may have new panels.
         """
-        known = [self._find(nodes, rows, places) for nodes in found.panels]
+        known = [self._find(nodes, rows, places) for nodes in addition.panels]
         if None in known and len(rows) < self.rows:
             return False
-        of_sums = self._scales_of_sums(known, found, rows)
+        of_sums = self._scales_of_sums(known, addition, rows)
         rest = []
         for k, panel in enumerate(known):
-            scales = [row[k] / own for row, own in zip(found.scales, of_sums, strict=True)]
+            scales = [row[k] / scale for row, scale in zip(addition.scales, of_sums, strict=True)]
             if panel is not None:
                 held = self.panels[panel].scales
                 scales = [scale / held[row] for scale, row in zip(scales, rows, strict=True)]
@@ -300,27 +301,29 @@ class _Growing:
             rest.append(scales)
         panels = [
             self._add_panel(nodes, scales, places) if panel is None else panel
-            for panel, nodes, scales in zip(known, found.panels, rest, strict=True)
+            for panel, nodes, scales in zip(known, addition.panels, rest, strict=True)
         ]
-        factors = tuple((node, scales[0]) for node, scales in zip(found.common, rest, strict=True))
-        sums = {node: (row, own) for node, row, own in zip(found.sums, rows, of_sums, strict=True)}
+        factors = tuple((node, scales[0]) for node, scales in zip(addition.common, rest, strict=True))
+        sums = {node: (row, scale) for node, row, scale in zip(addition.sums, rows, of_sums, strict=True)}
         self.columns.append(Column(tuple(panels), factors, sums))
         return True
 
     def _find(self, nodes: Sequence[int], rows: Sequence[int], places: _Places) -> int | None:
         """Return the panel that has nodes at these rows."""
         for product, panel, _ in places[nodes[0]]:
-            own = self.panels[panel].nodes if product is self else ()
-            if own and all(own[row] == node for node, row in zip(nodes, rows, strict=True)):
+            held = self.panels[panel].nodes if product is self else ()
+            if held and all(held[row] == node for node, row in zip(nodes, rows, strict=True)):
                 return panel
         return None
 
-    def _scales_of_sums(self, known: Sequence[int | None], found: _Found, rows: Sequence[int]) -> list[Scale]:
+    def _scales_of_sums(
+        self, known: Sequence[int | None], addition: _Addition, rows: Sequence[int]
+    ) -> list[Scale]:
         """Return the scale of each sum that the first known panel leaves; that of the first sum is one."""
         for k, panel in enumerate(known):
             if panel is not None:
                 held = self.panels[panel].scales
-                left = [scales[k] / held[row] for scales, row in zip(found.scales, rows, strict=True)]
+                left = [scales[k] / held[row] for scales, row in zip(addition.scales, rows, strict=True)]
                 return [scale / left[0] for scale in left]
         return [1.0] * len(rows)
 
@@ -358,9 +361,9 @@ def _without_circles(
     column_of = {node: count + k for k, (_, column) in enumerate(columns) for node in column.sums}
     needs: list[set[int]] = []
     for i, node in enumerate(graph.nodes):
-        own = i in column_of
-        needed = {edge.node for edge in (sums[i].rest if own else node.args)}
-        needs.append(needed | {column_of[i]} if own else needed)
+        summed = i in column_of
+        needed = {edge.node for edge in (sums[i].rest if summed else node.args)}
+        needs.append(needed | {column_of[i]} if summed else needed)
     needs += [set(product.operands(column)) for product, column in columns]
     circular = _circular(needs)
     kept = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -111,31 +111,20 @@ def costs_of(robot: Robot, goals: Array) -> dict[str, Any]:
 
 
 def closed_loop(setting: Setting, task: Tracking) -> dict[str, float]:
-    """Return what is measured in a loop: errors, failed line searches, lost plans and flagged answers.
-
-    Errors are distances of joints from their goals, or of frames if there are any.
-    """
+    """Return what is measured in a loop: errors, failed line searches, lost plans and flagged answers."""
     robot, rng = setting.robot, np.random.default_rng(task.seed)
-    robot_of = _Plant(robot, setting.plant(), rng)
+    plant = Plant(robot, setting.plant(), rng)
     answers = Unreliable(setting.functions, rng)
-    nv, period = robot.nv, H / TICKS
+    period = H / TICKS
 
     def problem(tick: int) -> Mapping[str, Any]:
         ahead = H * np.arange(KNOTS + 1, dtype=np.float64)
         return costs_of(robot, goals_of(robot, task, tick * period + ahead))
 
     control = Mpc(Optimiser(answers).solve, H, TICKS, problem)
-    times: Array = period * np.arange(round(task.seconds / period), dtype=np.float64)
-    goals, states = goals_of(robot, task, times), []
-    x, tau = np.hstack([goals[0, :nv], np.zeros(nv)]), costs_of(robot, goals[:2])["tau_ref"][0]
-    for tick in range(len(times)):
-        states.append(x)
-        measured = x + np.repeat(NOISE, nv) * rng.standard_normal(2 * nv)
-        with suppress(LostAnswer):  # the last forces go on
-            tau = control(tick, measured[:nv], measured[nv:])
-        x = robot_of.move(x, tau, period)
-    errors = _errors(robot, np.array(states), goals)[len(times) // 4 :]
-    plans = len(times) // TICKS
+    first = costs_of(robot, goals_of(robot, task, np.zeros(2)))["tau_ref"][0]
+    errors = follow(plant, task, control, first, period)
+    plans = round(task.seconds / period) // TICKS
     return {
         "median": float(np.median(errors)),
         "max": float(errors.max()),
@@ -145,15 +134,28 @@ def closed_loop(setting: Setting, task: Tracking) -> dict[str, float]:
     }
 
 
-class _Plant:
-    """A robot with other inertias than the model, in finer steps than the controller's."""
+Control = Callable[[int, Array, Array], Array]
+"""Returns the forces of a tick from measured positions and velocities."""
+
+
+class Plant:
+    """A robot with other inertias than the model, in finer steps than the controller's.
+
+    ``plant`` has its ``step`` in double precision, with inertial parameters.
+    """
 
     def __init__(self, robot: Robot, plant: Any, rng: np.random.Generator) -> None:
-        self._plant, self._nv = plant, robot.nv
+        self.robot, self.rng, self._plant = robot, rng, plant
         self._parameters = plant.parameters
         heavy = [0, *range(4, 10)]  # the mass and the inertia, not the centre of mass
         self._parameters[:, heavy] *= 1.0 + MISMATCH * rng.standard_normal((len(self._parameters), 1))
         self._efforts = efforts_of(robot)
+
+    def measure(self, x: Array) -> Array:
+        """Return what is measured of a state: it and noise."""
+        nv = self.robot.nv
+        measured: Array = x + np.repeat(NOISE, nv) * self.rng.standard_normal(2 * nv)
+        return measured
 
     def move(self, x: Array, tau: Array, period: float) -> Array:
         """Return the state after a tick; motors are limited."""
@@ -162,6 +164,24 @@ class _Plant:
             q, v = np.split(x, 2)
             x = self._plant.step(q, v, limited, period / FINER, parameters=self._parameters).x_next
         return x
+
+
+def follow(plant: Plant, task: Tracking, control: Control, tau: Array, period: float) -> Array:
+    """Return the errors of all ticks but the first quarter; the loop begins at rest with forces ``tau``.
+
+    Errors are distances of joints from their goals, or of frames if there are any.
+    """
+    nv, states = plant.robot.nv, []
+    times: Array = period * np.arange(round(task.seconds / period), dtype=np.float64)
+    goals = goals_of(plant.robot, task, times)
+    x = np.hstack([goals[0, :nv], np.zeros(nv)])
+    for tick in range(len(times)):
+        states.append(x)
+        measured = plant.measure(x)
+        with suppress(LostAnswer):  # the last forces go on
+            tau = control(tick, measured[:nv], measured[nv:])
+        x = plant.move(x, tau, period)
+    return _errors(plant.robot, np.array(states), goals)[len(times) // 4 :]
 
 
 def _errors(robot: Robot, states: Array, goals: Array) -> Array:

@@ -142,9 +142,12 @@ class Mpc:
     solve
         :meth:`Optimiser.solve`, or a method with its arguments.
     h, ticks
-        The step of the plan in seconds; a plan is made in each, and the loop has so many ticks in one.
+        The step of the plan in seconds, and the ticks of the loop in it.
     problem
         Returns the costs of the horizon that begins at a tick, by the names of ``solve``.
+    every
+        The ticks from one plan to the next, by default those of a step. A plan that comes before the last
+        one's first step is over begins with the whole of it.
 
     Attributes
     ----------
@@ -153,15 +156,21 @@ class Mpc:
     """
 
     def __init__(
-        self, solve: Callable[..., Any], h: float, ticks: int, problem: Callable[[int], Mapping[str, Any]]
+        self,
+        solve: Callable[..., Any],
+        h: float,
+        ticks: int,
+        problem: Callable[[int], Mapping[str, Any]],
+        every: int | None = None,
     ) -> None:
         self._solve, self._h, self._ticks, self._problem = solve, h, ticks, problem
+        self._every = every or ticks
         self._plan: Any = None
         self._start = self.failed = self.lost = 0
 
     def __call__(self, tick: int, q: Array, v: Array) -> Array:
         """Return the forces of a tick; LostAnswer as long as the first plan has not arrived."""
-        if tick % self._ticks == 0:
+        if tick % self._every == 0:
             self._renew(tick, q, v)
         if self._plan is None:
             raise LostAnswer

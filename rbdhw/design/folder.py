@@ -11,6 +11,7 @@
 ``accelerator.vlt``  the lint rules that the Verilog breaks on purpose, for Verilator
 ``accelerator.xdc``  the clock constraint for AMD's tools; ``accelerator.lpf`` for Lattice's
 ``model.c``          the bit-exact model in C, and ``model.h``, its interface
+``model_solver.c``   beside it the bit-exact solver of a build of ``solve``, and ``model_solver.h``
 ===================  =========================================================================
 
 A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders that tools
@@ -37,7 +38,7 @@ from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest, check_accelerator, parse_manifest
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.replacement import COMPANIONS, VERILOG, write_files
+from rbdhw.design.replacement import COMPANIONS, MODEL_SOLVER, VERILOG, write_files
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.knots import sweeps_of
@@ -78,7 +79,8 @@ class Design(AcceleratorModel):
     verilog: str
     """The text of the Verilog."""
     companions: Mapping[str, str] = field(default_factory=dict)
-    """The texts of some of :data:`rbdhw.design.replacement.COMPANIONS` by name."""
+    """The texts of some of :data:`~rbdhw.design.replacement.COMPANIONS` and of
+    :data:`~rbdhw.design.replacement.MODEL_SOLVER` by name."""
 
     @property
     def name(self) -> str:
@@ -185,7 +187,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / DOMAIN, lambda data: domain_from_json(data, robot))
     programs, sweep = _read_json(directory / "model.json", _programs_from_json)
-    present = [name for name in COMPANIONS if (directory / name).exists()]
+    present = [name for name in (*COMPANIONS, *MODEL_SOLVER) if (directory / name).exists()]
     companions = {name: content(directory / name).decode("utf-8") for name in present}
     interface = _read_interface(manifest, programs, robot, directory)
     known = graph_ranges(robot, domain, fext)

@@ -37,6 +37,8 @@ COMPANIONS = (
 )
 """Files for other tools that a design can contain; the commands do not use them."""
 
+MODEL_SOLVER = ("model_solver.c", "model_solver.h")
+"""Those of a design that solves."""
 
 SOLVER_FILES = (
     "solver.h",
@@ -60,7 +62,13 @@ def software_files(target: str, functions: Iterable[str], *, solver: bool = Fals
 
 
 _NAMES = frozenset(
-    (*FILES, *COMPANIONS, *software_files("c", FUNCTIONS, solver=True), *software_files("cuda", FUNCTIONS))
+    (
+        *FILES,
+        *COMPANIONS,
+        *MODEL_SOLVER,
+        *software_files("c", FUNCTIONS, solver=True),
+        *software_files("cuda", FUNCTIONS),
+    )
 )
 """The names that a file of a design can have."""
 

@@ -6,6 +6,7 @@ from rbdhw.design.folder import Design
 from rbdhw.emit.selftest import selftest
 from rbdhw.rtl.simulation_models import models_of
 from rbdhw.software.exact import model_files
+from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.target import Target
 
 _WAIVERS = """\
@@ -31,6 +32,7 @@ def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, st
         "accelerator.vlt": _WAIVERS.format(name=design.name),
         name: text,
         **model_files(design),
+        **model_solver_files(design),
     }
 
 

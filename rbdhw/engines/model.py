@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from rbdhw.engines.binding import bind
 from rbdhw.engines.compiled import compute
 from rbdhw.engines.engine import Answer, Array, Call, Source
-from rbdhw.engines.words import WordEngine
+from rbdhw.engines.words import Session, WordEngine
 from rbdhw.model.limits import limits_of
 from rbdhw.model.responses import Response, Words, respond
-from rbdhw.software.exact_library import ExactLibrary
+from rbdhw.software.exact_library import ExactLibrary, ExactSolver
 
 
 class ModelEngine(WordEngine):
@@ -23,6 +23,11 @@ class ModelEngine(WordEngine):
 
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         return self._library.respond(function, words, extended)
+
+    @cached_property
+    def session(self) -> Session:
+        """The compiled solver."""
+        return ExactSolver(self.design)
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
         return compute(self._library, self.robot, function, tasks, extended)

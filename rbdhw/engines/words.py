@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,13 @@ from rbdhw.protocol import GOAL, PLAN, SOLVE
 
 Packets = tuple[str, Words]
 """A command of a solver, and the words (N,) of its packets."""
+
+
+class Session(Protocol):
+    """A solver since its last reset."""
+
+    def respond(self, function: str, words: Words) -> Response:
+        """Return the statuses and the output words (N,) of packets of one of its commands."""
 
 
 class WordEngine(RolloutEngine):
@@ -45,12 +52,13 @@ class WordEngine(RolloutEngine):
         )
 
     @cached_property
-    def _session(self) -> SolverSession:
+    def session(self) -> Session:
+        """The model of the solver since its last reset."""
         return SolverSession(self.design)
 
     def converse(self, packets: Sequence[Packets]) -> list[Response]:
         """Return the answers to packets of a solver, one after the other; here those of the model."""
-        return [self._session.respond(*each) for each in packets]
+        return [self.session.respond(*each) for each in packets]
 
     def solve(
         self, problem: Mapping[str, Array], iterations: int, follow: int | None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rbdhw.cores.solver.core import build_solver
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
@@ -21,23 +22,31 @@ OBSERVED, OBSERVED_KNOTS = 8, 16
 """The random problems by whose solutions the sweep's formats are chosen, and the most steps of each."""
 
 
-def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:
-    """Return the plan of an accelerator that also solves, around its core of ``step`` and ``dstep``.
+def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorModel:
+    """Return the model of an accelerator that also solves, with the number formats of its sweep.
 
-    Problems are observed with the largest time step of the domain. Raises InputError if the clock is too
-    fast for a solver, or its memories do not fit the device.
+    Problems are observed with the largest time step of the domain. Raises InputError as
+    :func:`rbdhw.model.solver_words.with_solver`.
     """
-    model, knots = plan.accelerator, options.knots
-    assert knots is not None
-    core = plan.part_of("step").plan.core
-    progress("choosing number formats of the sweep")
-    h, steps = float(model.domain.bounds["h"][0][1]), min(knots, OBSERVED_KNOTS)
+    assert options.knots is not None
+    h, steps = float(model.domain.bounds["h"][0][1]), min(options.knots, OBSERVED_KNOTS)
     problems = (
         random_problem(model.robot, model.domain, steps, h, options.seed + k) for k in range(OBSERVED)
     )
     observed = observed_sweep(model.robot, problems, steps, SWEEP_BITS)
-    sweep = replace(observed, sweeps=replace(observed.sweeps, links=knots + 1))
-    model = with_solver(model, sweep, options.alphas, options.iterations)
+    sweep = replace(observed, sweeps=replace(observed.sweeps, links=options.knots + 1))
+    return with_solver(model, sweep, options.alphas, options.iterations)
+
+
+def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:
+    """Return the plan of an accelerator that also solves, around its core of ``step`` and ``dstep``.
+
+    Raises InputError as :func:`solver_model`, and if the clock is too fast for a solver, or its memories do
+    not fit the device.
+    """
+    core = plan.part_of("step").plan.core
+    progress("choosing number formats of the sweep")
+    model = solver_model(plan.accelerator, options)
     progress("scheduling the sweep")
     asked = options.clock_mhz is not None or options.clock_goal is not None
     solver = build_solver(model.interface, core, plan.clock_mhz if asked else None)

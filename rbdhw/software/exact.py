@@ -57,6 +57,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
     source = fill(
         "model.c",
         **values,
+        lanes=fill("lanes.c"),
         units=Units(model.programs).text(),
         slots=table("int", "slot_widths", _numbers(_slot_widths(model))),
         request_header=(

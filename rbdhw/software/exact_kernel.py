@@ -20,10 +20,22 @@ MOST_VECTORS = 8
 
 
 class ExactKernel:
-    """The C of a function's operations: blocks, and the function that calls them in order."""
+    """The C of a function's operations: blocks, and the function that calls them in order.
 
-    def __init__(self, program: Program, layout: FunctionWords, units: Units) -> None:
-        self._program, self._layout, self._units = program, layout, units
+    A block loops over up to ``most_vectors`` vectors of each value. Sums that could exceed 64 bits wrap, as
+    in :mod:`rbdhw.fixed.evaluate`, if the code ``wraps``; otherwise there may be none.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        layout: FunctionWords,
+        units: Units,
+        most_vectors: int = MOST_VECTORS,
+        *,
+        wraps: bool = False,
+    ) -> None:
+        self._program, self._layout, self._units, self._wraps = program, layout, units, wraps
         self._decided = {
             flag.value: layout.name in flag.functions
             for flag in program.flags
@@ -39,7 +51,7 @@ class ExactKernel:
         for k, word in enumerate(layout.returned(extended=True)):
             self._results.setdefault(word.value, []).append(k)
         values = self._flag + 1 + len(layout.returned(extended=True)) + self._code.slots
-        self.vectors = vectors_of(values, MOST_VECTORS)
+        self.vectors = vectors_of(values, most_vectors)
 
     def _operation(self, i: int) -> Operation:
         return self._program.operations[i]
@@ -79,7 +91,9 @@ class ExactKernel:
 
     def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
         operation = self._operation(i)
-        _check_range(self._program, operation)
+        exceeds = _exceeds(self._program, operation)
+        if exceeds and not (self._wraps and operation.kind in (Kind.ADD, Kind.DOT)):
+            raise OverflowError(f"{operation}: exceeds 64 bits")
         match operation.kind:
             case Kind.SIN | Kind.COS:
                 yield from self._turn(i, operation, phases)
@@ -92,7 +106,9 @@ class ExactKernel:
                     yield f"{{ const lanes x = NOT_BELOW(v{i}, {low}), y = NOT_ABOVE(x, {high});"
                     yield f"over |= v{i} ^ y; v{i} = y; }}"
             case _:
-                full = _rounded(self._exact(operation), operation.drop)
+                full = (
+                    self._wrapped(operation) if exceeds else _rounded(self._exact(operation), operation.drop)
+                )
                 spare = 64 - operation.format.width
                 if operation.checked:
                     yield f"const lanes x{i} = {full}, v{i} = WRAP(x{i}, {spare}); over |= x{i} ^ v{i};"
@@ -134,6 +150,16 @@ class ExactKernel:
                 one, other = self._shifted(yes), self._shifted(no)
                 return f"({other} ^ (({one} ^ {other}) & -({self._shifted(flag)} & 1)))"
 
+    def _wrapped(self, operation: Operation) -> str:
+        """Return the rounded sum, computed modulo 2**64."""
+        if operation.kind is Kind.DOT:
+            pairs = ((own, f"{self._leaf(one)} * {self._leaf(other)}") for own, one, other in operation.pairs)
+            terms = [_aligned_modulo(text, own) for own, text in pairs]
+        else:
+            terms = [_aligned_modulo(self._leaf(own.value), own) for own in operation.operands]
+        terms.append(f"(unsigned_lanes)(ZERO + {integer((1 << operation.drop) >> 1)})")
+        return f"(lanes)({' + '.join(terms)}) >> {operation.drop}"
+
     def _shifted(self, operand: Operand) -> str:
         return _aligned(self._leaf(operand.value), operand)
 
@@ -162,14 +188,23 @@ def _aligned(text: str, operand: Operand) -> str:
     return f"(-{text})" if operand.negative else text
 
 
+def _aligned_modulo(text: str, operand: Operand) -> str:
+    """Return an operand as a number without sign, modulo 2**64."""
+    if operand.shift < 0:
+        text = f"(unsigned_lanes)(({text}) >> {-operand.shift})"
+    else:
+        text = f"((unsigned_lanes)({text}) << {operand.shift})"
+    return f"(-{text})" if operand.negative else text
+
+
 def _rounded(text: str, drop: int) -> str:
     return text if drop == 0 else f"({text} + {integer(1 << (drop - 1))}) >> {drop}"
 
 
-def _check_range(program: Program, operation: Operation) -> None:
-    """Check that no step of an operation exceeds 64 bits, where C leaves sums and products undefined."""
+def _exceeds(program: Program, operation: Operation) -> bool:
+    """Return whether a step of an operation could exceed 64 bits: C leaves such sums undefined."""
     if operation.kind in (Kind.SIN, Kind.COS, Kind.RECIPROCAL):
-        return
+        return False
     formats = (program.operations[operand.value].format for operand in operation.operands)
     bounds = {
         operand.value: (format_.lowest, format_.highest)
@@ -181,5 +216,4 @@ def _check_range(program: Program, operation: Operation) -> None:
             low, high = bounds[operand.value]
             steps.append((align(low, operand.shift), align(high, operand.shift)))
     half = (1 << operation.drop) >> 1
-    if any(low < -(1 << 63) or high + half >= 1 << 63 for low, high in steps):
-        raise OverflowError(f"{operation}: exceeds 64 bits")
+    return any(low < -(1 << 63) or high + half >= 1 << 63 for low, high in steps)

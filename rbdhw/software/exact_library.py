@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.format import Integers
@@ -16,6 +18,7 @@ from rbdhw.software.arrays import Sides, arrays_of
 from rbdhw.software.calls import PACKED, Arrays, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.exact import model_files
+from rbdhw.software.exact_solver import SOLVER_HEADER, SOLVER_SOURCE, model_solver_files
 
 MOST_OPTIMISED = 40_000
 """The most operations of a function that is compiled with optimisation, which takes a minute for so many.
@@ -82,11 +85,52 @@ class ExactLibrary:
 
     def _compile(self, function: str) -> ctypes.CDLL:
         """Return the library of one function; the others are left out."""
-        others = [name for name in self._model.functions if name != function]
-        flags = ["-ffp-contract=off", *(f"-DRBDHW_OMIT_{name.upper()}" for name in others)]
-        if len(self._model.program_of(function).operations_of(function)) > MOST_OPTIMISED:
-            flags.append("-O0")
+        flags = _flags(self._model, (function,))
         what = f"{function} of the bit-exact model, once; engine numpy needs no compiler"
         call = packed_call("model.h", function, self.arrays(function), status=self.has_status)
         sources, flags = self._sources | {PACKED: call}, [*flags, *self._flags]
         return load_library(compile_library(sources, ["model.c", PACKED], flags, what=what))
+
+
+class ExactSolver:
+    """The solver of ``model_solver.c`` since its last reset; it answers as
+    :class:`rbdhw.model.solver_session.SolverSession`."""
+
+    def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
+        self._interface = model.interface
+        sources = model_files(model) | model_solver_files(model) | {BYTES: _BYTES_OF_SOLVER}
+        flags = [*_flags(model, ("step", "dstep")), *flags]
+        what = "solve of the bit-exact model, once; engine numpy needs no compiler"
+        compiled = ["model.c", SOLVER_SOURCE, BYTES]
+        self._library = load_library(compile_library(sources, compiled, flags, what=what))
+        self._library.rbdhw_solver_bytes.restype = ctypes.c_size_t
+        self._memory = ctypes.create_string_buffer(self._library.rbdhw_solver_bytes())
+
+    def respond(self, function: str, words: Words, extended: bool = False) -> Response:
+        """Return the statuses and the output words (N,) of packets of one of the commands."""
+        inputs_ = [words[word.name] for word in self._interface.inputs(function, extended)]
+        names = [word.name for word in self._interface.outputs(function, extended)]
+        inputs = np.ascontiguousarray(np.array(inputs_, np.int64).T)
+        results, status = np.zeros((len(inputs), len(names)), np.int64), np.zeros(len(inputs), np.uint8)
+        arrays: list[NDArray[Any] | None] = [inputs, results, status] if names else [inputs, status]
+        call = getattr(self._library, f"rbdhw_{function}_words")
+        call(self._memory, ctypes.c_size_t(len(inputs)), *addresses(arrays), extended)
+        return status.astype(np.int64), dict(zip(names, results.T, strict=True))
+
+
+BYTES = "bytes.c"
+_BYTES_OF_SOLVER = f"""#include "{SOLVER_HEADER}"
+
+size_t rbdhw_solver_bytes(void)
+{{
+    return sizeof(struct rbdhw_solver);
+}}
+"""
+
+
+def _flags(model: AcceleratorModel, functions: Sequence[str]) -> list[str]:
+    """Return the compiler's options with which ``model.c`` has these functions alone."""
+    flags = ["-ffp-contract=off"]
+    flags += [f"-DRBDHW_OMIT_{name.upper()}" for name in model.functions if name not in functions]
+    sizes = (len(model.program_of(name).operations_of(name)) for name in functions)
+    return [*flags, "-O0"] if max(sizes) > MOST_OPTIMISED else flags

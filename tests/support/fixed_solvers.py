@@ -1,7 +1,9 @@
 """Solvers on the words of accelerators, and problems for them."""
 
+from dataclasses import replace
 from functools import cache
 
+from rbdhw.explore.solver import OBSERVED_KNOTS
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_words import with_solver
@@ -30,6 +32,9 @@ def solver_problem(model, knots, seed):
 def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
     model = plan_of(name, width, ii).accelerator
-    observed = (solver_problem(model, knots, 1000 + seed) for seed in range(problems))
-    sweep = observed_sweep(model.robot, observed, knots, width)
+    steps = min(knots, OBSERVED_KNOTS)
+    sweep = observed_sweep(
+        model.robot, (solver_problem(model, steps, 1000 + seed) for seed in range(problems)), steps, width
+    )
+    sweep = replace(sweep, sweeps=replace(sweep.sweeps, links=knots + 1))
     return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS))

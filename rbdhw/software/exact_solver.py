@@ -1,0 +1,263 @@
+"""C of the bit-exact solver: :class:`rbdhw.model.solver_session.SolverSession`, in the integers of packets.
+
+``model_solver.c`` and ``model_solver.h`` stand beside the bit-exact model, whose ``step`` and ``dstep`` they
+call. The sweep is the C of a knot's step. All else is loops over tables of words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib.metadata import version
+
+from rbdhw.fixed.cost import SQUARE_DROP
+from rbdhw.fixed.knots import REGULARISATION
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.scaled import Scaled
+from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS, Factor
+from rbdhw.graph.sweeps import Carried
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import FunctionWords
+from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.software.c_text import comment, fill, integer, table
+from rbdhw.software.exact_kernel import ExactKernel
+from rbdhw.software.exact_units import Units
+from rbdhw.solving import Solved
+
+SOLVER_SOURCE, SOLVER_HEADER = "model_solver.c", "model_solver.h"
+
+KNOT = "knot"
+"""The name of a knot's step in C."""
+
+Rows = list[tuple[int | str, ...]]
+"""The fields of each entry of a table of structures."""
+
+
+def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
+    """Return the texts of the solver's source and header by name, of an accelerator that solves."""
+    if model.interface.solver is None:
+        return {}
+    tables = _Tables(model)
+    about = f"rbdhw {version('rbdhw')}: the bit-exact solver of an accelerator"
+    heading = comment((about, f"for the robot {json.dumps(model.robot.name)}, beside model.c."))
+    values = {"heading": heading, "shape": tables.shape, "counts": tables.counts}
+    source = fill(
+        SOLVER_SOURCE,
+        **values,
+        lanes=fill("lanes.c"),
+        units=tables.units.text(),
+        kernel=tables.kernel,
+        tables=tables.text,
+        places={"regularisation": tables.numbers[REGULARISATION], "row": tables.goal["row"]},
+        least_regularisation=integer(LEAST_REGULARISATION_WORD),
+        most_regularisation=integer(tables.shape.inputs[REGULARISATION].format.highest),
+        regularisation_bits=REGULARISATION_BITS,
+        square_drop=SQUARE_DROP,
+        tolerance_bits=TOLERANCE_BITS,
+    )
+    return {SOLVER_SOURCE: source, SOLVER_HEADER: fill(SOLVER_HEADER, **values, statuses=list(Solved))}
+
+
+class _Tables:
+    """The words of a solver as tables of C. Maps have the place of each word by its name."""
+
+    def __init__(self, model: AcceleratorModel) -> None:
+        shape, interface = model.interface.solver, model.interface
+        assert shape is not None
+        self.shape, self._interface = shape, interface
+        self.task = _places(shape.step.inputs)
+        self.goal = _places(interface.inputs(GOAL))
+        self.state = _places(each.word for each in shape.state)
+        self.forces = _places(shape.taus)
+        self.gains = {
+            each.stored(term): i * len(self.state) + j
+            for i, each in enumerate(shape.feedback)
+            for j, term in enumerate(each.terms)
+        }
+        handed, results = shape.program.outputs[shape.sweeps.sweeps[0].name], shape.policy
+        layout = FunctionWords(KNOT, shape.program.inputs, (*handed, *results))
+        self.numbers, self.swept = _places(layout.inputs), _places(layout.outputs)
+        program = replace(shape.program, outputs={KNOT: layout.outputs})
+        self.units = Units([program])
+        self.kernel = ExactKernel(program, layout, self.units, most_vectors=1, wraps=True).text()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of words and of entries of tables."""
+        shape = self.shape
+        step, dstep = shape.step, shape.dstep
+        commands = {
+            "solve_results": self._interface.outputs(SOLVE),
+            "solve_extended": self._interface.outputs(SOLVE, extended=True),
+            "plan_results": self._interface.outputs(PLAN),
+            "solve": self._interface.inputs(SOLVE),
+        }
+        return {name: len(words) for name, words in commands.items()} | {
+            "goal": len(self.goal),
+            "state": len(self.state),
+            "forces": len(self.forces),
+            "gains": len(self.gains),
+            "numbers": len(self.numbers),
+            "swept": len(self.swept),
+            "task": len(self.task),
+            "step_results": len(step.outputs),
+            "dstep_words": len(dstep.inputs),
+            "dstep_results": len(dstep.outputs),
+            "rows": max(shape.knots, shape.alphas),
+            "tasks": max(shape.alphas * len(step.inputs), shape.knots * len(dstep.inputs)),
+            "results": max(shape.alphas * len(step.outputs), shape.knots * len(dstep.outputs)),
+            "curvatures": len(shape.curvatures),
+            "last": len(shape.last),
+            "scaled": len(shape.numbers),
+            "scaled_gains": len(shape.gains),
+            "scaled_changes": len(shape.changes),
+            "carried": len(self._carried),
+            "pivots": len(self._pivots),
+        }
+
+    @property
+    def text(self) -> str:
+        shape = self.shape
+        policy = len(self.swept) - len(shape.policy)  # behind what is handed on
+        tables = {
+            "state_places": [self.task[name] for name in self.state],
+            "force_places": [self.task[name] for name in self.forces],
+            "dstep_places": [self.task[word.name] for word in shape.dstep.inputs],
+            "feedback_shifts": [shape.feedback[0].shift(term) for term in shape.feedback[0].terms],
+            "last_places": [self.numbers[name] for name in shape.last],
+            "carried_places": [self.numbers[name] for name in self._carried],
+            "carried_results": list(self._carried.values()),
+            "pivot_places": self._pivots,
+        }
+        structures: dict[str, Rows] = {
+            "term terms": self._terms,
+            "next next_words": self._next,
+            "force force_words": self._force_words,
+            "curvature curvatures": [
+                (self.goal[each.word.name], self.numbers[each.number], int(each.of_next_knot))
+                for each in shape.curvatures
+            ],
+            "factor number_factors": self._factors(shape.number_factors),
+            "factor policy_factors": self._factors(shape.policy_factors),
+            "scaled scaled_numbers": self._scaled(shape.numbers, self.numbers),
+            "scaled scaled_gains": self._scaled(shape.gains, self.gains, policy),
+            "scaled scaled_changes": self._scaled(shape.changes, self.forces, policy),
+            "word goal_inputs": _bounds(self._interface.inputs(GOAL)),
+            "word solve_inputs": _bounds(self._interface.inputs(SOLVE)),
+            "result solve_results": self._results(SOLVE),
+            "result plan_results": self._results(PLAN),
+        }
+        return "".join(
+            [
+                *(table("int", name, [str(value) for value in values]) for name, values in tables.items()),
+                table("int64_t", "last_numbers", [integer(number) for number in shape.last.values()]),
+                *(
+                    table(f"struct {kind}", name, [_initialiser(row) for row in rows])
+                    for (kind, name), rows in ((key.split(), rows) for key, rows in structures.items())
+                ),
+            ]
+        )
+
+    @cached_property
+    def _carried(self) -> dict[str, int]:
+        """The place among a step's outputs of what each input that is handed on takes."""
+        sources = self.shape.sweeps.sources.items()
+        return {name: self.swept[source.output] for name, source in sources if isinstance(source, Carried)}
+
+    @property
+    def _pivots(self) -> list[int]:
+        return [k for name, k in self.swept.items() if name.partition(".")[2].startswith("pivot[")]
+
+    @property
+    def _terms(self) -> Rows:
+        return [
+            (
+                -1 if term.reference is None else self.goal[term.reference],
+                self.goal[term.weight],
+                int(term.wraps),
+                term.word.format.width,
+                term.error_drop,
+                term.weighted_drop,
+            )
+            for term in self.shape.terms
+        ]
+
+    @property
+    def _next(self) -> Rows:
+        rows: Rows = []
+        for each in self.shape.state:
+            result = None if each.place is None else self.shape.step.outputs[each.place].format
+            up = 0 if result is None else each.word.format.binary_point - result.binary_point
+            limited = int(each.word.lowest is not None)
+            rows.append((-1 if each.place is None else each.place, up, limited, each.word.format.width))
+        return rows
+
+    @property
+    def _force_words(self) -> Rows:
+        return [
+            (each.drop, integer(each.force.lowest or 0), integer(each.force.highest or 0))
+            for each in self.shape.feedback
+        ]
+
+    def _factors(self, factors: Sequence[Factor]) -> Rows:
+        rows: Rows = []
+        for factor in factors:
+            if factor.constant is not None:
+                rows.append(("CONSTANT", 0, integer(factor.constant)))
+            elif factor.name in self.goal:
+                rows.append(("OF_GOAL", self.goal[factor.name], 0))
+            else:
+                rows.append(("OF_TASK", self.task[factor.name], 0))
+        return rows
+
+    def _scaled(self, scaled: Sequence[Scaled], targets: Mapping[str, int], first: int = 0) -> Rows:
+        """Return the entries of products, whose sources begin at place ``first``."""
+        return [
+            (
+                first + each.place,
+                each.by,
+                each.drop,
+                int(each.negative),
+                targets[each.name],
+                int(self.shape.is_of_next_knot(each.name)),
+                integer(each.target.lowest),
+                integer(each.target.highest),
+            )
+            for each in scaled
+        ]
+
+    def _results(self, command: str) -> Rows:
+        sources: dict[str, tuple[str, int]] = {
+            f"{command}.cost": ("COST", 0),
+            f"{command}.iterations": ("TAKEN", 0),
+            f"{command}.regularisation": ("ADDED", 0),
+            f"{command}.solved": ("SOLVED", 0),
+        }
+        for i, each in enumerate(self.shape.feedback):
+            sources[f"{command}.tau[{each.coordinate}]"] = ("FORCE", i)
+            for k, term in enumerate(each.terms):
+                sources[f"{command}.K[{each.coordinate},{k}]"] = ("GAIN", self.gains[each.stored(term)])
+                sources[f"{command}.x[{k}]"] = ("STATE_WORD", k)
+        return [sources[word.name] for word in self._interface.outputs(command, extended=True)]
+
+
+def _places(words: Iterable[Word]) -> dict[str, int]:
+    return {word.name: k for k, word in enumerate(words)}
+
+
+def _bounds(words: Sequence[Word]) -> Rows:
+    return [
+        (
+            word.format.width,
+            int(word.lowest is not None and word.highest is not None),
+            integer(word.lowest or 0),
+            integer(word.highest or 0),
+        )
+        for word in words
+    ]
+
+
+def _initialiser(row: Sequence[int | str]) -> str:
+    return "{" + ", ".join(map(str, row)) + "}"

@@ -1,0 +1,90 @@
+"""The bit-exact solver in C beside its model, and problems that end in every way."""
+
+from functools import cache
+
+import numpy as np
+
+from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_session import SolverSession
+from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.software.exact_library import ExactSolver
+from rbdhw.solving import Solved
+from tests.support.bit_exact import assert_same_bits, draw_words
+from tests.support.fixed_solvers import fixed_solver, solver_problem
+
+KNOTS, ALPHAS = 6, 4
+
+
+@cache
+def fixed():
+    """Return a small solver of the toy."""
+    return fixed_solver("toy", KNOTS, ALPHAS)
+
+
+class Both:
+    """The solver in C and its model, which have the same packets and are to give the same answers."""
+
+    def __init__(self, solver, flags=()):
+        self.solver, self.knots = solver, solver.shape.knots
+        self.exact, self.session = ExactSolver(solver.model, flags), SolverSession(solver.model)
+
+    def send(self, command, words, extended=False):
+        """Send packets with words (N,); return their statuses and the words of their answers."""
+        found = self.exact.respond(command, words, extended)
+        assert_same_bits(found, self.session.respond(command, words, extended))
+        return found
+
+    def solve(self, problem, iterations, follow=None, goal=(), task=()):
+        """Load a goal and solve, with some words in place of a problem's; return the words of the answer."""
+        rows = goal_words(self.solver, self.solver.goal(problem))
+        self.send(GOAL, rows | {name: np.full(self.knots, word) for name, word in dict(goal).items()})
+        return self.solve_last(problem, iterations, follow, task)
+
+    def solve_last(self, problem, iterations, follow=None, task=()):
+        words = task_words(self.solver, problem, iterations, follow)
+        words |= {name: np.array([word]) for name, word in dict(task).items()}
+        _, answer = self.send(SOLVE, words, extended=True)
+        self.send(PLAN, {"row": np.arange(self.knots + 1)})
+        return {name.partition(".")[2]: int(numbers[0]) for name, numbers in answer.items()}
+
+
+def problem_of(solver, seed):
+    return solver_problem(solver.model, solver.shape.knots, seed)
+
+
+def uphill(solver, seed, speed):
+    """Return a problem and words of its goal: the robot moves towards it, and slopes lead to rest."""
+    problem, shape = problem_of(solver, seed), solver.shape
+    angles = len(shape.state) // 2
+    problem["v"] = speed * np.sign(problem["x_ref"][0, :angles] - problem["q"])
+    costless = {term.weight: 0 for term in shape.terms[angles:]}
+    return problem, costless | {each.name: 0 for each in shape.slopes[:angles]}
+
+
+def check_ends(both):
+    """Compare solutions that end in every way."""
+    problem, shape = problem_of(both.solver, 0), both.solver.shape
+    both.solve(problem, 3)
+    fast = next(word for word in shape.step.inputs if word.name == "v[0]")
+    beyond = both.solve_last(problem, 3, follow=0, task={"v[0]": fast.highest + 1})
+    assert (beyond["solved"], beyond["iterations"]) == (Solved.NOT_FINITE, 0)
+    after = both.solve_last(problem, 2, follow=1)  # that solution has no policy, so forces are held
+    assert after == both.solve_last(problem, 2)
+    steep = {each.name: each.format.highest for each in shape.slopes}
+    assert both.solve(problem, 4, goal=steep)["solved"] == Solved.INDEFINITE
+    for seed, speed, end in [(0, 0.1, Solved.STALLED), (2, 0.4, Solved.INDEFINITE)]:
+        problem, goal = uphill(both.solver, seed, speed)
+        answer = both.solve(problem, 255, goal=goal)
+        assert (answer["solved"], answer["iterations"]) == (end, 9)
+        assert answer["regularisation"] > 0
+
+
+def check_any(both, seed):
+    """Compare answers to random packets: weights do not belong together, and words exceed their bounds."""
+    model = both.solver.model
+    rows = draw_words(model, GOAL, False, KNOTS, seed) | {"row": np.arange(KNOTS)}
+    both.send(GOAL, rows)
+    for name, words in draw_words(model, SOLVE, False, 12, seed).items():
+        rows[name] = words
+    both.send(SOLVE, rows, extended=True)
+    both.send(PLAN, {"row": np.arange(-1, KNOTS + 3)})

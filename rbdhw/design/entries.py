@@ -222,6 +222,9 @@ class BackwardEntry(Closed):
 
     mass_matrix: list[list[float]] = Field(description="For each element, in the units of `M`.")
     forces: list[float] = Field(description="For each joint, in the units of `tau`.")
+    acceleration: list[float] = Field(
+        description="What is rounded behind that, in the units of `a`: zero but for a floating base."
+    )
 
 
 class ResultErrors(Figures):

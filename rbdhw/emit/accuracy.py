@@ -98,7 +98,11 @@ def proof_entries(robot: Robot, graph: Graph, formats: Formats) -> dict[str, dic
 
 
 def _backward_entry(errors: BackwardErrors) -> BackwardEntry:
-    return BackwardEntry(mass_matrix=errors.matrix.tolist(), forces=errors.forces.tolist())
+    return BackwardEntry(
+        mass_matrix=errors.matrix.tolist(),
+        forces=errors.forces.tolist(),
+        acceleration=errors.acceleration.tolist(),
+    )
 
 
 def _floors(function: str, errors: FunctionErrors) -> float | dict[str, float]:

@@ -18,12 +18,17 @@ of U and z have in them the proven errors of the mass matrix and of the forces w
 to joint. A pivot that is a constant has no reciprocal. Its row of L is computed from the inputs, and counts
 with its proven error.
 
+Joints of several freedoms and floating bases have a pivot for each freedom. On a floating base ``a`` is the
+proper acceleration (:mod:`rbdhw.dynamics.floating_base`), and the forces are those without the bias at none:
+gravity, too, acts on the mass matrix with its error. What the answer has beside ``a`` is rounded once more.
+
 Which node of a graph is which number is found by the numbers that a few tasks have there. That a node is
 computed from others by its equation is checked with random numbers in their place.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,12 +48,17 @@ ALIKE = 1e-9
 
 @dataclass(frozen=True)
 class BackwardErrors:
-    """Bounds with which ``(M + E) a = tau - C + g`` for each answer ``a`` of an unflagged task."""
+    """Bounds with which ``(M + E) a = tau - C + g`` for each answer of an unflagged task.
+
+    On a floating base ``a`` and C are those of the proper acceleration.
+    """
 
     matrix: Array
     """Bounds (nv, nv) of E, in the units of the mass matrix."""
     forces: Array
     """Bounds (nv,) of g, in the units of the forces."""
+    acceleration: Array
+    """Bounds (nv,) of how far the answer is from that of ``a``; zero but for a floating base."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ def backward_errors(
 
 class _Backward:
     def __init__(self, graph: Graph, program: Program, function: str, inputs: Mapping[str, Array]) -> None:
-        self._graph, self._program = graph, program
+        self._graph, self._program, self._function = graph, program, function
         self._prover = Prover(graph, program, function)
         reached = sorted(i for i in program.operations_of(function) if i < len(graph.nodes))
         values = node_values(graph, inputs)
@@ -144,13 +154,23 @@ class _Backward:
         solution = self._solution(M, f)
         h, x = self._row_errors(solution), self._last_errors(solution)
         matrix, forces = self._matrix_errors(solution, h), self._force_errors(solution, x)
-        return BackwardErrors(SUMMED * matrix, SUMMED * forces)
+        return BackwardErrors(SUMMED * matrix, SUMMED * forces, self._answer_errors(solution))
+
+    def _answer_errors(self, solution: _Solution) -> Array:
+        """Return bounds (nv,) of the errors of the answer, against what the computed accelerations give."""
+        given = {place.node for place in solution.a if place.node is not None}
+        results = dict(self._graph.outputs)
+        edges = [results[f"{self._function}.a[{k}]"] for k in range(len(solution.a))]
+        proof = self._prover.prove({edge.node for edge in edges}, given)
+        if proof is None:
+            raise _NotFoundError
+        return np.array([math.ldexp(proof.errors[edge.node], edge.shift) for edge in edges])
 
     def _solution(self, M: Array, f: Array) -> _Solution:
         """Return the numbers of the equations, and where the graph has them."""
         n, (U, L, D) = f.shape[1], _factors(M)
         z, a = _solved(L, D, f)
-        above = [[i for i in range(k) if _coupled(M, k, i)] for k in range(n)]
+        above = _couplings(M, U)
         pivots = [self._pivot(D[:, k]) for k in range(n)]
         at_z, at_a = ([self._find(x[:, k]) for k in range(n)] for x in (z, a))
         at_L = {(k, i): self._find(L[:, k, i]) for k in range(n) for i in above[k]}
@@ -225,16 +245,18 @@ class _Backward:
 
     def _find(self, numbers: Array) -> _Place:
         """Return where a graph has numbers (N,), which may be one constant."""
-        largest = np.abs(numbers).max()
+        at = int(np.abs(numbers).argmax())
+        largest = abs(numbers[at])
         if np.ptp(numbers) <= ALIKE * largest:
             return _Place(None, float(numbers[0]))
-        for node, values in zip(self._reached, self._values, strict=True):
-            if values[0] and numbers[0]:
-                ratio = numbers[0] / values[0]
-                factor = float(np.copysign(np.exp2(np.round(np.log2(abs(ratio)))), ratio))
-                if np.abs(factor * values - numbers).max() <= ALIKE * largest:
-                    return _Place(node, factor)
-        raise _NotFoundError
+        with np.errstate(all="ignore"):
+            ratios = numbers[at] / self._values[:, at]
+            factors = np.copysign(np.exp2(np.round(np.log2(np.abs(ratios)))), ratios)
+            off = np.abs(factors[:, np.newaxis] * self._values - numbers).max(axis=1)
+        alike = np.flatnonzero(off <= ALIKE * largest)
+        if not alike.size:
+            raise _NotFoundError
+        return _Place(self._reached[alike[0]], float(factors[alike[0]]))
 
     def _pivot(self, pivots: Array) -> _Pivot:
         value = self._find(pivots)
@@ -292,9 +314,21 @@ class _Backward:
             raise _NotFoundError
 
 
-def _coupled(M: Array, k: int, i: int) -> bool:
-    """Return whether two coordinates are coupled in any task."""
-    return bool((np.abs(M[:, k, i]) > 1e-12 * np.sqrt(M[:, k, k] * M[:, i, i])).any())
+def _couplings(M: Array, U: Array) -> list[list[int]]:
+    """Return the coordinates above each one that are coupled with it when it is eliminated.
+
+    One that vanishes though others meet there is refused: it may not vanish among rounded numbers.
+    """
+    n = M.shape[1]
+    size = np.sqrt(np.diagonal(M, axis1=1, axis2=2))
+    size = size[:, :, np.newaxis] * size[:, np.newaxis, :]
+    given, left = (np.max(np.abs(each) / size, axis=0) > 1e-12 for each in (M, U))
+    for k in range(n):
+        for i in range(k):
+            met = given[k, i] or (left[k + 1 :, k] & left[k + 1 :, i]).any()
+            if met and not left[k, i]:
+                raise _NotFoundError
+    return [[i for i in range(k) if left[k, i]] for k in range(n)]
 
 
 def _factors(M: Array) -> tuple[Array, Array, Array]:

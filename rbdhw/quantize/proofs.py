@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.arrays import WordName
@@ -17,6 +19,9 @@ from rbdhw.fixed.proof import SUMMED, prove
 from rbdhw.golden.error_norm import parts_of
 from rbdhw.protocol import CERTIFIED, FUNCTIONS, flag_values
 from rbdhw.quantize.observation import Observed
+from rbdhw.robot.model import Robot
+
+Array = NDArray[np.float64]
 
 FORWARD_DYNAMICS = "fd"
 
@@ -70,10 +75,21 @@ def prove_backward(observed: Observed, program: Program, function: str) -> Backw
     robot = observed.model.source
     tasks = {name: array[:RECOGNISED] for name, array in observed.trials.tasks.of(function).items()}
     M = golden.evaluate(robot, "m", tasks)["M"]
-    bias = golden.evaluate(robot, "bias", tasks)["tau"]
+    bias = proper_bias(robot, tasks)
     inputs = dict.fromkeys(observed.graph.inputs, np.zeros(RECOGNISED)) | graph_inputs(robot, tasks)
     inputs |= {name: np.asarray(float(on)) for name, on in flag_values(function, extended=False).items()}
     return backward_errors(observed.graph, program, function, inputs, M, tasks["tau"] - bias)
+
+
+def proper_bias(robot: Robot, tasks: Mapping[str, Array]) -> Array:
+    """Return the forces (N, nv) at which nothing accelerates, on a floating base in the proper sense.
+
+    See :mod:`rbdhw.dynamics.floating_base`.
+    """
+    if robot.floats:
+        robot = replace(robot, gravity=(0.0, 0.0, 0.0))
+        tasks = {**tasks, "v": np.where(np.arange(robot.nv) < 3, 0.0, tasks["v"])}
+    return golden.evaluate(robot, "bias", tasks)["tau"]
 
 
 def no_proof(function: str) -> InputError:

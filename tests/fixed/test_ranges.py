@@ -1,5 +1,8 @@
 """Ranges hold in all tasks without a flag, and what they leave unchecked does not overflow."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,13 +99,49 @@ def test_flags_within_the_domain_stay(build, width):
     assert all((before.words[name] == after.words[name]).all() for name in before.words)
 
 
+def computed(kind, operands, bits, name="v"):
+    """Return a program of one operation on integers from -20 to 11."""
+    region, of_words = Region("test", None), Format(6, 0)
+    names = [f"{name}[{k}]" for k in range(2)]
+    made = [Operation(Kind.INPUT, (), of_words, region, name=each) for each in names]
+    made.append(Operation(kind, tuple(map(Operand, operands)), Format(bits, 0), region, checked=True))
+    words = [Word(each, "", k, of_words, -20, 11, k) for k, each in enumerate(names)]
+    out = {"id": (Word("id.tau[0]", "", 2, Format(bits, 0)),)}
+    return Program(tuple(made), tuple(words), (), out, trigonometry_spec(8), None, (18, 18))
+
+
+def test_a_square_is_not_negative():
+    for operands, expected in ((0, 0), (0, 400)), ((0, 1), (-220, 400)):
+        known = Ranges(computed(Kind.MULTIPLY, operands, 12))
+        for i in range(3):
+            assert not known.add(i)
+        assert known[2] == expected
+
+
+def test_what_reaches_the_highest_number_is_not_checked():
+    program = computed(Kind.MULTIPLY, (0, 1), 7)
+    for factor, checked in (9, 0), (10, 1):
+        words = (
+            replace(word, lowest=0, highest=n) for word, n in zip(program.inputs, (7, factor), strict=True)
+        )
+        assert checks(drop_needless_checks(replace(program, inputs=tuple(words)))) == checked
+
+
+def test_loaded_parameters_may_be_beyond_their_bounds():
+    program = computed(Kind.ADD, (0, 1), 6, "parameters")
+    words = tuple(replace(word, lowest=-4, highest=4) for word in program.inputs)
+    assert checks(drop_needless_checks(replace(program, inputs=words))) == 1
+    given = tuple(replace(word, name=word.name.replace("parameters", "v")) for word in words)
+    assert checks(drop_needless_checks(replace(program, inputs=given))) == 0
+
+
 COS_SIN = Kind.COS, Kind.SIN
 QUARTER = 1 << trigonometry_spec(8).phase_bits - 2
 
 
-def only_turns(kinds, offset, first):
+def only_turns(kinds, offset, first, bits=6):
     """Return the program ``c x + s y``; the sine or cosine is the ``first`` factor or the second."""
-    spec, region, vector = trigonometry_spec(8), Region("test", None), Format(6, 5)
+    spec, region, vector = trigonometry_spec(8), Region("test", None), Format(bits, bits - 1)
     formats = {"q[0]": Format(8, 8), "v[0]": vector, "v[1]": vector}
     made = [Operation(Kind.INPUT, (), each, region, name=name) for name, each in formats.items()]
     turn = Operand(0, shift=spec.phase_bits - 8)
@@ -112,7 +151,7 @@ def only_turns(kinds, offset, first):
         factors = (Operand(3 + k), Operand(1 + k))[:: 1 if first else -1]
         drop = spec.format.binary_point
         made.append(Operation(Kind.MULTIPLY, factors, vector, region, drop=drop, checked=True))
-    result = Format(9, 5)
+    result = Format(bits + 3, bits - 1)
     made.append(Operation(Kind.ADD, (Operand(5), Operand(6)), result, region))
     words = [
         Word(name, "", k, each, each.lowest, each.highest, k)
@@ -137,6 +176,18 @@ def test_only_a_turned_vector_has_the_range_of_its_length(kinds, offset, most, f
     for i in range(len(program.operations)):
         known.add(i)
     assert most - 6 < largest <= max(map(abs, known[7])) <= most
+
+
+def test_a_unit_that_errs_turns_a_long_vector_into_a_longer_one():
+    program = only_turns(COS_SIN, 0, True, bits=16)
+    q = np.arange(-128, 128)
+    far = np.full(q.shape, -(1 << 15))
+    answer = evaluate(program, {"q[0]": q, "v[0]": far, "v[1]": far})
+    known = Ranges(program)
+    for i in range(len(program.operations)):
+        known.add(i)
+    largest = int(np.abs(answer.words["id.tau[0]"]).max())
+    assert 1.002 * math.hypot(far[0], far[0]) < largest <= max(map(abs, known[7]))
 
 
 UNSOUND = {

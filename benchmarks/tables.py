@@ -72,6 +72,7 @@ from benchmarks.second_times import second_forward_times, second_times, second_t
 from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.solver_cores import core_layout, core_rows
+from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.stamps import stamp
 from benchmarks.thread_scaling import thread_layout, thread_rows
@@ -411,6 +412,12 @@ TABLES: dict[str, Table] = {
         "iiwa14: number formats judged in a closed loop of optimal control",
         loop_rows,
         loop_layout,
+        varies=True,
+    ),
+    "solver-loop": Table(
+        "iiwa14: the solver of an accelerator in a closed loop at 1 kHz, 32 knots of 20 ms",
+        solver_loop_rows,
+        solver_loop_layout,
         varies=True,
     ),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),

@@ -1,0 +1,90 @@
+"""The accelerator's solver in a loop at 1 kHz beside double precision's, and from rest to random goals."""
+
+import numpy as np
+import pytest
+
+from benchmarks.solver_loop import (
+    KNOTS,
+    PERIOD,
+    TICKS,
+    costs_within,
+    forces_at_rest,
+    solver_loop_layout,
+    solver_loop_rows,
+    solvers_of,
+)
+from rbdhw.solving import Solved
+
+AS_GOOD = 0.02
+"""How much larger an error in the loop may be than in double precision."""
+
+
+def check_loop(rows, ticks):
+    exact, fixed = rows
+    assert exact["ends"] == fixed["ends"] == {"iterations": ticks}
+    for name in ("median", "max"):
+        assert fixed[name] == pytest.approx(exact[name], rel=AS_GOOD)
+    assert fixed["median"] != exact["median"]
+
+
+def test_the_solver_on_chip_tracks_as_double_precision():
+    rows = solver_loop_rows("toy", 10, 0.2)
+    check_loop(rows, 200)
+    headings = ["", "error in the loop, median / max, rad", "ends of iterations"]
+    lines = solver_loop_layout(rows)
+    assert [list(line) for line in lines] == [headings] * 2
+    assert lines[1][headings[2]] == "200 iterations"
+
+
+@pytest.mark.verify(minutes=5)
+@pytest.mark.timeout(3600)
+def test_an_arm_draws_the_whole_figure():
+    check_loop(solver_loop_rows(), 2000)
+
+
+def solutions(fast):
+    """Yield solutions of random problems by both solvers; joints move by up to ``fast`` rad/s at first."""
+    both, rng = solvers_of(), np.random.default_rng(0)
+    robot, nv = both.robot, both.robot.nv
+    costs = costs_within(robot, both.limits, KNOTS)
+    for _ in range(100):
+        q = rng.uniform(*np.clip(0.4 * both.states[:nv], -1.2, 1.2).T)
+        v = rng.uniform(-fast, fast, nv)
+        problem = {"x_ref": np.hstack([q + rng.uniform(-0.5, 0.5, nv), np.zeros(nv)]), **costs}
+        arguments = {"tau": forces_at_rest(robot, q), "iterations": 10, **problem}
+        yield tuple(each.solve(q, v, TICKS * PERIOD, **arguments) for each in (both.exact, both.fixed))
+
+
+def within(states):
+    """Return whether states (N + 1, 2 nv) are within those of the accelerator."""
+    low, high = solvers_of().states.T
+    return bool(np.all((states >= low) & (states <= high)))
+
+
+@pytest.mark.verify(minutes=3)
+@pytest.mark.timeout(3600)
+def test_a_hundred_goals_from_rest():
+    """Each ends, and finds the optimum unless that of double precision is beyond the accelerator's domain."""
+    reached = 0
+    for exact, fixed in solutions(0.0):
+        assert (fixed.status, fixed.iterations) == (Solved.ITERATIONS, 10)
+        assert within(fixed.states[1:])
+        if within(exact.states):
+            assert fixed.cost <= exact.cost * (1.0 + 1e-4)
+            reached += 1
+    assert reached > 50
+
+
+@pytest.mark.verify(minutes=3)
+@pytest.mark.timeout(3600)
+def test_a_first_trajectory_that_leaves_the_domain_says_so():
+    """An arm that moves leaves it, if its forces are held for 0.64 s; what has no solution has its status."""
+    ends = {Solved.ITERATIONS: 0, Solved.NOT_FINITE: 0}
+    for exact, fixed in solutions(0.2):
+        ends[Solved(int(fixed.status))] += 1
+        if fixed.status == Solved.NOT_FINITE:
+            assert fixed.iterations == 0
+            assert not fixed.K.any()
+        elif within(exact.states):
+            assert fixed.cost <= exact.cost * (1.0 + 1e-4)
+    assert min(ends.values()) > 0

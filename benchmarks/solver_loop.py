@@ -139,15 +139,15 @@ def _loop_of(solver: Accelerator, limits: Array, knots: int, seconds: float) -> 
 def _problem(robot: Robot, limits: Array, task: Tracking, knots: int, tick: int) -> Mapping[str, Any]:
     """Return the costs of the horizon that begins at a tick."""
     ahead = TICKS * PERIOD * np.arange(knots + 1, dtype=np.float64)
-    return {"x_ref": goals_of(robot, task, tick * PERIOD + ahead), **costs_within(robot, limits, knots)}
-
-
-def costs_within(robot: Robot, limits: Array, knots: int) -> dict[str, Any]:
-    """Return the weights of a horizon, and the limits of its forces."""
     weights = np.tile(np.repeat([ANGLE, RATE], robot.nv), (knots + 1, 1))
     weights[-1] *= END
-    forces = {"R": np.full(robot.nv, FORCE), "tau_min": limits[:, 0], "tau_max": limits[:, 1]}
-    return {"Q": weights, **forces}
+    return {
+        "x_ref": goals_of(robot, task, tick * PERIOD + ahead),
+        "Q": weights,
+        "R": np.full(robot.nv, FORCE),
+        "tau_min": limits[:, 0],
+        "tau_max": limits[:, 1],
+    }
 
 
 def forces_at_rest(robot: Robot, q: Array) -> Array:

@@ -57,7 +57,7 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
     source = fill(
         "model.c",
         **values,
-        lanes=fill("lanes.c"),
+        **shared_parts(),
         units=Units(model.programs).text(),
         slots=table("int", "slot_widths", _numbers(_slot_widths(model))),
         request_header=(
@@ -65,14 +65,22 @@ def model_files(model: AcceleratorModel) -> dict[str, str]:
             ("function", f"function->code & {(1 << low) - 1}"),
             ("options", f"function->code >> {low} << {HIGH_CODE} | (extended ? {1 << EXTENDED} : 0)"),
         ),
-        turn=repr(TURN),
-        turn_rest=repr(TURN_REST),
         most_words=max(f.block * (f.words[0][1] + 1) for f in functions),
         most_results=max(f.block * f.words[1][1] for f in functions),
         most_outputs=max(f.words[1][1] for f in functions),
         most_block=max(f.block for f in functions),
     )
     return {"model.c": source, "model.h": fill("model.h", **values)}
+
+
+def shared_parts() -> dict[str, str]:
+    """Return the texts that the model and its solver have in common, by their fields in templates."""
+    return {
+        "lanes": fill("lanes.c"),
+        "word": fill("word.h"),
+        "encode": fill("encode.c", turn=repr(TURN), turn_rest=repr(TURN_REST)),
+        "turn": repr(TURN),
+    }
 
 
 def _slot_widths(model: AcceleratorModel) -> Sequence[int]:
@@ -82,6 +90,25 @@ def _slot_widths(model: AcceleratorModel) -> Sequence[int]:
 
 def _numbers(values: Sequence[int]) -> list[str]:
     return [str(value) for value in values]
+
+
+def word_entry(word: Word, element: tuple[int, int], *, wraps: bool, bounded: bool) -> str:
+    """Return the initialiser of a ``struct word``, which is named after an element of an array.
+
+    ``wraps`` states whether the number loses whole turns, and ``bounded`` whether it is limited.
+    """
+    fields = (
+        *element,
+        word.slot,
+        word.format.width,
+        word.format.binary_point,
+        int(word.unit == "turn"),
+        int(wraps),
+        int(bounded),
+        integer(word.lowest or 0),
+        integer(word.highest or 0),
+    )
+    return "{" + ", ".join(map(str, fields)) + "}"
 
 
 @dataclass(frozen=True)
@@ -192,21 +219,13 @@ class _Function(Declaration):
         name = WordName.parse(word.name)
         k = next(k for k, array in enumerate(arrays) if array.name == name.array)
         coordinate = name.array == "q" and bool(angles)
-        angle = word.unit == "turn"
         bounded = word.lowest is not None and word.highest is not None
-        fields = (
-            k,
-            arrays[k].offset(name.index),
-            word.slot,
-            word.format.width,
-            word.format.binary_point,
-            int(angle),
-            int(coordinate and wraps[name.index[0]]),
-            int(bounded or not angles),
-            integer(word.lowest or 0),
-            integer(word.highest or 0),
+        return word_entry(
+            word,
+            (k, arrays[k].offset(name.index)),
+            wraps=coordinate and wraps[name.index[0]],
+            bounded=bounded or not angles,
         )
-        return "{" + ", ".join(map(str, fields)) + "}"
 
     @cached_property
     def _code(self) -> ExactKernel:

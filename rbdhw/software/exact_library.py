@@ -93,8 +93,11 @@ class ExactLibrary:
 
 
 class ExactSolver:
-    """The solver of ``model_solver.c`` since its last reset; it answers as
-    :class:`rbdhw.model.solver_session.SolverSession`."""
+    """The solver of ``model_solver.c`` since its last reset.
+
+    It answers as :class:`rbdhw.model.solver_session.SolverSession`. ``library`` has its functions, which take
+    ``memory``, a ``struct rbdhw_solver``.
+    """
 
     def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
         self._interface = model.interface
@@ -102,9 +105,9 @@ class ExactSolver:
         flags = [*_flags(model, ("step", "dstep")), *flags]
         what = "solve of the bit-exact model, once; engine numpy needs no compiler"
         compiled = ["model.c", SOLVER_SOURCE, BYTES]
-        self._library = load_library(compile_library(sources, compiled, flags, what=what))
-        self._library.rbdhw_solver_bytes.restype = ctypes.c_size_t
-        self._memory = ctypes.create_string_buffer(self._library.rbdhw_solver_bytes())
+        self.library = load_library(compile_library(sources, compiled, flags, what=what))
+        self.library.rbdhw_solver_bytes.restype = ctypes.c_size_t
+        self.memory = ctypes.create_string_buffer(self.library.rbdhw_solver_bytes())
 
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         """Return the statuses and the output words (N,) of packets of one of the commands."""
@@ -113,8 +116,8 @@ class ExactSolver:
         inputs = np.ascontiguousarray(np.array(inputs_, np.int64).T)
         results, status = np.zeros((len(inputs), len(names)), np.int64), np.zeros(len(inputs), np.uint8)
         arrays: list[NDArray[Any] | None] = [inputs, results, status] if names else [inputs, status]
-        call = getattr(self._library, f"rbdhw_{function}_words")
-        call(self._memory, ctypes.c_size_t(len(inputs)), *addresses(arrays), extended)
+        call = getattr(self.library, f"rbdhw_{function}_words")
+        call(self.memory, ctypes.c_size_t(len(inputs)), *addresses(arrays), extended)
         return status.astype(np.int64), dict(zip(names, results.T, strict=True))
 
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 
+from rbdhw.arrays import WordName
+from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import SQUARE_DROP
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.program import Word
@@ -22,6 +24,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.software.c_text import comment, fill, integer, table
+from rbdhw.software.exact import shared_parts, word_entry
 from rbdhw.software.exact_kernel import ExactKernel
 from rbdhw.software.exact_units import Units
 from rbdhw.solving import Solved
@@ -33,6 +36,9 @@ KNOT = "knot"
 
 Rows = list[tuple[int | str, ...]]
 """The fields of each entry of a table of structures."""
+
+_ARRAYS = ("q", "v", "h", "tau")
+"""The arrays of a task."""
 
 
 def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
@@ -46,11 +52,13 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     source = fill(
         SOLVER_SOURCE,
         **values,
-        lanes=fill("lanes.c"),
+        **shared_parts(),
+        converts=int(model.interface.converts),
         units=tables.units.text(),
         kernel=tables.kernel,
         tables=tables.text,
-        places={"regularisation": tables.numbers[REGULARISATION], "row": tables.goal["row"]},
+        places=tables.places,
+        points=tables.points,
         least_regularisation=integer(LEAST_REGULARISATION_WORD),
         most_regularisation=integer(tables.shape.inputs[REGULARISATION].format.highest),
         regularisation_bits=REGULARISATION_BITS,
@@ -66,7 +74,7 @@ class _Tables:
     def __init__(self, model: AcceleratorModel) -> None:
         shape, interface = model.interface.solver, model.interface
         assert shape is not None
-        self.shape, self._interface = shape, interface
+        self.shape, self._interface, self._wraps = shape, interface, model.domain.wraps
         self.task = _places(shape.step.inputs)
         self.goal = _places(interface.inputs(GOAL))
         self.state = _places(each.word for each in shape.state)
@@ -144,14 +152,22 @@ class _Tables:
             "scaled scaled_numbers": self._scaled(shape.numbers, self.numbers),
             "scaled scaled_gains": self._scaled(shape.gains, self.gains, policy),
             "scaled scaled_changes": self._scaled(shape.changes, self.forces, policy),
-            "word goal_inputs": _bounds(self._interface.inputs(GOAL)),
-            "word solve_inputs": _bounds(self._interface.inputs(SOLVE)),
+            "weight weights": self._weights,
+            "plan_word plan_numbers": self._plan_words,
             "result solve_results": self._results(SOLVE),
             "result plan_results": self._results(PLAN),
         }
         return "".join(
             [
                 *(table("int", name, [str(value) for value in values]) for name, values in tables.items()),
+                table(
+                    "struct word", "goal_inputs", [self._entry(word) for word in self._interface.inputs(GOAL)]
+                ),
+                table(
+                    "struct word",
+                    "solve_inputs",
+                    [self._entry(word) for word in self._interface.inputs(SOLVE)],
+                ),
                 table("int64_t", "last_numbers", [integer(number) for number in shape.last.values()]),
                 *(
                     table(f"struct {kind}", name, [_initialiser(row) for row in rows])
@@ -169,6 +185,59 @@ class _Tables:
     @property
     def _pivots(self) -> list[int]:
         return [k for name, k in self.swept.items() if name.partition(".")[2].startswith("pivot[")]
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The places of single words among those that they belong to."""
+        results = _places(self._interface.outputs(SOLVE))
+        numbers = {"cost": "cost", "taken": "iterations", "added": "regularisation", "solved": "solved"}
+        return {
+            "regularisation": self.numbers[REGULARISATION],
+            "row": self.goal["row"],
+            "h": self.task[self.shape.time_step.name],
+        } | {key: results[f"{SOLVE}.{name}"] for key, name in numbers.items()}
+
+    @property
+    def points(self) -> dict[str, int]:
+        """The binary points of the cost and of the regularisation in answers."""
+        words = self._interface.outputs(SOLVE)
+        return {name: words[self.places[name]].format.binary_point for name in ("cost", "added")}
+
+    def _entry(self, word: Word) -> str:
+        """Return the initialiser of a command's word, an element of an array of problems."""
+        name = WordName.parse(word.name)
+        array = _ARRAYS.index(name.array) if name.array in _ARRAYS else 0
+        place = name.index[0] if name.index else 0
+        coordinate = name.array == "q" or (name.array == "x_ref" and place < len(self._wraps))
+        wraps = coordinate and bool(self._wraps[place])
+        bounded = word.lowest is not None and word.highest is not None
+        return word_entry(word, (array, place), wraps=wraps, bounded=bounded)
+
+    @property
+    def _weights(self) -> Rows:
+        shape, rows = self.shape, Rows()
+        curvatures = {each.number: each.word.name for each in shape.curvatures}
+        for k, term in enumerate(shape.terms):
+            slope, number = shape.slopes[k], shape.hessian(k)
+            names = [slope.name, curvatures[number.name]] if slope is not None and number is not None else []
+            others = [self.goal[name] for name in names] or [-1, -1]
+            unit = repr(TURN) if term.word.unit == "turn" else "1.0"
+            rate = int(shape.nv <= k < 2 * shape.nv)
+            rows.append((unit, repr(4.0**term.exponent), self.goal[term.weight], *others, rate))
+        return rows
+
+    @property
+    def _plan_words(self) -> Rows:
+        """The array, place, binary point and unit of each word of an answer to ``plan``."""
+        angles, rows = [term.word.unit == "turn" for term in self.shape.feedback[0].terms], Rows()
+        for word in self._interface.outputs(PLAN):
+            name = WordName.parse(word.name)
+            *row, column = name.index
+            array = ("x", "tau", "K").index(name.array)
+            place = column + sum(row) * len(angles)
+            angle = int(array != 1 and angles[column])
+            rows.append((array, place, word.format.binary_point, angle))
+        return rows
 
     @property
     def _terms(self) -> Rows:
@@ -245,18 +314,6 @@ class _Tables:
 
 def _places(words: Iterable[Word]) -> dict[str, int]:
     return {word.name: k for k, word in enumerate(words)}
-
-
-def _bounds(words: Sequence[Word]) -> Rows:
-    return [
-        (
-            word.format.width,
-            int(word.lowest is not None and word.highest is not None),
-            integer(word.lowest or 0),
-            integer(word.highest or 0),
-        )
-        for word in words
-    ]
 
 
 def _initialiser(row: Sequence[int | str]) -> str:

@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 
 from rbdhw.model.packets import MALFORMED, OUTSIDE
-from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
+from rbdhw.model.solver_session import SolverSession
+from rbdhw.options.build import NUMBERS
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.software.exact import model_files
+from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
 from tests.support.compilers import COMPILERS, assert_no_warning
-from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of
+from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of, solve_arrays
 from tests.support.fixed_solvers import fixed_solver
+
+REFUSED = -1
 
 
 @pytest.fixture
@@ -86,6 +91,46 @@ def test_malformed_packets(both):
     for name, number in {"iterations": -1, "warm": 2, "shift": KNOTS}.items():
         assert both.send(SOLVE, task | {name: np.array([number])})[0] == MALFORMED
     assert both.send(SOLVE, task)[0] == 0
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_problems_in_arrays(number):
+    """They are converted to words, and solutions from words, as by Python."""
+    solver = fixed(number)
+    exact, session = ExactSolver(solver.model), SolverSession(solver.model)
+    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, KNOTS - 1)]):
+        problem = problem_of(solver, seed)
+        problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
+        problem["Q"] *= np.linspace(0.5, 1.5, KNOTS + 1)[:, np.newaxis]
+        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, KNOTS + 1)[:, np.newaxis]
+        goal = solver.goal(problem)
+        session.respond(GOAL, goal_words(solver, goal))
+        _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
+        _, plan = session.respond(PLAN, {"row": np.arange(KNOTS + 1)})
+        expected = decode_solution(solver, problem, goal, solved, plan)
+        end, found = solve_arrays(exact, problem, iterations, follow)
+        assert end == expected["status"]
+        for name, array in found.items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+def test_problems_in_arrays_that_are_refused():
+    solver = fixed()
+    exact, problem = ExactSolver(solver.model), problem_of(solver, 0)
+    end, before = solve_arrays(exact, problem, 2)
+    assert end == Solved.ITERATIONS
+    nan = np.full(2, np.nan)
+    assert solve_arrays(exact, problem | {"v": nan}, 2)[0] == Solved.NOT_FINITE
+    weights = [np.full_like(problem["Q"], number) for number in (-1.0, np.nan, np.inf)]
+    wrong = [
+        *({"Q": array} for array in weights),
+        {"R": 1e9 * problem["R"]},
+        {"x_ref": np.nan * problem["x_ref"]},
+    ]
+    for arrays in wrong:
+        assert solve_arrays(exact, problem | arrays, 2)[0] == REFUSED
+    assert solve_arrays(exact, problem, 256)[0] == solve_arrays(exact, problem, 2, KNOTS)[0] == REFUSED
+    np.testing.assert_equal(solve_arrays(exact, problem, 2)[1], before)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -1,5 +1,6 @@
 """The bit-exact solver in C beside its model, and problems that end in every way."""
 
+import ctypes
 from functools import cache
 
 import numpy as np
@@ -16,9 +17,9 @@ KNOTS, ALPHAS = 6, 4
 
 
 @cache
-def fixed():
+def fixed(number="fixed"):
     """Return a small solver of the toy."""
-    return fixed_solver("toy", KNOTS, ALPHAS)
+    return fixed_solver("toy", KNOTS, ALPHAS, number=number)
 
 
 class Both:
@@ -88,3 +89,35 @@ def check_any(both, seed):
         rows[name] = words
     both.send(SOLVE, rows, extended=True)
     both.send(PLAN, {"row": np.arange(-1, KNOTS + 3)})
+
+
+def _pointers(*names, **others):
+    return [*((name, ctypes.c_void_p) for name in names), *others.items()]
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [*_pointers("q", "v", h=ctypes.c_double), *_pointers("x_ref", "Q", "R", "tau")]
+
+
+class _Solution(ctypes.Structure):
+    _fields_ = _pointers("states", "tau", "K", "cost", "regularisation", "iterations")
+
+
+def solve_arrays(exact, problem, iterations, follow=None):
+    """Return how a problem in arrays ends by the function in C, and the arrays of its solution."""
+    given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R")}
+    given["tau"] = np.ascontiguousarray(problem["tau"][0])
+    steps, nv = problem["R"].shape
+    shapes = {"states": (steps + 1, 2 * nv), "tau": (steps, nv), "K": (steps, nv, 2 * nv)}
+    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    found |= {
+        "cost": np.array(np.nan),
+        "regularisation": np.array(np.nan),
+        "iterations": np.array(-1, np.int32),
+    }
+    asked = _Problem(h=float(problem["h"]), **{name: array.ctypes.data for name, array in given.items()})
+    written = _Solution(**{name: array.ctypes.data for name, array in found.items()})
+    warm, shift = int(follow is not None), follow or 0
+    call = exact.library.rbdhw_solve
+    end = call(exact.memory, ctypes.byref(asked), iterations, warm, shift, ctypes.byref(written))
+    return end, found

@@ -17,9 +17,9 @@ STEP, ITERATIONS = 0.01, 255
 
 
 @cache
-def plan_of(name, width, ii):
+def plan_of(name, width, ii, number="fixed"):
     """Return the plan of an accelerator with steps and their derivatives."""
-    options = BuildOptions(functions=("step", "dstep"), width=width, ii=ii)
+    options = BuildOptions(functions=("step", "dstep"), width=width, ii=ii, number=number)
     return plan_build(load_urdf(path(name)), options)
 
 
@@ -29,9 +29,9 @@ def solver_problem(model, knots, seed):
 
 
 @cache
-def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8):
+def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed"):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
-    model = plan_of(name, width, ii).accelerator
+    model = plan_of(name, width, ii, number).accelerator
     steps = min(knots, OBSERVED_KNOTS)
     sweep = observed_sweep(
         model.robot, (solver_problem(model, steps, 1000 + seed) for seed in range(problems)), steps, width

@@ -54,7 +54,10 @@ def check_solutions(design: Design, engine: PacketEngine, seed: int) -> SolverRe
 
 
 def _packets(design: Design, seed: int) -> list[Packets]:
-    """Return the packets that load goals, solve, and read the solutions; those after the first follow it."""
+    """Return the packets that load goals, solve, and read the solutions; those after the first follow it.
+
+    Problems begin at rest, where held forces keep a first trajectory of any length within the domain.
+    """
     solver, shape, sweep = FixedSolver(design), design.interface.solver, design.sweep
     assert shape is not None
     assert sweep is not None
@@ -62,6 +65,7 @@ def _packets(design: Design, seed: int) -> list[Packets]:
     packets: list[Packets] = []
     for k in range(PROBLEMS):
         problem = random_problem(design.robot, design.domain, shape.knots, sweep.h, seed + k)
+        problem["v"] = np.zeros_like(problem["v"])
         iterations = min(ITERATIONS, shape.iterations)
         first = task_words(solver, problem, iterations, None)
         later = task_words(solver, problem, iterations, min(1, shape.knots - 1))

@@ -1,73 +1,74 @@
-"""Sweeps back as cores, and solvers around cores of steps and derivatives: resources and cycles."""
+"""Solvers around cores of steps and derivatives: resources and cycles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.rows import Row, Rows, robot_label
-from rbdhw.cores.array.model import ArrayResource
-from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, SolverCore
-from rbdhw.cores.sweep.array import build_sweep
-from rbdhw.model.solver_problems import random_problem
+from rbdhw.explore.solver import solver_model, with_hardware
+from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
-from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
-Extra = Mapping[ArrayResource, int]
-
-SPARE: Extra = {ArrayResource.ACCUMULATOR: SPARE_ACCUMULATORS}
-
-BUILDS: tuple[tuple[str, int, Extra, int], ...] = (
-    ("toy", 94, SPARE, 4),
-    ("iiwa14", 304, SPARE, 16),
+BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
+    ("toy", "xcvu9p", 4, None),
+    ("iiwa14", "xcvu9p", 16, None),
+    ("iiwa14", "xcvu9p", 4, 280),
+    ("iiwa14", "xck26", 32, 680),
 )
-"""Robots, the interval of the sweep, units beyond the least, and the interval of steps and derivatives.
+"""Robots and targets, `--ii` and `--sweep-ii`."""
 
-Intervals and units of the sweep are those that builds choose for one problem.
-"""
-
-BITS, KNOTS, ALPHAS, ITERATIONS, H = 27, 64, 8, 10, 0.01
-
-OBSERVED, OBSERVED_KNOTS = 4, 16
-"""The problems by whose sweeps formats are chosen, and their steps; their knots count for no resource."""
+BITS, KNOTS, ALPHAS = 27, 64, 8
 
 
-def core_rows(builds: Sequence[tuple[str, int, Extra, int]] = BUILDS) -> Rows:
-    """Return the resources of each sweep, and the cycles of a sweep and of an iteration."""
-    return [_row(*build) for build in builds]
+def core_rows(builds: Sequence[tuple[str, str, int, int | None]] = BUILDS) -> Rows:
+    """Return the resources of each solver and of its sweep, and the cycles of both."""
+    observed: dict[str, FixedSweep] = {}
+    return [_row(*build, observed) for build in builds]
 
 
-def _row(name: str, interval: int, extra: Extra, ii: int) -> Row:
-    plan = plan_build(load_urdf(path(name)), BuildOptions(functions=("step", "dstep"), width=BITS, ii=ii))
-    model, device = plan.accelerator, plan.device
-    problems = (
-        random_problem(model.robot, model.domain, OBSERVED_KNOTS, H, seed) for seed in range(OBSERVED)
+def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[str, FixedSweep]) -> Row:
+    options = BuildOptions(
+        ("solve",), target=target, width=BITS, ii=ii, knots=KNOTS, alphas=ALPHAS, sweep_ii=sweep_ii
     )
-    observed = observed_sweep(model.robot, problems, OBSERVED_KNOTS, BITS)
-    longer = replace(observed, sweeps=replace(observed.sweeps, links=KNOTS + 1))
-    sweep = build_sweep(longer.sweeps, longer.program, device, interval, extra)
-    (core,) = plan.cores
-    solver = SolverCore(with_solver(model, longer, ALPHAS, ITERATIONS).interface, sweep, core)
+    steps = plan_build(load_urdf(path(name)), replace(options, knots=None))
+    if name not in observed:
+        sweep = solver_model(steps.accelerator, options).sweep
+        assert sweep is not None
+        observed[name] = sweep
+    model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations)
+    plan = with_hardware(steps, model, options)
+    assert plan.solver is not None
+    array, timing = plan.solver.sweep, plan.solver.timing
+    of_sweep = array.estimate()
     return {
         "robot": name,
-        "interval": interval,
-        "problems in turn": sweep.between,
-        "handed on after": sweep.schedule.latency[sweep.sweep],
-        **sweep.estimate().json(),
-        "sweep": sweep.cycles,
-        "first pass": solver.timing.solution(0),
-        "iteration": solver.timing.solution(1) - solver.timing.solution(0),
+        "target": target,
+        "ii": ii,
+        "clock, MHz": round(plan.clock_mhz),
+        **plan.estimate.json(),
+        "sweep: ii": array.schedule.ii,
+        "luts of it": of_sweep.luts,
+        "dsp blocks of it": of_sweep.dsp_blocks,
+        "handed on after": array.schedule.latency[array.sweep],
+        "sweep": array.cycles,
+        "first pass": timing.solution(0),
+        "iteration": timing.solution(1) - timing.solution(0),
     }
 
 
 def core_layout(rows: Rows) -> Rows:
-    """Return a line for each robot."""
+    """Return a line for each build."""
     return [
         {"": robot_label(row)}
-        | {key.replace("_", " "): f"{value:,}" for key, value in row.items() if key != "robot"}
+        | {
+            key.replace("_", " "): f"{value:,}" if isinstance(value, int) else value
+            for key, value in row.items()
+            if key != "robot"
+        }
         for row in rows
     ]

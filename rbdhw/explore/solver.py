@@ -41,15 +41,23 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
 def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:
     """Return the plan of an accelerator that also solves, around its core of ``step`` and ``dstep``.
 
-    Raises InputError as :func:`solver_model`, and if the clock is too fast for a solver, or its memories do
-    not fit the device.
+    Raises InputError as :func:`solver_model` and :func:`with_hardware`.
     """
-    core = plan.part_of("step").plan.core
     progress("choosing number formats of the sweep")
     model = solver_model(plan.accelerator, options)
     progress("scheduling the sweep")
+    return with_hardware(plan, model, options)
+
+
+def with_hardware(plan: AcceleratorPlan, model: AcceleratorModel, options: BuildOptions) -> AcceleratorPlan:
+    """Return the plan of an accelerator with the hardware of a solver, which ``model`` has.
+
+    Raises InputError if the clock is too fast for it, the interval of its sweep is too short, or its memories
+    do not fit the device.
+    """
+    core = plan.part_of("step").plan.core
     asked = options.clock_mhz is not None or options.clock_goal is not None
-    solver = build_solver(model.interface, core, plan.clock_mhz if asked else None)
+    solver = build_solver(model.interface, core, plan.clock_mhz if asked else None, options.sweep_ii)
     blocks = sum(map(core.device.blocks, preparation_products(replace(model.interface, rollout=None))))
     estimate = plan.estimate + solver.estimate() + Resources(0, 0, blocks, 0)
     return replace(plan, accelerator=model, estimate=estimate, solver=solver)

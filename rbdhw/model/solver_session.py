@@ -24,7 +24,7 @@ class SolverSession:
     """
 
     def __init__(self, model: AcceleratorModel) -> None:
-        self._model, self._solver = model, FixedSolver(model)
+        self.model, self._solver = model, FixedSolver(model)
         shape = self._solver.shape
         self._rows = {word.name: np.zeros(shape.knots, np.int64) for word in self._stored}
         self._loaded = 0
@@ -33,16 +33,16 @@ class SolverSession:
 
     @property
     def _stored(self) -> list[Word]:
-        return [word for word in self._model.interface.inputs(GOAL) if word.name != "row"]
+        return [word for word in self.model.interface.inputs(GOAL) if word.name != "row"]
 
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         """Return the statuses and the output words (N,) of packets of one of the commands."""
         answer = {GOAL: self._load, SOLVE: self._solve, PLAN: self._read}[function]
         inputs, outputs = (
-            [word.name for word in self._model.interface.inputs(function, extended)],
-            [word.name for word in self._model.interface.outputs(function, extended)],
+            [word.name for word in self.model.interface.inputs(function, extended)],
+            [word.name for word in self.model.interface.outputs(function, extended)],
         )
-        outside = outside_domain(self._model.interface.inputs(function), words)
+        outside = outside_domain(self.model.interface.inputs(function), words)
         statuses, results = [], []
         for k, beyond in enumerate(outside):
             answered = answer({name: int(words[name][k]) for name in inputs})

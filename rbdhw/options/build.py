@@ -41,6 +41,9 @@ KNOTS, ALPHAS = range(1, 1025), range(1, 33)
 DEFAULT_ITERATIONS, ITERATIONS = 10, range(1, 256)
 """The most iterations of a solution of an accelerator if no number is given, and the possible numbers."""
 
+SWEEP_IIS = range(16, 4097)
+"""The possible cycles between the knots of a solver's sweep."""
+
 DEFAULT_MAX_ERROR = 1e-3
 """The error budget if neither a budget nor a width is given."""
 
@@ -182,6 +185,8 @@ class BuildOptions:
     """The step lengths of its line search."""
     iterations: int = DEFAULT_ITERATIONS
     """The most iterations of a solution of an accelerator."""
+    sweep_ii: int | None = None
+    """The cycles between the knots of its sweep; None takes about the fewest."""
     parameters_by: str = BY_TASK
     """One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time."""
     parameter_sets: int = 1

@@ -35,6 +35,7 @@ from rbdhw.options.build import (
     SHARING,
     STAGE_SHARING,
     STREAMS,
+    SWEEP_IIS,
     WAYS_OF_PARAMETERS,
     WIDTHS,
 )
@@ -487,6 +488,15 @@ OPTIONS: tuple[Option, ...] = (
         "Cycles between tasks; auto: the fewest that the link allows. By default 1, or with --fit the fewest "
         "that fit.",
         metavar="N|auto",
+    ),
+    _hardware(
+        "sweep-ii",
+        int | None,
+        "Cycles between knots in the sweep of solve; more take less hardware. By default about the fewest.",
+        _SOLVER,
+        attribute="sweep_ii",
+        metavar="N",
+        check=between(SWEEP_IIS, "cycles"),
     ),
     _hardware(
         "bandwidth",

@@ -24,6 +24,10 @@ ITERATIONS, ALPHAS, TOLERANCE = 8, 6, 1e-9
 """The most iterations of a problem that are observed, the step lengths, and the share of the cost to gain."""
 
 
+NOISE_BITS = 40
+"""A derivative that is smaller than the largest one by so many bits in all knots is a rounding error."""
+
+
 def solver_numbers(
     robot: Robot, problems: Iterable[Mapping[str, Array]], forces: Sequence[int], iterations: int = ITERATIONS
 ) -> list[dict[str, Array]]:
@@ -44,6 +48,18 @@ def solver_numbers(
 
         solve(robot, problem, iterations, ALPHAS, TOLERANCE, sweep)
     return numbers
+
+
+def without_noise(numbers: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
+    """Return the numbers of sweeps with zeros for derivatives (D) that are nothing but rounding errors.
+
+    A format of their size would be far below those of all that they are added to.
+    """
+    names = [name for name in numbers[0] if name.startswith("D[")]
+    largest = {name: max(float(np.abs(each[name]).max()) for each in numbers) for name in names}
+    least = max(largest.values(), default=0.0) * 2.0**-NOISE_BITS
+    zeros = [name for name in names if largest[name] < least]
+    return [{**each, **{name: np.zeros_like(each[name]) for name in zeros}} for each in numbers]
 
 
 def knot_magnitudes(

@@ -11,7 +11,7 @@ from rbdhw.fixed.knots import REGULARISATION, knot_program
 from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_problems import WEIGHT
-from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
+from rbdhw.quantize.knots import knot_magnitudes, solver_numbers, without_noise
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ def observed_sweep(
     Their costs are those of :func:`rbdhw.model.solver_problems.random_problem`.
     """
     sweeps, forces, problems = record_sweep(robot, knots, coupled=False), driven(robot), list(problems)
-    numbers = solver_numbers(robot, problems, forces)
+    numbers = without_noise(solver_numbers(robot, problems, forces))
     numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
     program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
     return FixedSweep(sweeps, program, float(problems[0]["h"]), forces)

@@ -166,6 +166,27 @@ def test_selftest_covers_rollouts() -> None:
     assert "functions id, step, rollout." in text
 
 
+SOLVING = BuildOptions(
+    ("id", "solve"), ii=8, width=18, data_width=128, samples=256, knots=3, alphas=2, iterations=2
+)
+
+
+@pytest.mark.verify
+def test_selftest_solves_and_finds_a_wrong_answer_of_a_plan(tmp_path: Path) -> None:
+    """The tasks come while the solution is in progress."""
+    write(generate(path("toy"), SOLVING), tmp_path / "design")
+    text = (tmp_path / "design" / "selftest.v").read_text()
+    assert "functions id, step, dstep, solve." in text
+    first = {int(code): int(number) for code, number in re.findall(r"first\[(\d+)\] = (\d+);", text)}
+    assert first[CODES["goal"] + 1] - first[CODES["goal"]] == 3
+    beat = re.search(rf"response\[{first[CODES['plan'] + 1] - 1}\] = .*h(\w+)\}};", text)
+    wrong = beat[0].replace(beat[1], f"{int(beat[1], 16) ^ 1:032x}")
+    (tmp_path / "design" / "selftest.v").write_text(text.replace(beat[0], wrong))
+    said = verilated(tmp_path / "design", tmp_path / "work")
+    assert f"of function {CODES['plan']}, is not the model's: {beat[1]}" in said
+    assert re.search(r"selftest: FAILED: (\d+) of \1 beats of answers came, 1 of them wrong", said)
+
+
 LOADING = BuildOptions(
     ("id", "rollout"),
     ii=4,

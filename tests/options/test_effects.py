@@ -31,6 +31,8 @@ IDLE = [
     ({"alphas": 5}, "alphas: the build has no solver; use --functions solve"),
     ({"functions": ("mppi",)}, "functions: --target xcvu9p has no mppi; expected mppi on a processor"),
     ({"iterations": 5}, "iterations: the build has no solver; use --functions solve"),
+    ({"sweep_ii": 100}, "sweep-ii: the build has no solver; use --functions solve"),
+    ({"functions": ("solve",), "target": "c", "sweep_ii": 100}, "sweep-ii: has no effect with --target c"),
     ({"functions": ("solve",), "target": "c", "iterations": 5}, "iterations: software takes the number of"),
     ({"functions": ("solve",), "streams": 2}, "streams: a solver answers on the only pair of streams"),
     ({"functions": ("solve",), "copies": 2}, "cores: a solver takes steps and derivatives in one core"),
@@ -73,6 +75,7 @@ def test_an_option_that_changes_nothing_is_refused(options, text):
         {"functions": ("rollout",), "horizon": 5, "rollout": ("cost",), "priority": ("step",)},
         {"functions": ("rollout",), "rollout": ("samples",), "hold": 4},
         SOLVE | {"knots": 5, "alphas": 2, "mounting": Mounting("floating", frames=("tip",))},
+        {"functions": ("solve",), "sweep_ii": 100},
         {"mounting": Mounting(parameters="payload"), "parameters_by": "load", "parameter_sets": 2},
         {"share_stages": "off", "share_limbs": "off"},
         {

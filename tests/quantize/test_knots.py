@@ -6,7 +6,7 @@ from rbdhw.frontend.knot_step import REGULARISATION, driven, record_sweep
 from rbdhw.golden.riccati import sweep_back
 from rbdhw.golden.solver import solve
 from rbdhw.model.knot_numbers import knot_numbers
-from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
+from rbdhw.quantize.knots import knot_magnitudes, solver_numbers, without_noise
 from tests.support.knots import random_expansion
 from tests.support.optimal_control import STEP, random_problem, toy
 
@@ -32,3 +32,17 @@ def test_every_sweep_of_a_solver_is_observed():
     numbers = solver_numbers(toy(), problems, (0, 1))
     assert len(numbers) == sum(int(solve(toy(), problem, 8, 6, 1e-9)["iterations"]) for problem in problems)
     assert numbers[0]["g[0]"].shape == (KNOTS + 1,)
+
+
+def test_a_derivative_that_is_a_rounding_error_in_all_knots_is_zero():
+    """One that is small in some of them, and other numbers, stay."""
+    first = {
+        "D[0,0]": np.array([4.0, -1e-20]),
+        "D[0,1]": np.array([1e-18, -1e-17]),
+        "g[0]": np.full(2, 1e-20),
+    }
+    second = {**first, "D[0,1]": np.array([0.0, 2e-17])}
+    for numbers, given in zip(without_noise([first, second]), (first, second), strict=True):
+        np.testing.assert_array_equal(numbers.pop("D[0,1]"), [0.0, 0.0])
+        assert all(numbers[name] is given[name] for name in ("D[0,0]", "g[0]"))
+    assert without_noise([{**first, "D[0,1]": np.array([0.0, 1e-9])}])[0]["D[0,1]"][1] == 1e-9

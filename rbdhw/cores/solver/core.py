@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from rbdhw.cores.array.jobs import jobs
 from rbdhw.cores.array.model import ArrayResource
@@ -32,6 +34,9 @@ SLACK = 32
 SPARE_ACCUMULATORS = 4
 """Accumulators beyond those that the terms take, so that what a knot hands on is there sooner."""
 
+SPARE_AT_INTERVAL = (0, SPARE_ACCUMULATORS, 5 * SPARE_ACCUMULATORS)
+"""Numbers of them that are tried in turn at an interval that is asked for."""
+
 
 @dataclass(frozen=True)
 class SolverCore:
@@ -50,6 +55,12 @@ class SolverCore:
         """Return the hardware around that of the core."""
         solver = SolverComponent(shape=self.shape, sweep=self.sweep, core=ports, primitive=primitive)
         return SolverCommands(interface=self.interface, solver=solver)
+
+    def with_steps(self, steps: int) -> SolverCore:
+        """Return the same solver for so many steps: with memories of another depth, and other counters."""
+        sweeps = replace(self.sweep.sweeps, links=steps + 1)
+        interface = replace(self.interface, solver=replace(self.shape, sweeps=sweeps))
+        return replace(self, interface=interface, sweep=replace(self.sweep, sweeps=sweeps))
 
     @property
     def timing(self) -> SolverTiming:
@@ -76,34 +87,70 @@ class SolverCore:
         return self.sweep.estimate() + weigh(around, 0, weights)
 
 
-def build_solver(interface: Interface, core: Core, clock_mhz: float | None) -> SolverCore:
+Build = Callable[[int, int], SweepArray]
+"""Builds a sweep with an interval and a number of spare accumulators."""
+
+
+def build_solver(
+    interface: Interface, core: Core, clock_mhz: float | None, interval: int | None = None
+) -> SolverCore:
     """Return the solver of an accelerator with this interface around one of its cores.
 
-    The interval of the sweep is about the shortest at which what a knot hands on is there when the next one
-    starts: then the knots of one problem take every interval.
+    What a knot of the sweep hands on is there when the next one starts, so the knots of one problem take
+    every ``interval``. Without one about the shortest is taken.
 
-    Raises InputError if the clock is too fast, or if the device has too little memory for the steps.
+    Raises InputError if the interval is too short, if the clock is too fast, or if the device has too little
+    memory for the steps.
     """
     shape, device = interface.solver, core.device
     assert shape is not None
-    terms = sum(len(job.terms) for job in jobs(shape.program))
-    interval, extra = max(terms // ACCUMULATORS, SHORTEST), {ArrayResource.ACCUMULATOR: SPARE_ACCUMULATORS}
-    while True:
-        built = build_sweep(shape.sweeps, shape.program, device, interval, extra, clock_mhz)
-        if built.between == 1:
-            break
-        latency = max(built.schedule.latency[built.sweep], interval)
-        interval = latency + latency // SLACK + 1
-    solver = SolverCore(interface, built, core)
+
+    def build(cycles: int, spare: int) -> SweepArray:
+        extra = {ArrayResource.ACCUMULATOR: spare}
+        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz)
+
+    sweep = _soonest(build, shape) if interval is None else _at_interval(build, interval)
+    solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
+
+
+def _soonest(build: Build, shape: SolverShape) -> SweepArray:
+    """Return a sweep with about the shortest interval."""
+    terms = sum(len(job.terms) for job in jobs(shape.program))
+    interval = max(terms // ACCUMULATORS, SHORTEST)
+    while (built := build(interval, SPARE_ACCUMULATORS)).between > 1:
+        latency = max(built.schedule.latency[built.sweep], interval)
+        interval = latency + latency // SLACK + 1
+    return built
+
+
+def _at_interval(build: Build, interval: int) -> SweepArray:
+    """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short."""
+    reason = ""
+    for spare in SPARE_AT_INTERVAL:
+        try:
+            built = build(interval, spare)
+        except InputError as error:
+            if error.where != "ii":
+                raise
+            reason = reason or error.reason
+            continue
+        if built.between == 1:
+            return built
+        reason = f"a knot has results for the next one after {built.schedule.latency[built.sweep]} cycles"
+    raise InputError("sweep-ii", reason, "a longer interval")
 
 
 def _check_memory(solver: SolverCore) -> None:
     """Refuse more steps than the device has memory for, with the number that fits."""
     device, steps = solver.core.device, solver.shape.knots
-    needed = solver.estimate().block_rams
-    if needed > device.block_rams:
-        fits = max(steps * device.block_rams // needed - 1, 1)
-        reason = f"{steps} steps take {needed:,} block RAMs; {device.name} has {device.block_rams:,}"
-        raise InputError("knots", reason, f"some {fits} steps", "use a smaller --knots or --alphas")
+
+    def needed(steps: int) -> int:
+        return solver.with_steps(steps).estimate().block_rams
+
+    if needed(steps) > device.block_rams:
+        fits = bisect_right(range(1, steps), device.block_rams, key=needed)
+        reason = f"{steps} steps take {needed(steps):,} block RAMs; {device.name} has {device.block_rams:,}"
+        expected = f"at most {fits} steps" if fits else "a device with more"
+        raise InputError("knots", reason, expected, "use a smaller --knots or --alphas")

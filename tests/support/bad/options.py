@@ -25,6 +25,7 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--knots", 0, "--functions", "solve", "--target", "c"): "knots: 0 is not possible",
     ("--knots", 1025, "--functions", "solve", "--target", "c"): "knots: 1025 is not possible",
     ("--alphas", 0, "--functions", "solve", "--target", "c"): "alphas: 0 is not possible",
+    ("--sweep-ii", 15, "--functions", "solve"): "sweep-ii: 15 is not possible; expected 16 to 4096 cycles",
     ("--knots", 3): "knots: the build has no solver",
     ("--copies", 0): "copies: 0 is not possible",
     ("--copies", LARGE): f"copies: {LARGE} is not possible",

@@ -1,0 +1,77 @@
+"""The solver around a core: the interval of its sweep, and the steps that the memory of a device holds."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from unittest.mock import Mock
+
+import pytest
+
+from rbdhw.cores.solver import core as solver_core
+from rbdhw.cores.solver.core import build_solver
+from rbdhw.errors import InputError
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import plan_build
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.fixed_solvers import fixed_solver
+
+SMALL = "xc7a100t"
+"""A device with 135 block RAMs."""
+
+
+@cache
+def core():
+    options = BuildOptions(("step", "dstep"), width=27, ii=8, target=SMALL, samples=256)
+    (built,) = plan_build(load_urdf(path("toy")), options).cores
+    return built
+
+
+def built(interval=None, knots=3, alphas=2):
+    interface = fixed_solver("toy", 3, alphas).model.interface
+    sweeps = replace(interface.solver.sweeps, links=knots + 1)
+    longer = replace(interface, solver=replace(interface.solver, sweeps=sweeps))
+    return build_solver(longer, core(), None, interval)
+
+
+def test_a_longer_interval_takes_less_hardware_and_more_cycles():
+    soonest, *longer = built(), built(150), built(300)
+    assert [each.sweep.schedule.ii for each in longer] == [150, 300]
+    tables = [each.sweep.estimate().luts for each in (soonest, *longer)]
+    cycles = [each.timing.solution(1) for each in (soonest, *longer)]
+    assert tables == sorted(tables, reverse=True)
+    assert cycles == sorted(cycles)
+    assert {each.sweep.between for each in (soonest, *longer)} == {1}
+
+
+def test_spare_accumulators_make_a_short_interval_possible():
+    shortest = built(93)
+    units = [built(interval).sweep.schedule.units for interval in (93, 104)]
+    assert shortest.sweep.between == 1
+    assert len(units[0]) > len(units[1])
+
+
+def test_an_interval_that_is_too_short_is_refused(monkeypatch):
+    reason = r"a knot has results for the next one after \d+ cycles"
+    with pytest.raises(InputError, match=f"^sweep-ii: {reason}; expected a longer interval$"):
+        built(60)
+    for where, expected in (
+        ("ii", "^sweep-ii: no place; expected a longer interval$"),
+        ("clock", "^clock: no"),
+    ):
+        monkeypatch.setattr(solver_core, "build_sweep", Mock(side_effect=InputError(where, "no place")))
+        with pytest.raises(InputError, match=expected):
+            built(60)
+
+
+def test_steps_beyond_the_memory_of_the_device_are_refused_with_what_fits():
+    with pytest.raises(
+        InputError, match=r"knots: 1000 steps take \d+ block RAMs; xc7a100t has 135"
+    ) as refusal:
+        built(300, 1000, 32)
+    said = re.search(r"expected at most (\d+) steps; use a smaller --knots or --alphas", str(refusal.value))
+    fits = int(said[1])
+    assert 100 < fits < 1000
+    built(300, fits, 32)
+    with pytest.raises(InputError, match="block RAMs"):
+        built(300, fits + 1, 32)

@@ -8,11 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdhw.explore.solver import solver_model
+from rbdhw.golden.evaluation import evaluate
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.options.build import NUMBERS
+from rbdhw.options.build import NUMBERS, BuildOptions
+from rbdhw.pipeline import plan_build
 from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
@@ -30,8 +36,10 @@ def both():
 
 
 def check_loop(both, seed, iterations):
-    """Compare solutions that follow one another by several shifts, with the same goal and another one."""
+    """Compare solutions from rest, which follow one another by several shifts, with two goals."""
     first, second = (problem_of(both.solver, 10 * seed + k) for k in range(2))
+    for problem in (first, second):
+        problem["v"] = np.zeros_like(problem["v"])
     answer = both.solve(first, iterations)
     assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, iterations)
     assert answer["K[0,0]"] != 0
@@ -93,25 +101,46 @@ def test_malformed_packets(both):
     assert both.send(SOLVE, task)[0] == 0
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_problems_in_arrays(number):
-    """They are converted to words, and solutions from words, as by Python."""
-    solver = fixed(number)
-    exact, session = ExactSolver(solver.model), SolverSession(solver.model)
-    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, KNOTS - 1)]):
+def check_arrays(solver):
+    """Compare solutions of problems in arrays with those of the model, converted by Python."""
+    exact, session, knots = ExactSolver(solver.model), SolverSession(solver.model), solver.shape.knots
+    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, knots - 1)]):
         problem = problem_of(solver, seed)
         problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
-        problem["Q"] *= np.linspace(0.5, 1.5, KNOTS + 1)[:, np.newaxis]
-        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, KNOTS + 1)[:, np.newaxis]
+        problem["Q"] *= np.linspace(0.5, 1.5, knots + 1)[:, np.newaxis]
+        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, knots + 1)[:, np.newaxis]
         goal = solver.goal(problem)
         session.respond(GOAL, goal_words(solver, goal))
         _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
-        _, plan = session.respond(PLAN, {"row": np.arange(KNOTS + 1)})
+        _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
         expected = decode_solution(solver, problem, goal, solved, plan)
         end, found = solve_arrays(exact, problem, iterations, follow)
         assert end == expected["status"]
         for name, array in found.items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_problems_in_arrays(number):
+    check_arrays(fixed(number))
+
+
+def test_joints_without_limits(tmp_path):
+    """Their angles and errors wrap, so the way to a goal behind half a turn is the short one."""
+    (tmp_path / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
+    robot, sizes = load_urdf(tmp_path / "turning.urdf"), {"knots": KNOTS, "alphas": 2, "iterations": 8}
+    model = plan_build(robot, BuildOptions(("step", "dstep"), width=27, ii=4)).accelerator
+    solver = FixedSolver(solver_model(model, BuildOptions(("solve",), **sizes)))
+    assert model.domain.wraps == (True, True)
+    both, problem = Both(solver), problem_of(solver, 0)
+    q, still = np.array([np.pi - 0.05, 0.3]), np.zeros(2)
+    held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]
+    problem |= {"q": q, "v": still, "h": np.array(0.02), "tau": np.tile(held, (KNOTS, 1))}
+    problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
+    answer = both.solve(problem, 4)
+    assert answer["solved"] == Solved.ITERATIONS
+    check_any(both, 0)
+    check_arrays(solver)
 
 
 def test_problems_in_arrays_that_are_refused():

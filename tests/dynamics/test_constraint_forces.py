@@ -48,6 +48,7 @@ def test_chains_branches_and_rotors(way):
     assert_golden(chain(4), way)
     hand = mechanism([JointKind.REVOLUTE] * 7, HAND_ON_ARM, seed=2)
     assert_golden(with_random_drives(hand, seed=3), way)
+    assert_golden(mechanism([JointKind.REVOLUTE] * 4, (-1, 0, 0, 0), seed=4), way)  # three side by side
     assert_golden(load_urdf(path("toy")), way, ("id", "fd"))
     assert_golden(mechanism([JointKind.PRISMATIC] * 3, (-1, 0, 1), seed=2), way, ("fd", "step"))
 
@@ -91,7 +92,8 @@ def test_bodies_that_cannot_be_moved_by_themselves():
     robot = prepared(chain(4))
     assert robot.bodies[2].inertia.mass == 0.0
     assert replace(DEFAULT, forward="reduced").possible_for(robot)
-    for inertia in (Inertia(), Inertia(1.0, (0.0, 0.0, 0.2), (0.04, 0.0, 0.0, 0.04, 0.0, 0.0))):
+    rod, wire = ((0.04 + thin, 0.0, 0.0, 0.04 + thin, 0.0, thin) for thin in (0.0, 1e-9))
+    for inertia in (Inertia(), *(Inertia(1.0, (0.0, 0.0, 0.1), about) for about in (rod, wire))):
         last = replace(chain(4).bodies[3], inertia=inertia)
         light = prepared(replace(chain(4), bodies=(*chain(4).bodies[:3], last)))
         assert not replace(DEFAULT, forward="reduced").possible_for(light)

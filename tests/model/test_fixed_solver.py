@@ -10,7 +10,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.solver import with_tolerance
 from rbdhw.golden.solver import Trajectory, expand, roll_out, solve
-from rbdhw.model.fixed_solver import NOT_TAKEN, FixedSolver
+from rbdhw.model.fixed_solver import NOT_TAKEN, FixedSolver, _lowered, _raised
 from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.model.solver_words import with_solver
 from rbdhw.solving import Solved
@@ -111,6 +111,34 @@ def test_numbers_beyond_their_formats_leave_no_policy(fixed):
     steep = {each.name: np.full(KNOTS, each.format.highest) for each in fixed.shape.slopes}
     found = fixed.solve(task, replace(goal, rows={**goal.rows, **steep}), 5)
     assert (found.status, found.iterations) == (Solved.INDEFINITE, 1)
+
+
+def test_a_plan_stays_usable_whose_numbers_exceed_their_formats_later(fixed, monkeypatch):
+    _, task, goal = posed(fixed, 0)
+    calls, numbers = [], FixedSolver.numbers
+
+    def later_beyond(*arguments):
+        calls.append(arguments)
+        words, fits = numbers(*arguments)
+        return words, fits and len(calls) < 3
+
+    before = fixed.solve(task, goal, 2)
+    monkeypatch.setattr(FixedSolver, "numbers", later_beyond)
+    found = fixed.solve(task, goal, 5)
+    assert (found.status, found.iterations, found.usable) == (Solved.INDEFINITE, 3, True)
+    np.testing.assert_equal(found.plan.gains, before.plan.gains)
+
+
+def test_a_regularisation_falls_to_zero_from_the_least():
+    assert [_raised(each) for each in (0, 8, 64)] == [8, 64, 512]
+    assert [_lowered(each) for each in (512, 64, 8, 0)] == [64, 8, 0, 0]
+
+
+def test_references_are_limited_to_the_domain(fixed):
+    problem, _, _ = posed(fixed, 0)
+    problem["x_ref"] = problem["x_ref"] + 1e3 * (np.arange(4) == 3)
+    speed = fixed.shape.terms[3]
+    assert (fixed.goal(problem).rows[speed.reference] == speed.word.highest).all()
 
 
 def test_a_solution_without_a_cheaper_trial_stalls(fixed):

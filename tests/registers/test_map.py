@@ -9,7 +9,7 @@ import pytest
 
 from rbdhw.registers import map as registers
 from rbdhw.registers.export import HEADER, description, export, write_header
-from rbdhw.registers.map import Register
+from rbdhw.registers.map import Constants, Register
 
 DESCRIBED = {register.inst_name: register for register in description().registers()}
 
@@ -36,6 +36,15 @@ def test_addresses_fit_the_port() -> None:
 )
 def test_every_field_is_described_at_its_bits(register: str, fields: dict[str, tuple[int, int]]) -> None:
     assert {field.inst_name: (field.low, field.width) for field in DESCRIBED[register].fields()} == fields
+
+
+def test_constants_are_in_their_fields() -> None:
+    words = Constants(16, 3, True, (1, 40), 4, 125_000, 250_000, "0123456789abcdef" * 4).words
+    streams = {field.inst_name: field for field in DESCRIBED["streams"].fields()}
+    held = [words[Register.STREAMS] >> field.low & (1 << field.width) - 1 for field in streams.values()]
+    assert held == [16, 3, 1]
+    assert (words[Register.FUNCTIONS], words[Register.FUNCTIONS_HIGH]) == (1 << 1, 1 << 40 - 32)
+    assert [words[Register.IDENTITY + 4 * k] for k in (0, 1)] == [0x01234567, 0x89ABCDEF]
 
 
 def test_page_has_every_register_and_field() -> None:

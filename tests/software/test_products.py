@@ -13,6 +13,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
 from rbdhw.software import floating, products
+from rbdhw.software.arrangement import arrange
 from rbdhw.software.kernel import Division
 from rbdhw.software.products import find_products
 from tests.support.compilers import assert_no_warning
@@ -144,6 +145,59 @@ def test_small_products_are_left_as_they_are():
     for i, row in enumerate(own.left):
         own.add(i, 0, own.inner(row, [line[0] for line in own.right], range(INNER)))
     assert find_products(own.graph()).products == ()
+
+
+def sums_of(terms, rows, columns, seed=5):
+    """Return the graph of so many sums in columns, of so many products each."""
+    own = Matrices(seed)
+    for j in range(columns):
+        for i in range(rows):
+            own.add(i, j, own.inner(own.left[i], [line[j] for line in own.right], range(terms)))
+    return own.graph()
+
+
+def test_the_least_terms_rows_and_products_are_enough(monkeypatch):
+    monkeypatch.setattr(products, "LEAST_PRODUCTS", products.LEAST_TERMS * ROWS * COLUMNS)
+    assert find_products(sums_of(products.LEAST_TERMS, ROWS, COLUMNS)).products
+    monkeypatch.setattr(products, "LEAST_PRODUCTS", products.LEAST_TERMS * ROWS * COLUMNS + 1)
+    assert not find_products(sums_of(products.LEAST_TERMS, ROWS, COLUMNS)).products
+    monkeypatch.setattr(products, "LEAST_PRODUCTS", 1)
+    assert not find_products(sums_of(products.LEAST_TERMS - 1, ROWS, COLUMNS)).products
+
+
+def test_deferred_sums_are_in_columns_of_their_own():
+    graph = sums_of(INNER, ROWS, COLUMNS)
+    later = {edge.node for name, edge in graph.outputs if int(name[10]) >= ROWS // 2}
+    found = find_products(graph, later)
+    assert found.products
+    for product in found.products:
+        for column in product.columns:
+            assert len({node in later for node in column.sums}) == 1
+
+
+def test_terms_with_other_signs_are_no_part_of_a_product():
+    """The first column's terms have signs of their own, which are those of no scale of a row and a term."""
+    own = Matrices(6)
+    for j in range(COLUMNS):
+        column = [line[j] for line in own.right]
+        for i, row in enumerate(own.left):
+            wild = [Edge(0, own.draw.random() < 0.5 and not j, 0).applied(each) for each in row]
+            own.add(i, j, own.inner(wild, column, range(INNER)))
+    graph = own.graph()
+    assert check_values(graph, find_products(graph)) >= ROWS * (COLUMNS - 1)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_optional_results_come_last_if_they_take_enough(more):
+    """`dtau_dq` is needed, and `tau` is optional."""
+    builder = GraphBuilder()
+    a, b = (builder.input(name, HERE) for name in "ab")
+    first = builder.multiply(a, b, HERE)
+    second = builder.add(builder.multiply(first, b, HERE), a, HERE)
+    graph = builder.finish([("did.dtau_dq[0,0]", first), ("did.tau[0]", second)])
+    parts = arrange(graph, 2 + more).parts
+    assert [part.optional for part in parts] == ([False] if more else [False, True])
+    assert parts[-1].nodes[-1] == second.node
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 from benchmarks.solver_loop import (
     KNOTS,
     PERIOD,
+    ROBOT,
     TICKS,
     forces_at_rest,
     solver_loop_layout,
@@ -47,7 +48,7 @@ def test_an_arm_draws_the_whole_figure():
 
 def solutions(fast):
     """Yield solutions of random problems by both solvers; joints move by up to ``fast`` rad/s at first."""
-    both, rng = solvers_of(), np.random.default_rng(0)
+    both, rng = solvers_of(ROBOT, KNOTS), np.random.default_rng(0)
     robot, nv = both.robot, both.robot.nv
     weights = np.tile(np.repeat([10.0, 0.5], nv), (KNOTS + 1, 1))
     weights[-1] *= 5.0
@@ -62,7 +63,7 @@ def solutions(fast):
 
 def within(states):
     """Return whether the states (N + 1, 2 nv) before all steps are within those of the accelerator."""
-    low, high = solvers_of().states.T
+    low, high = solvers_of(ROBOT, KNOTS).states.T
     return bool(np.all((states[:-1] >= low - ROUNDING) & (states[:-1] <= high + ROUNDING)))
 
 

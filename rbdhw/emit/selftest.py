@@ -96,10 +96,11 @@ def selftest(design: Design) -> str:
 
 
 def _problem(design: Design) -> tuple[tuple[str, Words], ...]:
-    """Return the packets that load the goal of a random problem, and those that ask for a solution."""
+    """Return the packets that load the goal of a random problem from rest, and that ask for a solution."""
     solver, sweep = FixedSolver(design), design.sweep
     assert sweep is not None
     problem = random_problem(design.robot, design.domain, solver.shape.knots, sweep.h, SEED)
+    problem["v"] = np.zeros_like(problem["v"])
     task = task_words(solver, problem, min(ITERATIONS, solver.shape.iterations), None)
     return (GOAL, goal_words(solver, solver.goal(problem))), (SOLVE, task)
 

@@ -87,9 +87,9 @@ def test_every_option_reaches_the_build(tmp_path):
 
 def test_the_options_of_the_hardware_are_told_apart():
     assert OF_HARDWARE == (
-        "board", "ii", "bandwidth", "fit", "clock", "stream_clock", "max_error", "prove", "confidence",
-        "width", "tdata", "streams", "number", "priority", "share_limbs", "share_stages", "core", "cores",
-        "copies", "mix", "parameters_by", "parameter_sets", "name", "domain", "seed",
+        "board", "ii", "sweep_ii", "bandwidth", "fit", "clock", "stream_clock", "max_error", "prove",
+        "confidence", "width", "tdata", "streams", "number", "priority", "share_limbs", "share_stages",
+        "core", "cores", "copies", "mix", "parameters_by", "parameter_sets", "name", "domain", "seed",
     )  # fmt: skip
     panels = {name: panel for name, (*_, panel) in options_of("info").items()}
     assert {name for name, panel in panels.items() if panel == HARDWARE} == set(OF_HARDWARE)

@@ -19,6 +19,7 @@ from rbdhw.frontend.algorithms import (
     without_long_inverse,
 )
 from rbdhw.frontend.alternatives import DEFAULT, Algorithms, is_plain, is_too_long
+from rbdhw.frontend.embedding import embeddable_loops
 from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.frontend.result_elements import without_integrals
 from rbdhw.frontend.sizes import check_sizes
@@ -160,6 +161,7 @@ def prepare(
         within(CHOICE_STAGE, progress),
     )
     remarks = _remarks(source, skipped, choice) if search else (_without_search(source),)
+    remarks += embeddable_loops(source)
     source = with_held_map(source, robot) if source.loaded else source
     return Model(source, robot, tuple(names), bodies, choice, remarks)
 

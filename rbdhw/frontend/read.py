@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rbdhw.errors import InputError
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, choose_root
+from rbdhw.frontend.embedding import embed_loops
 from rbdhw.frontend.solvability import check_functions
 from rbdhw.options.build import PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, silent
@@ -50,8 +51,9 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
 
     A robot whose URDF has a floating base keeps it. InputError if the motion of the base is to be given by
     tasks, but the base floats; if a frame, or that of a contact, is of an unknown link, or of one that does
-    not move; or if a loop joins no two bodies.
+    not move; if a loop joins no two bodies; or if one cannot be embedded that should be.
     """
+    robot = embed_loops(robot, mounting.embedded_loops)
     if mounting.base in ("floating", ANY_BASE) and not robot.floats:
         robot = robot.with_floating_base()
     if mounting.base == ANY_BASE:
@@ -66,8 +68,8 @@ def mount(robot: Robot, mounting: Mounting) -> Robot:
         robot = choose_frames(robot, mounting.frames, mounting.frame_axes)
     if mounting.contacts:
         robot = choose_contacts(robot, mounting.contacts, mounting.contact_axes)
-    if mounting.loops:
-        robot = choose_loops(robot, mounting.loops)
+    if mounting.held_loops:
+        robot = choose_loops(robot, mounting.held_loops)
     if mounting.contact_gains == PER_TASK:
         robot = replace(robot, contacts=replace(robot.contacts, by_task=True))
     if mounting.spheres:

@@ -5,7 +5,7 @@ Some need the inverse of the mass matrix, others the masses of all links.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from rbdhw.errors import InputError
 from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, WHOLE_BODY
 from rbdhw.remarks import subject
 from rbdhw.robot.inertial import negative_moment
-from rbdhw.robot.model import Body, Inertia, Robot
+from rbdhw.robot.model import Body, Contact, Inertia, Robot
 
 WITHOUT_INVERSE = tuple(name for name in DEFAULT_FUNCTIONS if not FUNCTIONS[name].inverts)
 """The default functions that do not need the inverse of the mass matrix."""
@@ -63,9 +63,7 @@ def check_constraints(robot: Robot) -> None:
 
 def check_contacts(robot: Robot) -> None:
     """Refuse a contact whose rows no joint moves: a point on the only axis that carries it."""
-    q = np.random.default_rng(0).uniform(-REACH, REACH, (POSES, robot.nq))
-    q = golden.with_unit_quaternions(robot, q)
-    for name, jacobian in golden.contact_jacobians(robot, q).items():
+    for name, jacobian in golden.contact_jacobians(robot, random_poses(robot, POSES)).items():
         if np.abs(jacobian).max() < STILL:
             expected = "a frame whose origin moves, or a surface if it turns"
             raise InputError("contacts", f"the origin of link '{name}' does not move", expected)
@@ -75,20 +73,37 @@ def check_loops(robot: Robot) -> None:
     """Refuse loops that no joint moves, and those that Newton's method closes together from no pose."""
     if not robot.contacts.loops:
         return
-    rng = np.random.default_rng(0)
-    q = golden.with_unit_quaternions(robot, rng.uniform(-REACH, REACH, (STARTS, robot.nq)))
+    q = random_poses(robot, STARTS)
     for loop in robot.contacts.loops:
         if np.abs(golden.loop_gaps(robot, (loop,), q)[1]).max() < STILL:
             raise InputError(f"loops, {loop.frame.name}", "no joint moves its points", "joints between them")
+    close_loops(robot, robot.contacts.loops, q)
+
+
+def random_poses(robot: Robot, count: int) -> Array:
+    """Return random configurations (count, nq)."""
+    q = np.random.default_rng(0).uniform(-REACH, REACH, (count, robot.nq))
+    return golden.with_unit_quaternions(robot, q)
+
+
+def close_loops(robot: Robot, loops: Sequence[Contact], q: Array) -> Array:
+    """Return the configurations that Newton's method finds from those of ``q`` and that close some loops.
+
+    Raises InputError if there are none.
+    """
     for _ in range(STEPS):
-        gaps, jacobians = golden.loop_gaps(robot, robot.contacts.loops, q)
+        gaps, jacobians = golden.loop_gaps(robot, loops, q)
         steps = -(np.linalg.pinv(jacobians, rcond=CLOSED) @ gaps[..., None])[..., 0]
         lengths = np.linalg.norm(steps, axis=1, keepdims=True)
         q = golden.integrate(robot, q, steps / np.maximum(1.0, lengths))
-    least = np.linalg.norm(golden.loop_gaps(robot, robot.contacts.loops, q)[0], axis=1).min()
-    if least > CLOSED:
-        names = ", ".join(loop.frame.name for loop in robot.contacts.loops)
-        raise InputError(f"loops, {names}", f"cannot close: {least:.3g} m are left", "points that can meet")
+    left = np.linalg.norm(golden.loop_gaps(robot, loops, q)[0], axis=1)
+    if left.min() > CLOSED:
+        names, reason = (
+            ", ".join(loop.frame.name for loop in loops),
+            f"cannot close: {left.min():.3g} m are left",
+        )
+        raise InputError(f"loops, {names}", reason, "points that can meet")
+    return np.asarray(q[left <= CLOSED])
 
 
 def check_weighed(robot: Robot, functions: Iterable[str]) -> None:
@@ -107,9 +122,8 @@ def check_solvable(robot: Robot, functions: Iterable[str]) -> None:
     """
     if not any(FUNCTIONS[function].inverts for function in functions):
         return
-    q = np.random.default_rng(0).uniform(-REACH, REACH, (POSES, robot.nq))
     motions: list[Array] = []
-    for M in golden.evaluate(robot, "m", {"q": q})["M"]:
+    for M in golden.evaluate(robot, "m", {"q": random_poses(robot, POSES)})["M"]:
         motion = _free_motion(M)
         if motion is None:
             return

@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.board import BOARDS
@@ -195,6 +196,10 @@ _FRAME_AXES = Effect(
 
 _CONTACTS = of_functions(lambda entry: entry.touches, "no function of the build has contacts")
 
+_LOOPS = replace(
+    _CONTACTS, holds=lambda options: bool(options.mounting.embedded_loops) or _CONTACTS.holds(options)
+)
+
 _SPHERES = of_functions(lambda entry: entry.clears, "no function of the build has spheres")
 
 _SOLVER = Effect(
@@ -308,7 +313,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.loops",
         metavar="FILE",
         parse=lambda path: read_loops(path) if path else (),
-        effects=(_CONTACTS,),
+        effects=(_LOOPS,),
     ),
     Option(
         "contact-axes",

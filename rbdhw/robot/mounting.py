@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from rbdhw.robot.drives import NO_DRIVES, Drives
+from rbdhw.robot.loops import EmbeddedLoop, Loop
 from rbdhw.robot.model import FRAME_AXES, Contacts
 
 ANY_BASE = "any"
@@ -78,8 +79,8 @@ class Mounting:
     :data:`rbdhw.robot.model.CONTACT_KINDS`."""
     contact_gains: str = OF_DOMAIN
     """One of :data:`WAYS_OF_GAINS`: what has the damping and the gains of contacts."""
-    loops: tuple[tuple[str, str, str], ...] = ()
-    """The loops of links (:mod:`rbdhw.robot.loops`): a name, and the two points that are held together."""
+    loops: tuple[Loop, ...] = ()
+    """The loops of links (:mod:`rbdhw.robot.loops`)."""
     spheres: tuple[tuple[str, float], ...] = ()
     """The spheres between which distances are wanted: points of links or of the world, and radii (m)."""
     contact_axes: str = Contacts.axes
@@ -87,5 +88,15 @@ class Mounting:
 
     @property
     def constrained(self) -> bool:
-        """Whether frames touch the world, or links form loops."""
-        return bool(self.contacts or self.loops)
+        """Whether forces hold frames to the world, or loops together."""
+        return bool(self.contacts or self.held_loops)
+
+    @property
+    def embedded_loops(self) -> tuple[EmbeddedLoop, ...]:
+        """The loops whose joints are mimics of one of them."""
+        return tuple(loop for loop in self.loops if isinstance(loop, EmbeddedLoop))
+
+    @property
+    def held_loops(self) -> tuple[tuple[str, str, str], ...]:
+        """The loops that forces hold together."""
+        return tuple(loop for loop in self.loops if not isinstance(loop, EmbeddedLoop))

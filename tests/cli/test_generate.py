@@ -1,6 +1,7 @@
 """`generate` and `run`: what they print, write, keep and answer."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,3 +147,25 @@ def test_generate_then_run(rbdhw, tmp_path):
     errors = np.linalg.norm(tau["model"] - tau["golden"], axis=1) / np.linalg.norm(tau["golden"], axis=1)
     assert 0.0 < np.median(errors) < 1e-4
     assert errors.max() < 5e-3
+
+
+def test_loops_that_could_be_embedded_are_told(rbdhw, tmp_path):
+    urdf = Path(__file__).parents[1] / "robots" / "parallelogram.urdf"
+    file, loop = tmp_path / "loops.toml", '[pin]\nfirst = "coupler@0.5:0:0"\nsecond = "rocker@0:0:0.3"\n'
+    rule = "loops, pin: joints 'coupler_joint' and 'rocker_joint' follow 'crank_joint' exactly; embed = true"
+    for entry, functions, expected, said in (
+        ("", "cfd", 0, rule),
+        ("embed = true", "fd", 0, ""),
+        ("embed = true", "cfd", BAD_INPUT, "contacts: none given for cfd"),
+        ("", "fd", BAD_INPUT, "no function of the build has contacts"),
+    ):
+        file.write_text(loop + entry)
+        command = ("generate", urdf, "-o", tmp_path / "out", "--target", "c", "--loops", file)
+        status, _, err = rbdhw(*command, "--functions", functions)
+        assert status == expected
+        assert said in err
+        assert bool(said) == bool(err)
+    file.write_text(loop)
+    status, out, _ = rbdhw("info", urdf, "--loops", file, "--functions", "cfd", "--json")
+    assert status == 0
+    assert rule in out

@@ -44,14 +44,13 @@ class StepChange:
 
 @dataclass(frozen=True)
 class Policy:
-    """Gains (m, 2 nv), changes (m,) of the forces, and the expected decrease of the cost.
+    """Gains (m, 2 nv) and changes (m,) of the forces.
 
     ``pivots`` (m,) are positive if the Hessian by the forces is; otherwise the rest is not to be used.
     """
 
     gains: Matrix
     changes: Vector
-    decrease: Scalar
     pivots: Vector
 
 
@@ -107,12 +106,11 @@ def _eliminate(total: Quadratic, first: int) -> tuple[Quadratic, Policy]:
     """Return the least value by the forces, which are ``first`` and those behind it, and the forces."""
     rows = [[*row, slope] for row, slope in zip(total.hessian[first:], total.gradient[first:], strict=True)]
     size = first + len(rows)
-    pivots, inverses, decrease = [], [], 0.0
+    pivots, inverses = [], []
     for j in range(len(rows)):  # afterwards each row is without the forces before it
         with region("eliminate", j):
             pivots.append(rows[j][first + j])
             inverses.append(reciprocal(pivots[j]))
-            decrease = decrease + 0.5 * (rows[j][-1] * rows[j][-1]) * inverses[j]
             for i in range(j + 1, len(rows)):
                 share = rows[j][first + i] * inverses[j]
                 kept = [*range(first), *range(first + i, size + 1)]
@@ -131,7 +129,7 @@ def _eliminate(total: Quadratic, first: int) -> tuple[Quadratic, Policy]:
     hessian = _symmetric(first, remaining)
     gradient = [remaining(first, j) for j in range(first)]
     gains = _substitute(rows, shares, first)
-    policy = Policy([row[:-1] for row in gains], [row[-1] for row in gains], decrease, pivots)
+    policy = Policy([row[:-1] for row in gains], [row[-1] for row in gains], pivots)
     return Quadratic(hessian, gradient), policy
 
 

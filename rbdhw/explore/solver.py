@@ -33,7 +33,8 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
     problems = (
         random_problem(model.robot, model.domain, steps, h, options.seed + k) for k in range(OBSERVED)
     )
-    observed = observed_sweep(model.robot, problems, steps, SWEEP_BITS)
+    dstep = model.interface.words("dstep")
+    observed = observed_sweep(model.robot, dstep, problems, steps, SWEEP_BITS)
     sweep = replace(observed, sweeps=replace(observed.sweeps, links=options.knots + 1))
     return with_solver(model, sweep, options.alphas, options.iterations)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rbdhw.arrays import WordName, given_elements
+from rbdhw.arrays import GivenElement, WordName, given_elements
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm, cost_format
 from rbdhw.fixed.feedback import GAIN, Feedback
@@ -245,20 +245,11 @@ class SolverShape:
         return (*self._derivatives(), *self._gradient())
 
     def _derivatives(self) -> Iterator[Scaled]:
-        n, outputs = self.nv, self.dstep.outputs
-        factors = self.number_factors
-        for element in given_elements((word.elements for word in outputs), n):
-            if element.integrated or element.name.array not in ("A", "B"):
-                continue
-            row, column = element.name.index[0] - n, element.name.index[1]
-            if row < 0 or (element.name.array == "B" and column not in self.forces):
-                continue
-            by = int(element.name.array == "B" or column < n)
-            column = column if element.name.array == "A" else 2 * n + self.forces.index(column)
-            word = self.inputs[f"D[{row},{column}]"]
-            source = outputs[element.word].format
-            factor = factors[by].format
-            yield Scaled(word.name, element.word, by, source, factor, word.format, element.negative)
+        for name, element in step_derivatives(self.dstep, self.nv, self.forces).items():
+            by = int(element.name.array == "B" or element.name.index[1] < self.nv)
+            word, source = self.inputs[name], self.dstep.outputs[element.word].format
+            factor = self.number_factors[by].format
+            yield Scaled(name, element.word, by, source, factor, word.format, element.negative)
 
     def _gradient(self) -> Iterator[Scaled]:
         first, names = len(self.dstep.outputs), [factor.name for factor in self.number_factors]
@@ -319,6 +310,23 @@ class SolverShape:
         place = names.index(result)
         source, factor = self.policy[place].format, self.policy_factors[by].format
         return Scaled(name, place, by, source, factor, target)
+
+
+def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[str, GivenElement]:
+    """Return the elements of a knot's ``D`` that words of ``dstep`` give; the others are zero in all states.
+
+    ``forces`` are the coordinates whose forces change.
+    """
+    found = {}
+    for element in given_elements((word.elements for word in dstep.outputs), nv):
+        if element.integrated or element.name.array not in ("A", "B"):
+            continue
+        row, column = element.name.index[0] - nv, element.name.index[1]
+        if row < 0 or (element.name.array == "B" and column not in forces):
+            continue
+        column = column if element.name.array == "A" else 2 * nv + forces.index(column)
+        found[f"D[{row},{column}]"] = element
+    return found
 
 
 def _positive(name: str, format_: Format) -> Word:

@@ -3,7 +3,8 @@
 Velocities are counted in steps, as ``h v``. A knot's numbers are
 
 =================  ===================================================================================
-``D`` (nv, 2nv+m)  the derivatives of ``h`` times the next velocity by the state and the m forces
+``D`` (nv, 2nv+m)  the derivatives of ``h`` times the next velocity by the state and the m forces; those that
+                   are zero in all states may be left out
 ``T``, ``J``       blocks of joints of several degrees of freedom, which move the next configuration; those of
                    others are one
 ``H``              the Hessian of the cost by the state: its lower triangle by q, its diagonal by ``h v``;
@@ -41,8 +42,8 @@ FUNCTION = "knot"
 REGULARISATION = "regularisation"
 """The number that is added to the weights of all forces."""
 
-HANDED_ON = ("V", "s", "decrease")
-"""What a knot hands on to the one before it: Hessian and gradient of the value, and the expected decrease."""
+HANDED_ON = ("V", "s")
+"""What a knot hands on to the one before it: Hessian and gradient of the value."""
 
 
 def driven(robot: Robot, held: Collection[int] = ()) -> list[int]:
@@ -50,13 +51,21 @@ def driven(robot: Robot, held: Collection[int] = ()) -> list[int]:
     return [i for i in range(robot.nv) if i not in held]
 
 
-def record_sweep(robot: Robot, knots: int, held: Collection[int] = (), *, coupled: bool = True) -> Sweeps:
+def record_sweep(
+    robot: Robot,
+    knots: int,
+    held: Collection[int] = (),
+    *,
+    coupled: bool = True,
+    derivatives: Collection[str] | None = None,
+) -> Sweeps:
     """Return the sweep back from knot ``knots`` to the first.
 
     Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
-    of frames do. Otherwise their Hessian is diagonal.
+    of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` that are
+    numbers, all by default; the others are zero.
     """
-    step = _record(robot, len(driven(robot, held)), coupled)
+    step = _record(robot, len(driven(robot, held)), coupled, derivatives)
     everywhere = (True,) * (knots + 1)
 
     def source(name: str) -> Source:
@@ -73,17 +82,20 @@ def is_handed_on(name: str) -> bool:
     return name.partition("[")[0] in HANDED_ON
 
 
-def _record(robot: Robot, forces: int, coupled: bool) -> Graph:
+def _record(robot: Robot, forces: int, coupled: bool, derivatives: Collection[str] | None) -> Graph:
     """Return the graph of a knot's step."""
     recorder, n = Recorder(), robot.nv
     transport, jacobian = _blocks(recorder, robot)
-    rows = [[recorder.input(f"D[{i},{j}]") for j in range(2 * n + forces)] for i in range(n)]
+    names = [[f"D[{i},{j}]" for j in range(2 * n + forces)] for i in range(n)]
+    rows: Matrix = [
+        [recorder.input(name) if derivatives is None or name in derivatives else 0.0 for name in row]
+        for row in names
+    ]
     value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
     cost = Quadratic(_cost(recorder, n, forces, coupled), _vector(recorder, "g", 2 * n + forces))
-    before = recorder.input("decrease")
     value, policy = riccati_step(value, StepChange(transport, jacobian, rows), cost)
     handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
-    for name, number in (*handed, ("decrease", before + policy.decrease)):
+    for name, number in handed:
         recorder.output(f"{SWEEP}.{name}", number)
     results = (_elements(f"K[{i}]", row) for i, row in enumerate(policy.gains))
     for name, number in chain(*results, _elements("k", policy.changes), _elements("pivot", policy.pivots)):

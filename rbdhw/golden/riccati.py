@@ -58,3 +58,19 @@ def sweep_back(expansion: Expansion, regularisation: float) -> Policy | None:
         slope = expansion.gradient[k] + A.T @ slope + mixed.T @ changes[k]
         V = expansion.hessian[k] + A.T @ V @ A + mixed.T @ gains[k]
     return Policy(gains, changes, decrease)
+
+
+def expected_decrease(expansion: Expansion, gains: Array, changes: Array, regularisation: float) -> float:
+    """Return by how much the cost of an expansion decreases along its steps to first order.
+
+    The forces change by ``changes`` (N, nv) and by ``gains`` (N, nv, 2 nv) times the change of the state.
+    ``regularisation`` is part of the cost.
+    """
+    x, cost = np.zeros(expansion.A.shape[1]), 0.0
+    weights = expansion.force_weight + regularisation
+    for k, (A, B) in enumerate(zip(expansion.A, expansion.B, strict=True)):
+        u = changes[k] + gains[k] @ x
+        cost += expansion.gradient[k] @ x + 0.5 * x @ expansion.hessian[k] @ x
+        cost += expansion.force_gradient[k] @ u + 0.5 * weights[k] @ u**2
+        x = A @ x + B @ u
+    return -float(cost + expansion.gradient[-1] @ x + 0.5 * x @ expansion.hessian[-1] @ x)

@@ -7,6 +7,11 @@ cheapest trial replaces the trajectory unless it costs more. Costs within a tole
 trials the one with the longest step is kept: near the optimum costs no longer tell trials apart, and the
 longest step ends nearest to it. A sweep without a policy is repeated with a larger regularisation. If all
 trials cost more, the regularisation is raised, and otherwise lowered.
+
+Forces that are held leave a robot at rest where it is, and one in motion would soon leave its domain. So a
+first trajectory that holds forces begins at rest, where the robot is. Its trials begin with the state of the
+task, and the gains around rest slow the robot down. The cheapest of these is kept, whatever the trajectory
+from rest costs.
 """
 
 from __future__ import annotations
@@ -77,8 +82,9 @@ class Plan:
 class Solution:
     """The plan of a solver and its cost; ``regularisation`` is the word that the last sweep took.
 
-    The ``status`` is NOT_FINITE if a step of the first trajectory was flagged, and INDEFINITE also if a
-    number of a knot exceeds its format. It is never CONVERGED: the expected decrease is too coarse to tell.
+    The ``status`` is NOT_FINITE if a step of the first trajectory was flagged, or if that began at rest and
+    no trial from the state of the task was kept; the plan is then that from rest. It is INDEFINITE also if
+    a number of a knot exceeds its format. It is never CONVERGED: a sweep on words has no expected decrease.
     Without a sweep that found gains these are zero, and the plan is not ``usable`` for the next solution.
     """
 
@@ -188,8 +194,10 @@ class FixedSolver:
         """Return the solution of a task.
 
         The first trajectory is that of a plan ``before``, ``shift`` steps later, with its last step repeated;
-        without one the forces of the task are held. A first trajectory with a flagged step ends the solution.
+        without one the forces of the task are held, from rest. A first trajectory with a flagged step ends
+        the solution.
         """
+        settled = before is not None or all(task[each] == 0 for each in self._rates)
         first = self._begin(task, goal, before, shift)
         none = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}
         plan, cost, regularisation, taken = first.plan(0, none), int(first.cost[0]), 0, 0
@@ -207,14 +215,21 @@ class FixedSolver:
                 break
             regularisation, plan = added, replace(plan, gains=self._gains(task, swept))
             trials = self._forward(task, goal, plan, self._changes(task, swept), self.shape.alphas)
-            best = _best(trials, cost)
+            best = _best(trials, cost if settled else None)
             if best is not None:
-                plan, cost = trials.plan(best, plan.gains), int(trials.cost[best])
+                plan, cost, settled = trials.plan(best, plan.gains), int(trials.cost[best]), True
                 regularisation = _lowered(regularisation)
             else:
                 regularisation = _raised(regularisation)
                 status = Solved.STALLED if regularisation > self._most else status
+        if not settled and status is not Solved.INDEFINITE:
+            status = Solved.NOT_FINITE
         return Solution(plan, cost, taken, added, status, usable)
+
+    @property
+    def _rates(self) -> list[str]:
+        """The names of the words of a velocity."""
+        return [each.word.name for each in self.shape.state[self.shape.nv :]]
 
     @cached_property
     def _gain_names(self) -> list[str]:
@@ -233,6 +248,7 @@ class FixedSolver:
             states = {state.word.name: none for state in self.shape.state}
             forces = {word.name: none + task[word.name] for word in self.shape.taus}
             around = Plan(states, forces, dict.fromkeys(self._gain_names, none))
+            task = {**task, **dict.fromkeys(self._rates, 0)}
         else:
             around = Plan(
                 *(
@@ -345,10 +361,13 @@ def _check_taken(problem: Mapping[str, Array], bounds: Array) -> None:
         raise InputError("problem", f"a solver on words does not take its {', '.join(other)}", taken)
 
 
-def _best(trials: _Trials, cost: int) -> int | None:
-    """Return the trial with the longest step among the cheapest, if they cost no more than the last one."""
+def _best(trials: _Trials, cost: int | None) -> int | None:
+    """Return the trial with the longest step among the cheapest, if they cost no more than the last one.
+
+    If there is none to compare with, the cheapest are good enough.
+    """
     allowed = [int(total) for total, flagged in zip(trials.cost, trials.flagged, strict=True) if not flagged]
-    if not allowed or min(allowed) > with_tolerance(cost):
+    if not allowed or (cost is not None and min(allowed) > with_tolerance(cost)):
         return None
     most = with_tolerance(min(allowed))
     return int(np.argmax(~trials.flagged & (trials.cost <= most)))

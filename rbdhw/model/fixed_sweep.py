@@ -50,7 +50,7 @@ class FixedSweep:
         if not fits or swept.overflow or swept.indefinite:
             return None
         results = {name: self.formats[name].real(word) for name, word in swept.words.items()}
-        return policy_of(results, float(results["decrease"]), self.h, self.forces, expansion.B.shape[2])
+        return policy_of(results, expansion, regularisation, self.h, self.forces)
 
     @cached_property
     def taken(self) -> tuple[Word, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.golden.riccati import Expansion, Policy
+from rbdhw.golden.riccati import Expansion, Policy, expected_decrease
 
 Array = NDArray[np.float64]
 
@@ -45,13 +45,16 @@ def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[
 
 
 def policy_of(
-    results: Mapping[str, Array], decrease: float, h: float, forces: Sequence[int], n: int
+    results: Mapping[str, Array], expansion: Expansion, regularisation: float, h: float, forces: Sequence[int]
 ) -> Policy:
-    """Return the policy from the results (N + 1,) of all knots by name, of which the last has no step."""
-    knots = len(results["k[0]"]) - 1
+    """Return the policy from the results (N + 1,) of all knots by name, of which the last has no step.
+
+    They are those of a sweep back through ``expansion``.
+    """
+    knots, n = expansion.force_gradient.shape
     gains, changes = np.zeros((knots, n, 2 * n)), np.zeros((knots, n))
     for i, force in enumerate(forces):
         changes[:, force] = results[f"k[{i}]"][:-1]
         for j in range(2 * n):
             gains[:, force, j] = results[f"K[{i},{j}]"][:-1] * (h if j >= n else 1.0)
-    return Policy(gains, changes, decrease)
+    return Policy(gains, changes, expected_decrease(expansion, gains, changes, regularisation))

@@ -34,7 +34,7 @@ def solver_numbers(
     """Return the numbers of every sweep back of a solver in double precision.
 
     ``problems`` are those of :func:`rbdhw.golden.solver.solve`, and ``forces`` the coordinates whose forces
-    change.
+    change. The first trajectory of one in motion follows a solution from rest, of one iteration.
     """
     numbers = []
     for problem in problems:
@@ -46,7 +46,11 @@ def solver_numbers(
             numbers.append(knot_numbers(expansion, h, forces) | added)
             return sweep_back(expansion, regularisation)
 
-        solve(robot, problem, iterations, ALPHAS, TOLERANCE, sweep)
+        first = {}
+        if np.any(problem["v"]):
+            rest = solve(robot, {**problem, "v": 0.0 * problem["v"]}, 1, ALPHAS, TOLERANCE, sweep)
+            first = {name: rest[name] for name in ("states", "tau", "K")}
+        solve(robot, {**problem, **first}, iterations, ALPHAS, TOLERANCE, sweep)
     return numbers
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.knots import REGULARISATION, knot_program
+from rbdhw.fixed.rollout import StepWords
+from rbdhw.fixed.solver import step_derivatives
 from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_problems import WEIGHT
@@ -21,13 +23,16 @@ MOST_REGULARISATION = 10.0 * WEIGHT
 
 
 def observed_sweep(
-    robot: Robot, problems: Iterable[Mapping[str, Array]], knots: int, width: int
+    robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int, width: int
 ) -> FixedSweep:
     """Return the bit-exact sweep with the formats that a solver's sweeps of these problems take.
 
-    Their costs are those of :func:`rbdhw.model.solver_problems.random_problem`.
+    It takes the derivatives that the words of ``dstep`` give. The costs of the problems are those of
+    :func:`rbdhw.model.solver_problems.random_problem`.
     """
-    sweeps, forces, problems = record_sweep(robot, knots, coupled=False), driven(robot), list(problems)
+    forces, problems = driven(robot), list(problems)
+    derivatives = step_derivatives(dstep, robot.nv, forces)
+    sweeps = record_sweep(robot, knots, coupled=False, derivatives=derivatives)
     numbers = without_noise(solver_numbers(robot, problems, forces))
     numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
     program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)

@@ -31,6 +31,11 @@ def posed(fixed, seed):
     return problem, fixed.task(problem, problem["tau"][0]), fixed.goal(problem)
 
 
+def at_rest(fixed, task):
+    """Return a task in the same place at rest."""
+    return task | {state.word.name: 0 for state in fixed.shape.state[fixed.shape.nv :]}
+
+
 def forces(fixed, plan):
     """Return the forces (N, nv) of a plan."""
     words = ((word.format.real(plan.forces[word.name])) for word in fixed.shape.taus)
@@ -93,17 +98,40 @@ def test_an_earlier_plan_is_a_better_first_guess(fixed):
     _, task, goal = posed(fixed, 2)
     plan = fixed.solve(task, goal, 10).plan
     later = task | {state.word.name: int(plan.states[state.word.name][1]) for state in fixed.shape.state}
-    warm, cold = fixed.solve(later, goal, 1, plan, shift=1), fixed.solve(later, goal, 1)
+    warm, cold = fixed.solve(later, goal, 0, plan, shift=1), fixed.solve(at_rest(fixed, later), goal, 0)
     assert warm.cost < cold.cost
-    for name, words in fixed.solve(later, goal, 0, plan, shift=1).plan.forces.items():
+    for name, words in warm.plan.forces.items():
         np.testing.assert_array_equal(words[:-1], plan.forces[name][1:])
 
 
 def test_a_first_trajectory_that_leaves_the_domain_ends_the_solution(fixed):
     _, task, goal = posed(fixed, 0)
-    beyond = {"v[0]": next(s.word.highest for s in fixed.shape.state if s.word.name == "v[0]") + 1}
+    beyond = {"h": fixed.shape.time_step.highest + 1}
     found = fixed.solve(task | beyond, goal, 5)
     assert (found.status, found.iterations) == (Solved.NOT_FINITE, 0)
+
+
+def test_a_first_trajectory_begins_at_rest_and_its_trials_with_the_state(fixed):
+    """The trajectory that is kept costs what one from the state does; without one the solution says so."""
+    _, task, goal = posed(fixed, 0)
+    none, found = fixed.solve(task, goal, 0), fixed.solve(task, goal, 1)
+    rest = fixed.solve(at_rest(fixed, task), goal, 0)
+    assert (none.status, rest.status) == (Solved.NOT_FINITE, Solved.ITERATIONS)
+    np.testing.assert_equal(none.plan.states, rest.plan.states)
+    assert found.status is Solved.ITERATIONS
+    assert all(found.plan.states[name][0] == task[name] for name in found.plan.states)
+    free = {term.weight: 0 * goal.rows[term.weight] for term in fixed.shape.terms[: fixed.shape.nv]}
+    free |= {term.weight: 0 * goal.rows[term.weight] for term in fixed.shape.terms[2 * fixed.shape.nv :]}
+    goal = replace(goal, rows=goal.rows | free)  # at rest nothing costs
+    assert fixed.solve(task, goal, 1).cost > fixed.solve(at_rest(fixed, task), goal, 0).cost
+
+
+def test_a_state_from_which_no_trial_stays_in_the_domain_ends_the_solution(fixed):
+    _, task, goal = posed(fixed, 0)
+    beyond = {"v[0]": next(s.word.highest for s in fixed.shape.state if s.word.name == "v[0]") + 1}
+    for iterations, taken in ((5, 5), (20, 9)):
+        found = fixed.solve(task | beyond, goal, iterations)
+        assert (found.status, found.iterations, found.usable) == (Solved.NOT_FINITE, taken, True)
 
 
 def test_numbers_beyond_their_formats_leave_no_policy(fixed):
@@ -144,6 +172,7 @@ def test_references_are_limited_to_the_domain(fixed):
 def test_a_solution_without_a_cheaper_trial_stalls(fixed):
     """The slopes lead uphill, and the regularisation rises to its end."""
     _, task, goal = posed(fixed, 0)
+    task = at_rest(fixed, task)
     uphill = {each.name: -goal.rows[each.name] for each in fixed.shape.slopes}
     found = fixed.solve(task, replace(goal, rows={**goal.rows, **uphill}), 40)
     assert found.status is Solved.STALLED

@@ -67,17 +67,21 @@ def check_ends(both):
     problem, shape = problem_of(both.solver, 0), both.solver.shape
     both.solve(problem, 3)
     fast = next(word for word in shape.step.inputs if word.name == "v[0]")
-    beyond = both.solve_last(problem, 3, follow=0, task={"v[0]": fast.highest + 1})
-    assert (beyond["solved"], beyond["iterations"]) == (Solved.NOT_FINITE, 0)
+    beyond = {"v[0]": fast.highest + 1}
+    for follow, taken in ((0, 0), (None, 9)):
+        answer = both.solve_last(problem, 255, follow, beyond)
+        assert (answer["solved"], answer["iterations"]) == (Solved.NOT_FINITE, taken)
+    both.solve_last(problem, 1)
+    assert both.solve_last(problem, 3, follow=0, task=beyond)["solved"] == Solved.NOT_FINITE
     after = both.solve_last(problem, 2, follow=1)  # that solution has no policy, so forces are held
     assert after == both.solve_last(problem, 2)
     steep = {each.name: each.format.highest for each in shape.slopes}
     assert both.solve(problem, 4, goal=steep)["solved"] == Solved.INDEFINITE
-    for seed, speed, end in [(0, 0.1, Solved.STALLED), (2, 0.4, Solved.INDEFINITE)]:
-        problem, goal = uphill(both.solver, seed, speed)
-        answer = both.solve(problem, 255, goal=goal)
-        assert (answer["solved"], answer["iterations"]) == (end, 9)
-        assert answer["regularisation"] > 0
+    problem, goal = uphill(both.solver, 0, 0.1)
+    both.solve(problem, 1)
+    answer = both.solve(problem, 255, follow=0, goal=goal)
+    assert (answer["solved"], answer["iterations"]) == (Solved.STALLED, 9)
+    assert answer["regularisation"] > 0
 
 
 def check_any(both, seed):

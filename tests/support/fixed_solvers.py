@@ -33,8 +33,7 @@ def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed"
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
     model = plan_of(name, width, ii, number).accelerator
     steps = min(knots, OBSERVED_KNOTS)
-    sweep = observed_sweep(
-        model.robot, (solver_problem(model, steps, 1000 + seed) for seed in range(problems)), steps, width
-    )
+    observed = (solver_problem(model, steps, 1000 + seed) for seed in range(problems))
+    sweep = observed_sweep(model.robot, model.interface.words("dstep"), observed, steps, width)
     sweep = replace(sweep, sweeps=replace(sweep.sweeps, links=knots + 1))
     return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS))

@@ -34,7 +34,7 @@ def policy_of_graph(robot, sweeps, expansion, regularisation, held=()):
         return {name.partition(".")[2]: value for name, value in outputs.items()}
 
     results = sweep_knots(sweeps, numbers, step)
-    return policy_of(results, float(results["decrease"]), STEP, forces, robot.nv)
+    return policy_of(results, expansion, regularisation, STEP, forces)
 
 
 def fixed_sweep(robot, knots, width, seeds=range(4)):

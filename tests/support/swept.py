@@ -21,7 +21,7 @@ def image(sweep, words):
 def simulated(sweep, runs, slot=None):
     """Return for each run, of words (problems, knots), the policies by knot and problem, and the cycles.
 
-    A policy is its integers, then the decrease, overflow and indefinite. Each run starts in this cycle of
+    A policy is its integers, then overflow and indefinite. Each run starts in this cycle of
     the interval, if one is given.
     """
     core, answers = SweepComponent(sweep), []
@@ -48,7 +48,7 @@ def simulated(sweep, runs, slot=None):
             policies, cycles = {}, 1
             while not ctx.get(core.ready):
                 if ctx.get(core.valid):
-                    status = (core.decrease, core.overflow, core.indefinite)
+                    status = (core.overflow, core.indefinite)
                     key = ctx.get(core.knot), ctx.get(core.problem)
                     assert key not in policies
                     policies[key] = [*unpack(formats, ctx.get(core.policy)), *map(ctx.get, status)]
@@ -71,6 +71,6 @@ def expected(fixed, words):
         swept = replace(fixed, sweeps=sweeps).sweep(behind)
         for problem in range(problems):
             row = [int(swept.words[name][problem, 0]) for name in names]
-            status = swept.words["decrease"], swept.overflow, swept.indefinite
+            status = swept.overflow, swept.indefinite
             policies[first, problem] = [*row, *(int(each[problem]) for each in status)]
     return policies

@@ -25,6 +25,7 @@ from rbdhw.fixed.solver import (
 )
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts
+from rbdhw.rtl.layouts import split_words
 from rbdhw.solving import Solved
 from rbdhw.target import Primitive
 
@@ -72,8 +73,8 @@ class SolverComponent(wiring.Component):
         super().__init__(
             {
                 # A task begins while `ready`. The packed words of `step` are a first state, forces that the
-                # first trajectory holds, and what stays the same. `warm` follows the last solution in place
-                # of these forces, from its step `shift` on, if there is one with a policy.
+                # first trajectory holds, from rest, and what stays the same. `warm` follows the last solution
+                # in place of these forces, from its step `shift` on, if there is one with a policy.
                 "start": In(1),
                 "ready": Out(1),
                 "task": In(len(self.forward.task)),
@@ -122,6 +123,7 @@ class SolverComponent(wiring.Component):
         self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
         self._policies = Signal(name="policies")  # the bank of those that are followed
         self._usable = Signal(name="usable")  # whether there is a policy to follow
+        self._settled = Signal(name="settled")  # whether the kept trajectory begins with the task's state
         costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.shape.alphas)
         self._costs = Array(costs)
         m.d.comb += [part.task.eq(self._task) for part in (self.forward, self.expansion, self.rows)]
@@ -230,12 +232,16 @@ class SolverComponent(wiring.Component):
             forward.cold.eq(first & cold),
             forward.shift.eq(Mux(first, shift, 0)),
         ]
+        follows, moves, task = Signal(), Signal(), split_words(self.shape.step.inputs, self.task)
+        rates = (each.word.name for each in self.shape.state[self.shape.nv :])
+        m.d.comb += [follows.eq(self.warm & self._usable), moves.eq(Cat(task[name] for name in rates).any())]
         with m.State("IDLE"):
             m.d.comb += self.ready.eq(1)
             with m.If(self.start):
                 m.d.sync += [
                     self._task.eq(self.task),
-                    cold.eq(~(self.warm & self._usable)),
+                    cold.eq(~follows),
+                    self._settled.eq(follows | ~moves),
                     shift.eq(self.shift),
                     self._iterations.eq(self.iterations),
                     first.eq(1),
@@ -243,7 +249,7 @@ class SolverComponent(wiring.Component):
                     self._level.eq(0),
                     self.taken.eq(0),
                     self.regularisation.eq(0),
-                    self.status.eq(Solved.ITERATIONS),
+                    self.status.eq(Mux(follows | ~moves, Solved.ITERATIONS, Solved.NOT_FINITE)),
                     self.done.eq(0),
                 ]
                 m.next = "FIRST"
@@ -300,9 +306,9 @@ class SolverComponent(wiring.Component):
                 m.next = "CHOOSE"
         with m.State("CHOOSE"):
             m.d.sync += trial.eq(trial + 1)
-            with m.If(~found | (least > with_tolerance(self.cost))):
+            with m.If(~found | self._settled & (least > with_tolerance(self.cost))):
                 m.d.sync += [trial.eq(0), found.eq(0)]
-                self._raise(m, "ITERATE", Solved.STALLED)
+                self._raise(m, "ITERATE", Mux(self._settled, Solved.STALLED, Solved.NOT_FINITE))
             with m.Elif(allowed & (cost <= with_tolerance(least))):
                 lower = self._level >> REGULARISATION_BITS
                 m.d.sync += [
@@ -310,6 +316,8 @@ class SolverComponent(wiring.Component):
                     found.eq(0),
                     self._bank.eq(self.forward.bank_of(trial, self._bank)),
                     self.cost.eq(cost),
+                    self._settled.eq(1),
+                    self.status.eq(Solved.ITERATIONS),
                     self._level.eq(Mux(lower >= LEAST_REGULARISATION_WORD, lower, 0)),
                 ]
                 m.next = "ITERATE"
@@ -323,7 +331,7 @@ class SolverComponent(wiring.Component):
             m.d.sync += self.done.eq(1)
             m.next = "IDLE"
 
-    def _raise(self, m: Module, then: str, otherwise: Solved) -> None:
+    def _raise(self, m: Module, then: str, otherwise: Any) -> None:
         """Raise the regularisation and go on, or end if there is no larger one."""
         raised = Mux(self._level == 0, LEAST_REGULARISATION_WORD, self._level << REGULARISATION_BITS)
         m.d.sync += self._level.eq(raised)
@@ -331,6 +339,6 @@ class SolverComponent(wiring.Component):
         with m.If(raised > self._regularisation.highest):
             self._end(m, otherwise, raised if otherwise is Solved.INDEFINITE else self.regularisation)
 
-    def _end(self, m: Module, status: Solved, regularisation: Any) -> None:
+    def _end(self, m: Module, status: Any, regularisation: Any) -> None:
         m.d.sync += [self.status.eq(status), self.regularisation.eq(regularisation)]
         m.next = "READ"

@@ -50,7 +50,7 @@ class ForwardPass(wiring.Component):
             {
                 "start": In(1),
                 "first": In(1),  # one trial, and no changes of the forces
-                "cold": In(1),  # the forces of the task without feedback
+                "cold": In(1),  # the forces of the task without feedback, from rest
                 "shift": In(range(shape.knots)),  # the step from which the trajectory is followed
                 "around": In(range(self.banks)),  # the bank of the trajectory that is followed
                 "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
@@ -96,7 +96,11 @@ class ForwardPass(wiring.Component):
         m.submodules.waiting = waiting = Memory(shape=self.state_bits, depth=self.shape.alphas, init=[])
         write, read = waiting.write_port(), waiting.read_port()
         task = split_words(self.shape.step.inputs, self.task)
-        first = Cat(task[word.name] for word in self.state_words)
+        rates = {word.name for word in self.state_words[self.shape.nv :]}
+        first = Cat(
+            Mux(self.cold, 0, task[word.name]) if word.name in rates else task[word.name]
+            for word in self.state_words
+        )
         state = Signal(self.state_bits)
         m.d.comb += [read.addr.eq(trial), state.eq(Mux(places[0][1] == 0, first, read.data))]
         forces = self._forces(m, state, task, places[0])

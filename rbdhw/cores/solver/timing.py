@@ -69,7 +69,8 @@ class SolverTiming:
     @property
     def expansion(self) -> int:
         """The most cycles of an expansion until a sweep may begin."""
-        return self.period * self.ahead + self.dstep + len(self.shape.numbers) + LATENCY + 4
+        of_last = self.ii + self.dstep + len(self.shape.numbers) + LATENCY + 8
+        return self.period * (self.ahead - 1) + of_last
 
     @property
     def between(self) -> int:

@@ -16,8 +16,8 @@ from rbdhw.frontend.knot_step import REGULARISATION
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.target import Primitive
 
-DECREASE, PIVOT = "decrease", "pivot["
-"""What a knot hands on beside the value function, and the beginning of the names of pivots."""
+PIVOT = "pivot["
+"""The beginning of the names of pivots."""
 
 
 class _Task(NamedTuple):
@@ -43,7 +43,6 @@ class SweepComponent(wiring.Component):
         self.sweep, self.primitive, self.last = sweep, primitive, dict(last or {})
         self._inputs = {word.name: word for word in sweep.program.inputs}
         self._policy = sweep.program.outputs[sweep.sweeps.function]
-        self._handed = {word.name: given for word, given in sweep.handed}
         super().__init__(
             {
                 "write_enable": In(len(sweep.columns)),  # by column
@@ -57,9 +56,8 @@ class SweepComponent(wiring.Component):
                 "knot": Out(range(sweep.sweeps.links)),
                 "problem": Out(range(sweep.between)),
                 "policy": Out(sum(word.format.width for word in self._policy)),  # its packed words
-                # The decrease that the policies of this knot and all behind it expect; whether a value of
-                # theirs overflowed; and whether a Hessian by the forces was not positive.
-                DECREASE: Out(signed(self._handed[DECREASE].format.width)),
+                # Whether a value of this knot and all behind it overflowed; and whether a Hessian by the
+                # forces was not positive.
                 "overflow": Out(1),
                 "indefinite": Out(1),
             }
@@ -138,10 +136,10 @@ class SweepComponent(wiring.Component):
 
     def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
         """Give each knot what the one behind it hands on; the last knot takes zeros."""
-        self._given = self._split(m, core, self.sweep.sweep)
+        results = self._split(m, core, self.sweep.sweep)
         slots = [Const(0, width) for width in self.sweep.program.slots]
         for word, given in self.sweep.handed:
-            slots[word.slot] = Mux(task.position == 0, 0, self._given[given.name])[: word.format.width]
+            slots[word.slot] = Mux(task.position == 0, 0, results[given.name])[: word.format.width]
         slots[self._inputs[REGULARISATION].slot] = getattr(self, REGULARISATION)
         m.d.comb += core.payload.eq(Cat(slots))
 
@@ -184,7 +182,6 @@ class SweepComponent(wiring.Component):
             self.knot.eq(sweep.sweeps.links - 1 - then.position),
             self.problem.eq(then.problem),
             self.policy.eq(getattr(core, f"result_{function}")),
-            getattr(self, DECREASE).eq(self._given[self._handed[DECREASE].name].as_signed()),
             self.overflow.eq(overflows[then.problem]),
             self.indefinite.eq(indefinite),
         ]

@@ -18,7 +18,7 @@ from tests.support.marks import long
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare, component, unpacked
 
-KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 100
+KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 112
 
 
 @cache
@@ -106,11 +106,11 @@ def failing(name):
     task, goal = posed(0)
     match name:
         case Solved.NOT_FINITE:
-            speed = next(state.word for state in fixed().shape.state if state.word.name == "v[0]")
-            return task | {"v[0]": speed.highest + 1}, goal
+            return task | {"h": fixed().shape.time_step.highest + 1}, goal
         case Solved.INDEFINITE:
             rows = {each.name: np.full(KNOTS, each.format.highest) for each in fixed().shape.slopes}
         case _:
+            task |= {state.word.name: 0 for state in fixed().shape.state[fixed().shape.nv :]}
             rows = {each.name: -goal.rows[each.name] for each in fixed().shape.slopes}
     return task, replace(goal, rows={**goal.rows, **rows})
 
@@ -133,6 +133,24 @@ async def fail(bench, status):
 @pytest.mark.parametrize("status", [Solved.INDEFINITE, long(Solved.STALLED)])
 def test_a_solution_that_fails_says_so_and_is_not_followed_without_a_policy(status):
     run(lambda bench: fail(bench, status))
+
+
+@pytest.mark.parametrize(("beyond", "iterations"), [(0, 0), (0, 1), (1, 1), long(1, 20)])
+def test_a_state_in_motion_is_followed_from_rest(beyond, iterations):
+    """Without an iteration, and from a speed beyond its domain, no trajectory begins with the state."""
+    task, goal = posed(0)
+    speed = next(state.word for state in fixed().shape.state if state.word.name == "v[0]")
+    task |= {"v[0]": speed.highest + 1} if beyond else {}
+    solution = fixed().solve(task, goal, iterations)
+    ends = Solved.ITERATIONS if iterations and not beyond else Solved.NOT_FINITE
+    assert solution.status is ends
+
+    async def steps(bench):
+        await bench.load(goal)
+        found, _ = await bench.solve(task, iterations)
+        compare(fixed(), found, solution)
+
+    run(steps)
 
 
 def test_numbers_that_exceed_their_formats_leave_the_policies_before():

@@ -36,7 +36,7 @@ def built(width, ii, more=False):
 
 @pytest.mark.parametrize(
     ("width", "ii", "more", "between"),
-    [(27, 100, False, 1), (18, 34, True, 3), long(32, 120, True, 1), long(24, 56, False, 2)],
+    [(27, 112, False, 1), (18, 34, True, 3), long(32, 120, True, 1), long(24, 56, False, 2)],
 )
 def test_sweeps_are_those_of_the_model(width, ii, more, between):
     model, sweep = fixed(width), built(width, ii, more)
@@ -90,7 +90,7 @@ def test_more_sources_hand_numbers_out_sooner():
 
 
 def test_a_longer_horizon_takes_memory_and_nothing_else():
-    sweep = built(27, 100)
+    sweep = built(27, 112)
     longer = replace(sweep, sweeps=replace(sweep.sweeps, links=1025))
     before, after = sweep.cells(), longer.cells()
     assert after["waiting"].block_rams > before["waiting"].block_rams
@@ -98,4 +98,4 @@ def test_a_longer_horizon_takes_memory_and_nothing_else():
         part: before[part] for part in before if part != "waiting"
     }
     assert longer.dsp_blocks == sweep.dsp_blocks
-    assert longer.cycles - sweep.cycles == (1025 - KNOTS - 1) * 100
+    assert longer.cycles - sweep.cycles == (1025 - KNOTS - 1) * 112

@@ -76,7 +76,7 @@ _BY_CONTROL = ArrayKind(("ndx", "nv"))
 
 ARRAYS: dict[str, ArrayKind] = {
     "q": ArrayKind(("nq",)),
-    **dict.fromkeys(("v", "a", "tau", "std", "tau_weight", "lambda_tau", "lambda_a"), _VECTOR),
+    **dict.fromkeys(("v", "a", "tau", "std", "tau_ref", "tau_weight", "lambda_tau", "lambda_a"), _VECTOR),
     **dict.fromkeys(("base_v", "base_a"), ArrayKind((6,))),
     "gravity": ArrayKind((3,)),
     "fext": ArrayKind(("bodies", 6)),

@@ -447,8 +447,11 @@ COMMANDS: dict[str, Function] = {
     ),
     GOAL: Function(
         39,
-        "load the reference and the weights of one step of solutions",
-        ("x_ref", "row", "x_weight", "tau_weight", "x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+        "load the references and the weights of one step of solutions",
+        (
+            *("x_ref", "tau_ref", "row", "x_weight", "tau_weight"),
+            *("x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+        ),
         (),
     ),
     PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("row",), ("x", "tau", "K")),

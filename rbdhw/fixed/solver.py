@@ -120,8 +120,13 @@ class SolverShape:
 
     @cached_property
     def terms(self) -> tuple[CostTerm, ...]:
-        """The terms of the cost: the words of the state, then the forces."""
-        return rollout_terms(self.step, self.rollout)
+        """The terms of the cost: the words of the state, then the forces. All have a reference."""
+        return tuple(
+            replace(term, reference=str(replace(WordName.parse(term.word.name), array="tau_ref")))
+            if term.reference is None
+            else term
+            for term in rollout_terms(self.step, self.rollout)
+        )
 
     @cached_property
     def feedback(self) -> tuple[Feedback, ...]:

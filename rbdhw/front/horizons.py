@@ -255,7 +255,7 @@ class Horizons:
         ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,
         10 by default, or when no more than the share ``tolerance`` of the cost can be gained.
 
-        An accelerator has the costs of ``x_ref``, ``Q`` and ``R``, limits of its domain, and no tolerance.
+        An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and no tolerance.
         It holds ``tau`` first, ``warm`` is its last solution, and ``iterations`` is the build's by default.
         Problems of a batch are solved in turn.
 

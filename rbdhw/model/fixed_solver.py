@@ -47,7 +47,7 @@ from rbdhw.solving import Solved
 Array = NDArray[np.float64]
 
 NOT_TAKEN = (
-    *("W", "limit_weight", "tau_ref", "position_weight", "orientation_weight", "momentum_weight"),
+    *("W", "limit_weight", "position_weight", "orientation_weight", "momentum_weight"),
     CONTACT,
 )
 """The arrays of a problem, other than bounds of forces, that change its solution and must be zero here."""
@@ -57,8 +57,8 @@ NOT_TAKEN = (
 class Goal:
     """The words of a goal, those of a row for each step (N,), and the cost ``unit`` that counts as one.
 
-    A row has the references ``x_ref`` of the state after the step, and the weights, slopes and curvatures of
-    it and of the step's forces.
+    A row has the references ``x_ref`` of the state after the step and ``tau_ref`` of the step's forces, and
+    the weights, slopes and curvatures of both.
     """
 
     rows: Words
@@ -133,15 +133,16 @@ class FixedSolver:
     def goal(self, problem: Mapping[str, Array]) -> Goal:
         """Return the words of a problem's ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1, 2 nv) and ``R`` (N, nv).
 
-        The first rows of ``x_ref`` and ``Q`` count for nothing. Weights are those that the words of their
-        roots have. Raises InputError if the problem has other costs, contacts, or other limits of the forces
-        than the accelerator; or if a weight is negative, or too large for the formats of the sweep.
+        ``tau_ref`` (N, nv) is zero by default. The first rows of ``x_ref`` and ``Q`` count for nothing.
+        Weights are those that the words of their roots have. Raises InputError if the problem has other
+        costs, contacts, or other limits of the forces than the accelerator; or if a weight is negative, or
+        too large for the formats of the sweep.
         """
         _check_taken(problem, np.asarray(self.model.domain.bounds["tau"]))
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
-        shape, rows = self.shape, dict(self._references(problem["x_ref"][1:]))
+        shape, rows = self.shape, dict(self._references(problem))
         units = np.array([TURN if term.word.unit == "turn" else 1.0 for term in shape.terms])
         largest = np.array([4.0**term.exponent for term in shape.terms])
         unit = float(np.max(weights * units**2 * largest)) or 1.0
@@ -161,11 +162,12 @@ class FixedSolver:
             rows[word.name] = curvature
         return Goal(rows, unit)
 
-    def _references(self, states: Array) -> Words:
-        nv = self.shape.nv
-        words = self._encoded(states[:, :nv], states[:, nv:], np.zeros((len(states), nv)))
+    def _references(self, problem: Mapping[str, Array]) -> Words:
+        states, nv = problem["x_ref"][1:], self.shape.nv
+        forces = problem.get("tau_ref", np.zeros((len(states), nv)))
+        words = self._encoded(states[:, :nv], states[:, nv:], forces)
         references = {}
-        for term in self.shape.terms[: 2 * nv]:
+        for term in self.shape.terms:
             word = words[term.word.name]
             assert term.reference is not None
             limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
@@ -357,7 +359,7 @@ def _check_taken(problem: Mapping[str, Array], bounds: Array) -> None:
     for name, bound in zip(("tau_min", "tau_max"), bounds.T, strict=True):
         other += [name] if np.any(problem.get(name, bound) != bound) else []
     if other:
-        taken = "costs of x_ref, Q and R alone, no contacts, and the bounds of tau as tau_min and tau_max"
+        taken = "costs of Q and R alone, no contacts, and the bounds of tau as tau_min and tau_max"
         raise InputError("problem", f"a solver on words does not take its {', '.join(other)}", taken)
 
 

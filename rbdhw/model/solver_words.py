@@ -19,6 +19,9 @@ from rbdhw.protocol import COMMANDS, GOAL, PLAN, SOLVE
 from rbdhw.robot.model import Robot
 from rbdhw.solving import Solved
 
+REFERENCES = ("x_ref", "tau_ref")
+"""The arrays of a goal's row that have the words of a step's state and forces."""
+
 
 def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterations: int) -> AcceleratorModel:
     """Return an accelerator of ``step`` and ``dstep`` that also solves, with its commands.
@@ -55,8 +58,8 @@ def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> t
         _count("warm", 1),
         _count("shift", shape.knots - 1),
     ]
-    references = [word for word in shape.goal if word.array == "x_ref"]
-    weights = [word for word in shape.goal if word.array != "x_ref"]
+    references = [word for word in shape.goal if word.array in REFERENCES]
+    weights = [word for word in shape.goal if word.array not in REFERENCES]
     weights += [each.word for each in shape.curvatures]
     row = in_slots([_count("row", shape.knots - 1), *weights], first)
     knot = in_slots([_count("row", shape.knots)], first)

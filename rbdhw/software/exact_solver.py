@@ -243,7 +243,7 @@ class _Tables:
     def _terms(self) -> Rows:
         return [
             (
-                -1 if term.reference is None else self.goal[term.reference],
+                self.goal[term.reference or ""],
                 self.goal[term.weight],
                 int(term.wraps),
                 term.word.format.width,

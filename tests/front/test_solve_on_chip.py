@@ -70,7 +70,7 @@ def test_a_batch_is_solved_in_turn_and_a_number_that_is_not_finite_spoils_its_pr
         ({"iterations": 9}, "iterations: 9; expected 0 to 8; generate with a larger --iterations"),
         ({"Q": [-1.0, 1.0, 0.1, 0.1]}, "array 'Q': -1 is a negative weight"),
         ({"Q": [1e9, 1.0, 0.1, 0.1]}, "weights: x_slope\\[0\\]: .* is too large; smaller weights"),
-        ({"tau_ref": [1.0, 0.0]}, "a solver on words does not take its tau_ref"),
+        ({"limit_weight": np.ones(4)}, "a solver on words does not take its limit_weight"),
         ({"tau_min": [-1.0, -1.0]}, "a solver on words does not take its tau_min"),
         ({"tau": np.arange(8.0).reshape(4, 2)}, "arrays 'tau' and 'K': are those of a trajectory"),
         ({"x_ref": [np.inf, 0.0, 0.0, 0.0]}, "array 'x_ref'"),

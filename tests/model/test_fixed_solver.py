@@ -68,6 +68,21 @@ def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
 
 
+def test_forces_cost_their_difference_from_a_reference(fixed):
+    """Dear forces stay near a reference that differs from step to step; one beyond the domain is limited."""
+    problem, _, _ = posed(fixed, 4)
+    problem["R"] = 20.0 * problem["R"]
+    problem["tau_ref"] = problem["tau"] * np.linspace(0.9, 1.2, KNOTS)[:, np.newaxis]
+    optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
+    found = fixed.solve(fixed.task(problem, problem["tau"][0]), fixed.goal(problem), 10)
+    np.testing.assert_allclose(forces(fixed, found.plan), optimum["tau"], rtol=0.0, atol=1e-3)
+    none = solve(fixed.model.robot, {**problem, "tau_ref": 0.0 * problem["tau"]}, 40, 8, 1e-12)
+    assert np.abs(none["tau"] - optimum["tau"]).max() > 0.1
+    problem["tau_ref"] = problem["tau_ref"] + 1e6
+    force = fixed.shape.taus[0]
+    assert (fixed.goal(problem).rows["tau_ref[0]"] == force.highest).all()
+
+
 def test_its_cost_is_twice_that_of_its_trajectory_behind_the_first_state(fixed):
     problem, task, goal = posed(fixed, 0)
     found = fixed.solve(task, goal, 3)
@@ -182,7 +197,7 @@ def test_a_solution_without_a_cheaper_trial_stalls(fixed):
 def test_of_equal_costs_the_longest_step_is_kept(fixed):
     """It costs more than the shortest one, which changes nothing, but within the tolerance."""
     _, task, goal = posed(fixed, 5)
-    last = fixed.solve(task, goal, 3)
+    last = fixed.solve(task, goal, 2)
     found, longest = (
         FixedSolver(with_alphas(fixed.model, n)).solve(task, goal, 1, last.plan) for n in (ALPHAS, 1)
     )
@@ -201,7 +216,6 @@ def test_weights_out_of_bounds_are_refused(fixed, weight, text):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("tau_ref", np.ones((KNOTS, 2))),
         ("W", np.ones((KNOTS + 1, 1))),
         ("limit_weight", np.array([0.0, 0.0, 0.0, 1.0])),
         ("position_weight", np.ones((KNOTS + 1, 1, 3))),
@@ -214,13 +228,16 @@ def test_weights_out_of_bounds_are_refused(fixed, weight, text):
 )
 def test_other_parts_of_a_problem_are_refused(fixed, name, value):
     problem, _, _ = posed(fixed, 0)
-    text = f"problem: a solver on words does not take its {name}; expected costs of x_ref, Q and R alone,"
+    text = f"problem: a solver on words does not take its {name}; expected costs of Q and R alone,"
     with pytest.raises(InputError, match=text):
         fixed.goal({**problem, name: value})
 
 
 def test_arrays_of_a_problem_count_or_are_refused_or_mean_nothing_without_others():
-    counts, guess = {"q", "v", "h", "x_ref", "Q", "R", "tau_min", "tau_max"}, {"states", "tau", "K"}
+    counts, guess = (
+        {"q", "v", "h", "x_ref", "tau_ref", "Q", "R", "tau_min", "tau_max"},
+        {"states", "tau", "K"},
+    )
     with_others = {"C", "y", "x_min", "x_max", "placement_ref", "momentum_ref"}
     assert set(SOLVE_INPUTS) == {*counts, *guess, *with_others, *NOT_TAKEN}
 

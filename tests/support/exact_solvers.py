@@ -50,7 +50,8 @@ class Both:
 
 
 def problem_of(solver, seed):
-    return solver_problem(solver.model, solver.shape.knots, seed)
+    problem = solver_problem(solver.model, solver.shape.knots, seed)
+    return problem | {"tau_ref": problem["tau"] * np.linspace(0.2, 0.9, solver.shape.knots)[:, np.newaxis]}
 
 
 def uphill(solver, seed, speed):
@@ -100,7 +101,7 @@ def _pointers(*names, **others):
 
 
 class _Problem(ctypes.Structure):
-    _fields_ = [*_pointers("q", "v", h=ctypes.c_double), *_pointers("x_ref", "Q", "R", "tau")]
+    _fields_ = [*_pointers("q", "v", h=ctypes.c_double), *_pointers("x_ref", "Q", "R", "tau", "tau_ref")]
 
 
 class _Solution(ctypes.Structure):
@@ -109,7 +110,7 @@ class _Solution(ctypes.Structure):
 
 def solve_arrays(exact, problem, iterations, follow=None):
     """Return how a problem in arrays ends by the function in C, and the arrays of its solution."""
-    given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R")}
+    given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R", "tau_ref")}
     given["tau"] = np.ascontiguousarray(problem["tau"][0])
     steps, nv = problem["R"].shape
     shapes = {"states": (steps + 1, 2 * nv), "tau": (steps, nv), "K": (steps, nv, 2 * nv)}

@@ -67,6 +67,7 @@ def run(steps):
 def posed(seed):
     """Return the task and the goal of a problem."""
     problem = solver_problem(fixed().model, KNOTS, seed)
+    problem["tau_ref"] = problem["tau"] * np.linspace(0.2, 0.9, KNOTS)[:, np.newaxis]
     return fixed().task(problem, problem["tau"][0]), fixed().goal(problem)
 
 

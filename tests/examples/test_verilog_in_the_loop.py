@@ -10,6 +10,7 @@ from examples.arm import run as arm
 from examples.legs import run as legs
 from examples.mppi import run as mppi
 from examples.payload import run as payload
+from examples.reach import run as reach
 from rbdhw.control import task
 from rbdhw.robots import path
 from tests.support.marks import long
@@ -45,6 +46,7 @@ def one_design(monkeypatch):
         (payload, ("--period", "0.4")),
         (arm, ("--seconds", "0.2", "--knots", "6")),
         (mppi, ("--steps", "6", "--samples", "16")),
+        long(reach, ("--steps", "30", "--knots", "3")),
         long(legs, ("--robot", str(path("hyq")), "--task", "stand", "--seconds", "0.02", "--ii", "32")),
     ],
 )

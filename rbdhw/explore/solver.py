@@ -25,11 +25,13 @@ OBSERVED, OBSERVED_KNOTS = 8, 16
 def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorModel:
     """Return the model of an accelerator that also solves, with the number formats of its sweep.
 
-    Problems are observed with the largest time step of the domain. Raises InputError as
+    Problems are observed with the fixed time step, or the largest of the domain. Raises InputError as
     :func:`rbdhw.model.solver_words.with_solver`.
     """
     assert options.knots is not None
-    h, steps = float(model.domain.bounds["h"][0][1]), min(options.knots, OBSERVED_KNOTS)
+    steps, h = min(options.knots, OBSERVED_KNOTS), model.robot.time_step
+    if h is None:
+        h = float(model.domain.bounds["h"][0][1])
     problems = (
         random_problem(model.robot, model.domain, steps, h, options.seed + k) for k in range(OBSERVED)
     )

@@ -57,11 +57,18 @@ def with_tolerance(cost: IntegerLike) -> IntegerLike:
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of words, which is constant, the word ``h``, or a weight of a goal."""
+    """A factor of words, which is constant, the word ``h`` with its largest one, or a weight of a goal."""
 
     name: str
     format: Format
     constant: int | None = None
+    most_word: int | None = None
+
+    @property
+    def most(self) -> float:
+        """The largest factor."""
+        most = self.most_word if self.constant is None else self.constant
+        return (self.format.highest if most is None else most) * self.format.step
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,8 @@ class SolverShape:
 
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
     ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
-    of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``.
+    of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``. The time step is a word of
+    ``step``, or ``fixed_step`` in seconds.
     """
 
     step: StepWords
@@ -89,6 +97,7 @@ class SolverShape:
     forces: tuple[int, ...]
     alphas: int
     iterations: int
+    fixed_step: float | None = None
 
     @property
     def knots(self) -> int:
@@ -183,19 +192,23 @@ class SolverShape:
         if unit == "turn":
             exponent += math.ceil(math.log2(TURN))
         if self.nv <= term < 2 * self.nv:
-            exponent += exponent_above(self._most_h)
+            exponent += exponent_above(self.time_step.most)
         format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent)
         return Factor(self._of_goal(term, "slope"), format_)
 
     @property
-    def _most_h(self) -> float:
-        word = self.time_step
-        assert word.highest is not None
-        return word.highest * word.format.step
+    def time_word(self) -> Word | None:
+        """The word of the time step, unless that is fixed."""
+        return next((word for word in self.constants if word.array == "h"), None)
 
-    @property
-    def time_step(self) -> Word:
-        return next(word for word in self.constants if word.array == "h")
+    @cached_property
+    def time_step(self) -> Factor:
+        """The time step as a factor."""
+        word = self.time_word
+        if word is not None:
+            return Factor("h", word.format, most_word=word.highest)
+        assert self.fixed_step is not None
+        return _constant("h", self.fixed_step)
 
     @cached_property
     def trajectory(self) -> tuple[Word, ...]:
@@ -232,7 +245,7 @@ class SolverShape:
     def number_factors(self) -> tuple[Factor, ...]:
         """The factors of the numbers of a knot."""
         slopes = (slope for slope in self.slopes if slope is not None)
-        return (_constant("one", 1.0), Factor("h", self.time_step.format), *slopes)
+        return (_constant("one", 1.0), self.time_step, *slopes)
 
     @cached_property
     def errors(self) -> tuple[Format, ...]:
@@ -274,7 +287,7 @@ class SolverShape:
     @cached_property
     def policy_factors(self) -> tuple[Factor, ...]:
         """The factors of gains and changes."""
-        return (_constant("one", 1.0), _constant("turn", TURN), Factor("h", self.time_step.format))
+        return (_constant("one", 1.0), _constant("turn", TURN), self.time_step)
 
     @cached_property
     def gains(self) -> tuple[Scaled, ...]:

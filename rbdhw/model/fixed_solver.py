@@ -174,18 +174,23 @@ class FixedSolver:
             references[term.reference] = limited
         return references
 
-    def _encoded(self, q: Array, v: Array, tau: Array, h: float = 0.0) -> Words:
-        return encode(self.model, "step", {"q": q, "v": v, "tau": tau, "h": np.full(len(q), h)})
+    def _encoded(self, q: Array, v: Array, tau: Array, h: Array | None = None) -> Words:
+        tasks = {"q": q, "v": v, "tau": tau}
+        if self.shape.time_word is not None:
+            tasks["h"] = np.full(len(q), 0.0 if h is None else h)
+        return encode(self.model, "step", tasks)
 
     def _h(self, problem: Mapping[str, Array]) -> float:
-        """Return the time step that the word for a problem's has."""
-        word = self.shape.time_step
-        return float(word.format.real(word.format.quantise(problem["h"])))
+        """Return the time step that the word for a problem's has, or the fixed one."""
+        step = self.shape.time_step
+        if step.constant is None:
+            return float(step.format.real(step.format.quantise(problem["h"])))
+        return step.most
 
     def task(self, problem: Mapping[str, Array], tau: Array) -> dict[str, int]:
         """Return the words of a first state, of forces (nv,) that a first guess holds, and of constants."""
         q, v = (problem[name][np.newaxis] for name in ("q", "v"))
-        words = self._encoded(q, v, tau[np.newaxis], float(problem["h"]))
+        words = self._encoded(q, v, tau[np.newaxis], problem.get("h"))
         return {word.name: int(words[word.name][0]) for word in self.shape.step.inputs}
 
     # Solutions

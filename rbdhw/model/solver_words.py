@@ -31,7 +31,8 @@ def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterati
     check_solved(model.robot)
     interface = model.interface
     step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
-    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, alphas, iterations)
+    fixed = model.robot.time_step
+    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, alphas, iterations, fixed)
     functions = (*interface.functions, *solver_commands(interface.functions, shape))
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
 
@@ -39,14 +40,12 @@ def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterati
 def check_solved(robot: Robot) -> None:
     """Refuse a robot for which accelerators do not solve.
 
-    Raises InputError if a joint has several degrees of freedom, or if the time step is no word of a task.
+    Raises InputError if a joint has several degrees of freedom.
     """
     where = f"robot '{robot.name}'"
     if robot.nq != robot.nv:
         reason = "has a joint of several degrees of freedom"
         raise InputError(where, reason, "joints of one degree of freedom for solve on an accelerator")
-    if robot.time_step is not None:
-        raise InputError(where, "has a fixed time step", "one that comes with each task of solve")
 
 
 def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> tuple[FunctionWords, ...]:

@@ -48,7 +48,9 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     tables = _Tables(model)
     about = f"rbdhw {version('rbdhw')}: the bit-exact solver of an accelerator"
     heading = comment((about, f"for the robot {json.dumps(model.robot.name)}, beside model.c."))
-    values = {"heading": heading, "shape": tables.shape, "counts": tables.counts}
+    time = tables.shape.time_word
+    time_word = {"place": tables.task[time.name]} if time is not None else None
+    values = {"heading": heading, "shape": tables.shape, "counts": tables.counts, "time_word": time_word}
     source = fill(
         SOLVER_SOURCE,
         **values,
@@ -58,6 +60,7 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
         kernel=tables.kernel,
         tables=tables.text,
         places=tables.places,
+        fixed_step=repr(tables.shape.time_step.most),
         points=tables.points,
         least_regularisation=integer(LEAST_REGULARISATION_WORD),
         most_regularisation=integer(tables.shape.inputs[REGULARISATION].format.highest),
@@ -194,7 +197,6 @@ class _Tables:
         return {
             "regularisation": self.numbers[REGULARISATION],
             "row": self.goal["row"],
-            "h": self.task[self.shape.time_step.name],
         } | {key: results[f"{SOLVE}.{name}"] for key, name in numbers.items()}
 
     @property

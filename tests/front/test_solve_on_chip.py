@@ -108,15 +108,22 @@ def test_engines_agree_bit_for_bit(folder, acc, engine):
         np.testing.assert_array_equal(getattr(acc.second, name), getattr(other.second, name))
 
 
-def test_robots_and_builds_without_a_solver_are_refused():
-    sizes = {"width": 18, "samples": 128, "knots": 2}
-    for mounting, text in [
-        (Mounting("floating"), "base: solve has the same robot in all steps; expected fixed"),
-        (Mounting(time_step=0.01), "robot 'toy': has a fixed time step; expected one that comes with each"),
-    ]:
-        options = BuildOptions(("solve",), mounting=mounting, **sizes)
-        with pytest.raises(InputError, match=text):
-            generate(path("toy"), options)
+def test_robots_without_a_solver_are_refused():
+    options = BuildOptions(("solve",), mounting=Mounting("floating"), width=18, samples=128, knots=2)
+    with pytest.raises(InputError, match="base: solve has the same robot in all steps; expected fixed"):
+        generate(path("toy"), options)
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_a_fixed_time_step(tmp_path):
+    sizes = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
+    options = BuildOptions(("solve",), mounting=Mounting(time_step=START[2]), **sizes)
+    write(generate(path("toy"), options), tmp_path / "toy")
+    exact, golden = package.load(tmp_path / "toy"), package.load(tmp_path / "toy", "golden")
+    one, other = (each.solve(*START[:2], **COST, iterations=4) for each in (exact, golden))
+    assert one.tau == pytest.approx(other.tau, abs=0.02)
+    with pytest.raises(InputError, match="'h'"):
+        exact.solve(*START, **COST)
 
 
 @pytest.mark.parametrize("wrong", [0, 1])

@@ -121,7 +121,7 @@ def test_an_earlier_plan_is_a_better_first_guess(fixed):
 
 def test_a_first_trajectory_that_leaves_the_domain_ends_the_solution(fixed):
     _, task, goal = posed(fixed, 0)
-    beyond = {"h": fixed.shape.time_step.highest + 1}
+    beyond = {"h": fixed.shape.time_word.highest + 1}
     found = fixed.solve(task | beyond, goal, 5)
     assert (found.status, found.iterations) == (Solved.NOT_FINITE, 0)
 
@@ -249,9 +249,17 @@ def test_a_problem_of_the_costs_alone_is_taken(fixed):
 
 
 def test_robots_that_a_solver_does_not_take_are_refused(fixed):
-    for robot, text in [
-        (floating("toy"), "has a joint of several degrees of freedom; expected joints of one"),
-        (replace(fixed.model.robot, time_step=STEP), "has a fixed time step; expected one that comes with"),
-    ]:
-        with pytest.raises(InputError, match=text):
-            with_solver(replace(plan_of("toy", 27, 4).accelerator, robot=robot), fixed.sweep, ALPHAS, 1)
+    model = replace(plan_of("toy", 27, 4).accelerator, robot=floating("toy"))
+    with pytest.raises(InputError, match="has a joint of several degrees of freedom; expected joints of one"):
+        with_solver(model, fixed.sweep, ALPHAS, 1)
+
+
+def test_a_fixed_time_step_is_no_word(fixed):
+    solver = fixed_solver("toy", KNOTS, ALPHAS, time_step=STEP)
+    problem, task, goal = posed(solver, 0)
+    optimum = solve(solver.model.robot, problem, 40, 8, 1e-12)
+    found = solver.solve(task, goal, 10)
+    assert "h" not in task
+    assert solver.shape.time_step.constant is not None
+    assert fixed.shape.time_word.name in posed(fixed, 0)[1]
+    np.testing.assert_allclose(forces(solver, found.plan), optimum["tau"], rtol=1e-3, atol=2e-3)

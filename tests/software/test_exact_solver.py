@@ -25,7 +25,7 @@ from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
 from tests.support.compilers import COMPILERS, assert_no_warning
 from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of, solve_arrays
-from tests.support.fixed_solvers import fixed_solver
+from tests.support.fixed_solvers import STEP, fixed_solver
 
 REFUSED = -1
 
@@ -63,6 +63,12 @@ def test_a_long_horizon_of_an_arm():
     both = Both(fixed_solver("iiwa14", 64, 8, ii=32))
     for seed in range(2):
         check_loop(both, seed, 4)
+
+
+def test_a_fixed_time_step():
+    solver = fixed(time_step=STEP)
+    check_loop(Both(solver), 0, 3)
+    check_arrays(solver)
 
 
 def test_every_end_of_a_solution(both):
@@ -104,6 +110,7 @@ def test_malformed_packets(both):
 def check_arrays(solver):
     """Compare solutions of problems in arrays with those of the model, converted by Python."""
     exact, session, knots = ExactSolver(solver.model), SolverSession(solver.model), solver.shape.knots
+    takes = () if solver.shape.time_word is None else ("h",)
     for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, knots - 1)]):
         problem = problem_of(solver, seed)
         problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
@@ -114,7 +121,7 @@ def check_arrays(solver):
         _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
         _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
         expected = decode_solution(solver, problem, goal, solved, plan)
-        end, found = solve_arrays(exact, problem, iterations, follow)
+        end, found = solve_arrays(exact, problem, iterations, follow, takes)
         assert end == expected["status"]
         for name, array in found.items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)

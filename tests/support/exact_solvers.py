@@ -17,9 +17,9 @@ KNOTS, ALPHAS = 6, 4
 
 
 @cache
-def fixed(number="fixed"):
+def fixed(number="fixed", time_step=None):
     """Return a small solver of the toy."""
-    return fixed_solver("toy", KNOTS, ALPHAS, number=number)
+    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step)
 
 
 class Both:
@@ -100,16 +100,21 @@ def _pointers(*names, **others):
     return [*((name, ctypes.c_void_p) for name in names), *others.items()]
 
 
-class _Problem(ctypes.Structure):
-    _fields_ = [*_pointers("q", "v", h=ctypes.c_double), *_pointers("x_ref", "Q", "R", "tau", "tau_ref")]
+def _problem_type(numbers):
+    """Return the structure of a problem with numbers of these types."""
+    fields = [*_pointers("q", "v", **numbers), *_pointers("x_ref", "Q", "R", "tau", "tau_ref")]
+    return type("Problem", (ctypes.Structure,), {"_fields_": fields})
 
 
 class _Solution(ctypes.Structure):
     _fields_ = _pointers("states", "tau", "K", "cost", "regularisation", "iterations")
 
 
-def solve_arrays(exact, problem, iterations, follow=None):
-    """Return how a problem in arrays ends by the function in C, and the arrays of its solution."""
+def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
+    """Return how a problem in arrays ends by the function in C, and the arrays of its solution.
+
+    ``takes`` is empty if the time step is fixed.
+    """
     given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R", "tau_ref")}
     given["tau"] = np.ascontiguousarray(problem["tau"][0])
     steps, nv = problem["R"].shape
@@ -120,7 +125,9 @@ def solve_arrays(exact, problem, iterations, follow=None):
         "regularisation": np.array(np.nan),
         "iterations": np.array(-1, np.int32),
     }
-    asked = _Problem(h=float(problem["h"]), **{name: array.ctypes.data for name, array in given.items()})
+    numbers = {name: float(problem[name]) for name in takes}
+    pointers = {name: array.ctypes.data for name, array in given.items()}
+    asked = _problem_type(dict.fromkeys(takes, ctypes.c_double))(**numbers, **pointers)
     written = _Solution(**{name: array.ctypes.data for name, array in found.items()})
     warm, shift = int(follow is not None), follow or 0
     call = exact.library.rbdhw_solve

@@ -17,10 +17,10 @@ STEP, ITERATIONS = 0.01, 255
 
 
 @cache
-def plan_of(name, width, ii, number="fixed"):
+def plan_of(name, width, ii, number="fixed", time_step=None):
     """Return the plan of an accelerator with steps and their derivatives."""
     options = BuildOptions(functions=("step", "dstep"), width=width, ii=ii, number=number)
-    return plan_build(load_urdf(path(name)), options)
+    return plan_build(replace(load_urdf(path(name)), time_step=time_step), options)
 
 
 def solver_problem(model, knots, seed):
@@ -29,9 +29,9 @@ def solver_problem(model, knots, seed):
 
 
 @cache
-def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed"):
+def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
-    model = plan_of(name, width, ii, number).accelerator
+    model = plan_of(name, width, ii, number, time_step).accelerator
     steps = min(knots, OBSERVED_KNOTS)
     observed = (solver_problem(model, steps, 1000 + seed) for seed in range(problems))
     sweep = observed_sweep(model.robot, model.interface.words("dstep"), observed, steps, width)

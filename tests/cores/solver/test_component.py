@@ -13,7 +13,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
 from rbdhw.solving import Solved
-from tests.support.fixed_solvers import fixed_solver, plan_of, solver_problem
+from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem
 from tests.support.marks import long
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare, component, unpacked
@@ -26,9 +26,9 @@ def fixed():
     return fixed_solver("toy", KNOTS, ALPHAS, ii=II)
 
 
-def core(name="toy", ii=II):
+def core(name="toy", ii=II, time_step=None):
     """Return a core of steps and their derivatives."""
-    (built,) = plan_of(name, 27, ii).cores
+    (built,) = plan_of(name, 27, ii, time_step=time_step).cores
     return built.component(None)
 
 
@@ -107,7 +107,7 @@ def failing(name):
     task, goal = posed(0)
     match name:
         case Solved.NOT_FINITE:
-            return task | {"h": fixed().shape.time_step.highest + 1}, goal
+            return task | {"h": fixed().shape.time_word.highest + 1}, goal
         case Solved.INDEFINITE:
             rows = {each.name: np.full(KNOTS, each.format.highest) for each in fixed().shape.slopes}
         case _:
@@ -261,6 +261,11 @@ def test_other_tasks_take_the_cycles_between():
 def test_one_step_and_one_step_length_at_an_interval_of_one():
     model = fixed_solver("toy", 1, 1, ii=1)
     check_alone(model, component(model, core(ii=1), SWEEP_II), 2)
+
+
+def test_a_fixed_time_step():
+    model = fixed_solver("toy", 2, 1, ii=II, time_step=STEP)
+    check_alone(model, component(model, core(time_step=STEP), SWEEP_II), 1)
 
 
 @pytest.mark.verify(minutes=10)

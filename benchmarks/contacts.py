@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import files
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.forward_dynamics import snake
 from benchmarks.hardware_counts import products
 from benchmarks.pinocchio_cpp import RESULTS, measure
 from benchmarks.processors import STATES, Speed, speed, speed_row
@@ -21,18 +22,35 @@ from rbdhw.cores.core import Core
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
+from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.emit.manifest import function_counts
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.model import weights_of
 from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_accelerator
+from rbdhw.frontend.algorithms import AlgorithmChoice, cost_of
+from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.frontend.build_graph import (
+    DEFAULT_DELAYS,
+    Model,
+    operation_delay,
+    optimise,
+    prepare,
+    trace_accelerator,
+    trace_model,
+)
 from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions, CoreName, Mounting, Pacing
 from rbdhw.pipeline import generate_software
 from rbdhw.protocol import CONTACT
+from rbdhw.robot.elementary import elementary
+from rbdhw.robot.frames import align_axes
+from rbdhw.robot.link_frames import choose_contacts
+from rbdhw.robot.model import Robot
+from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robots import path
 from rbdhw.software.float_library import REALS
 from rbdhw.software.folder import Software
+from rbdhw.target import target
 
 HUMANOID = "simple_humanoid.urdf"
 """The robot of 29 joints in the package example-robot-data."""
@@ -121,6 +139,57 @@ def contact_operations_layout(rows: Rows) -> Rows:
             line[row["robot"]] = f"{count:,}" + f" (+{count - base:,})" * (free != function)
         shown.append(line)
     return shown
+
+
+CONTACT_WAYS = tuple(
+    Algorithms(axes="shared", inverse="block_pivots", products="solves", forward=forward, contacts=contacts)
+    for forward, contacts in (("inverse", "factored"), ("propagated", "propagated"))
+)
+"""The two ways of contacts that are compared, with the other algorithms that mostly cost least."""
+
+CHAINS = (8, 16, 32)
+"""The links of the chains whose last one touches the world."""
+
+
+def touching() -> Iterator[tuple[str, Robot]]:
+    """Yield floating robots on their feet, and chains that touch the world with a point of the last link."""
+    for each in legged():
+        yield each.name, load_mounted(each.urdf, each.mounting)
+    soles = (("l_foot", "surface"), ("r_foot", "surface"))
+    yield "Atlas, two surfaces", load_mounted(path("atlas"), Mounting("floating", contacts=soles))
+    for links in CHAINS:
+        tip = (f"link_{links - 1}@0.1:0.2:0.3", "point")
+        yield f"chain of {links}, a point at its end", choose_contacts(snake(links), [tip])
+
+
+def contact_algorithms(robots: Iterable[tuple[str, Robot]] | None = None) -> Rows:
+    """Return the multiplications and the longest path (ns, operators of the VU9P) of ``cfd`` both ways.
+
+    Frames and inertias are those of a build, without a search in chains.
+    """
+    rows, delays = [], target("xcvu9p").delays
+    for name, source in touching() if robots is None else robots:
+        if source.floats:
+            model = prepare(source, ("cfd",), delays=delays)
+        else:
+            robot = regroup_inertias(align_axes(elementary(source)))
+            model = Model(source, robot, (), (), AlgorithmChoice(Algorithms(), {}))
+        for way in CONTACT_WAYS:
+            chosen = way if any(can_share_axes(model.robot)) else replace(way, axes="turning")
+            traced = trace_model(replace(model, choice=AlgorithmChoice(chosen, {})), ("cfd",))
+            cost = cost_of(optimise(traced, delays), operation_delay(delays))
+            row: Row = {"robot": name, "contacts": way.contacts}
+            rows.append(row | {"multiplications": cost.multiplications, "nanoseconds": cost.nanoseconds})
+    return rows
+
+
+def contact_algorithms_layout(rows: Rows) -> Rows:
+    """Return a line for each robot, with multiplications and the longest path both ways."""
+    lines: dict[str, Row] = {}
+    for row in rows:
+        shown = f"{row['multiplications']:,}, {row['nanoseconds']:.0f} ns"
+        lines.setdefault(row["robot"], {"": row["robot"]})[row["contacts"]] = shown
+    return list(lines.values())
 
 
 def contact_builds(functions: Sequence[str] = ("cfd",)) -> Rows:

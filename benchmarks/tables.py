@@ -21,6 +21,8 @@ from benchmarks.chain_widths import chain_widths, widths_layout
 from benchmarks.clock_check import clock_layout, clock_rows
 from benchmarks.closed_loop import loop_layout, loop_rows
 from benchmarks.contacts import (
+    contact_algorithms,
+    contact_algorithms_layout,
     contact_builds,
     contact_builds_layout,
     contact_intervals,
@@ -265,6 +267,11 @@ TABLES: dict[str, Table] = {
         "Legged robots: multiplications of a task with contacts",
         contact_operations,
         contact_operations_layout,
+    ),
+    "contact-algorithms": Table(
+        "Contacts by factors or by propagation: multiplications and longest path of cfd",
+        contact_algorithms,
+        contact_algorithms_layout,
     ),
     "contact-builds": Table(
         "Floating HyQ with four points: the shortest interval within 60 % of the xcvu9p, 24 bits, 125 MHz",

@@ -305,7 +305,7 @@ FUNCTIONS: dict[str, Function] = {
         "forward dynamics with contacts",
         _BY_CONTACTS,
         ("a", "contact_force"),
-        algorithms=("axes", "inverse", "products", "forward"),
+        algorithms=("axes", "inverse", "products", "forward", "contacts"),
         cost_like="id",
     ),
     "impulse": Function(
@@ -313,7 +313,7 @@ FUNCTIONS: dict[str, Function] = {
         "velocity after an impact of contacts",
         ("q", "v", CONTACT, HOLDING, BASE_HELD, "base_v", PARAMETERS),
         ("v_after", "contact_impulse"),
-        algorithms=("axes", "inverse"),
+        algorithms=("axes", "inverse", "contacts"),
         cost_like="m",
     ),
     "cstep": Function(
@@ -321,7 +321,7 @@ FUNCTIONS: dict[str, Function] = {
         "state after a step with contacts by semi-implicit Euler",
         _BY_CONTACT_STEP,
         ("x_next",),
-        algorithms=("axes", "inverse", "products", "forward"),
+        algorithms=("axes", "inverse", "products", "forward", "contacts"),
         cost_like="id",
     ),
     "dcfd": Function(
@@ -381,7 +381,7 @@ FUNCTIONS: dict[str, Function] = {
         "inertia that contacts feel, the inverse of Delassus' matrix",
         ("q", CONTACT, HOLDING, BASE_HELD, PARAMETERS),
         ("contact_inertia",),
-        algorithms=("axes", "inverse"),
+        algorithms=("axes", "inverse", "contacts"),
         cost_like="m",
     ),
 }

@@ -254,7 +254,12 @@ class TestAllFunctions:
             assert list(facts[entry]) == list(DEFAULT_FUNCTIONS), entry
         assert facts["functions"]["minv"]["reciprocals"] == 1
         assert facts["reciprocal_units"] == 1
-        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"} - {"forward", "second", "rates"}
+        assert set(facts["algorithms"]) == {*ALGORITHMS, "rewrites"} - {
+            "forward",
+            "second",
+            "rates",
+            "contacts",
+        }
         latency = {name: entry["latency_cycles"] for name, entry in facts["functions"].items()}
         assert latency["m"] < latency["minv"] <= latency["dfd"]
         assert max(latency["id"], latency["did"]) < latency["difd"] < latency["dfd"]

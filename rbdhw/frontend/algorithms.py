@@ -36,7 +36,7 @@ TOGETHER = (
     ("axes",),
     ("derivatives",),
     ("inverse", "products"),
-    ("forward",),
+    ("forward", "contacts"),
     ("gradient",),
     ("second",),
     ("rates",),
@@ -151,8 +151,9 @@ def choose(
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
                 "algorithms that go together, and columns, articulated, propagated, reduced, eliminated or "
-                "symbols only for joints of one freedom on a fixed base; reduced or eliminated only for "
-                "bodies with a mass and moments of inertia about all axes"
+                "symbols only for joints of one freedom on a fixed base, contacts=propagated also on a "
+                "floating one, without loops; reduced or eliminated only for bodies with a mass and moments "
+                "of inertia about all axes"
             )
             raise InputError("algorithm", f"{asked_for} cannot serve {robot.name}", expected)
         chosen = min(trial_costs, key=lambda candidate: _weight(candidate) * trial_costs[candidate].total)
@@ -197,11 +198,20 @@ def check_used(functions: Sequence[str], forced: Mapping[str, str]) -> None:
 
 
 def _is_contained(step: str, functions: Sequence[str], forced: Mapping[str, str]) -> bool:
-    """Return whether a build contains a step; forward dynamics may be forced to do without the inverse."""
+    """Return whether a build contains a step; forward dynamics may be forced to do without the inverse.
+
+    Rows of contacts are eliminated in blocks as large as those of the mass matrix even then.
+    """
     needing = set(functions).intersection(NEEDED_BY[step])
     if step in ("inverse", "products") and forced.get("forward", "inverse") != "inverse":
-        needing -= set(NEEDED_BY["forward"])
-    return bool(needing)
+        needing -= set(NEEDED_BY["forward"]).difference(NEEDED_BY["contacts"] if step == "inverse" else ())
+    return bool(needing) and not (step == "contacts" and _factored(functions))
+
+
+def _factored(functions: Sequence[str]) -> bool:
+    """Return whether a function needs the inverse of the mass matrix, whatever else is propagated."""
+    needing = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"], NEEDED_BY["contacts"])
+    return bool(needing.intersection(functions))
 
 
 def without_long_inverse(
@@ -213,17 +223,19 @@ def without_long_inverse(
     """
     if not (is_too_long(robot) and set(functions).intersection(NEEDED_BY["inverse"])):
         return forced
-    others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"]).intersection(functions)
-    chosen = {"forward": "propagated"} | dict(forced)
-    if others or chosen["forward"] == "inverse" or not is_plain(robot):
+    steps = [step for step in ("forward", "contacts") if set(functions).intersection(NEEDED_BY[step])]
+    others = set(NEEDED_BY["inverse"]).difference(*(NEEDED_BY[step] for step in steps))
+    others.intersection_update(functions)
+    chosen = dict.fromkeys(steps, "propagated") | dict(forced)
+    if others or {"inverse", "factored"}.intersection(chosen.values()) or not is_plain(robot):
         needing = [name for name in functions if name in (others or NEEDED_BY["inverse"])]
         raise InputError(
             "functions",
             f"{robot.name} has {robot.nv} degrees of freedom, too many in a row for the inverse of the mass "
             f"matrix, which {', '.join(needing)} would need",
             f"chains of up to some 80 joints, or functions without the inverse: "
-            f"{', '.join(name for name in FUNCTIONS if name not in NEEDED_BY['inverse'])}; and fd of joints "
-            "with one freedom each on a fixed base",
+            f"{', '.join(name for name in FUNCTIONS if name not in NEEDED_BY['inverse'])}; and fd, cfd, "
+            "impulse and cinertia of joints with one freedom each on a fixed base",
             "use --functions fd, with --core chain or --algorithm forward=propagated",
         )
     return chosen
@@ -236,6 +248,8 @@ def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) ->
     """
     if not set(functions).intersection(NEEDED_BY[step]):
         return False
+    if step == "contacts":
+        return not _factored(functions)
     others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"])
     return step != "forward" or step in forced or not others.intersection(functions)
 

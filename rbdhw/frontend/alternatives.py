@@ -31,6 +31,7 @@ class Algorithms:
     columns or by differentiating the graph
     (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
     derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
+    Forces of ``contacts``: by the factors of the mass matrix, or propagated through articulated bodies.
     """
 
     axes: str = "turning"
@@ -41,6 +42,7 @@ class Algorithms:
     gradient: str = "corrected"
     second: str = "columns"
     rates: str = "bias"
+    contacts: str = "factored"
 
     @property
     def possible(self) -> bool:
@@ -51,20 +53,24 @@ class Algorithms:
         """Return whether the algorithms can be combined and support a robot.
 
         Columns, articulated bodies, propagation, constraint forces and symbols support plain robots only
-        (:func:`is_plain`). Symbols leave viscous friction out, which is linear in the velocities. Axes are
+        (:func:`is_plain`). With propagated contacts, without loops, the base may float, too, and constraint
+        forces are no use. Symbols leave viscous friction out, which is linear in the velocities. Axes are
         shared if any body can share them. Constraint forces need bodies with a mass and a rotational inertia
         that are constant.
         """
+        propagated = self.contacts == "propagated"
         for_plain = (
             self.derivatives == "columns",
             self.inverse == "articulated",
-            self.forward != "inverse",
+            self.forward != "inverse" and not propagated,
             self.rates == "symbols",
         )
         whole = self.forward not in BY_CONSTRAINT_FORCES or (robot.loaded is None and has_whole_bodies(robot))
         complete = self.rates == "bias" or not any(robot.damping)
         useful = self.axes == "turning" or any(can_share_axes(robot))
-        return self.possible and whole and complete and useful and (not any(for_plain) or is_plain(robot))
+        reached = not propagated or (self.forward not in BY_CONSTRAINT_FORCES and can_propagate(robot))
+        plain = not any(for_plain) or is_plain(robot)
+        return self.possible and whole and complete and useful and reached and plain
 
 
 DEFAULT = Algorithms()
@@ -98,3 +104,9 @@ def is_plain(robot: Robot) -> bool:
     """Return whether a robot is plain: fixed base, constant gravity, and independent joints with one DoF."""
     single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
     return single and not robot.base_given and not robot.gravity_given
+
+
+def can_propagate(robot: Robot) -> bool:
+    """Return whether contacts can be propagated: a robot is plain, or would be if its base did not float."""
+    limbs = robot.with_bodies(robot.bodies[1:]) if robot.floats else robot
+    return is_plain(limbs) and not robot.base_chosen and not robot.contacts.loops

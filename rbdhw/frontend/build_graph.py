@@ -48,6 +48,9 @@ DEFAULT_DELAYS = target(BuildOptions().target).delays
 ROOT_ALGORITHMS = Algorithms(inverse="block_pivots", products="solves", gradient="repeated")
 """The algorithms with which roots are compared."""
 
+PROPAGATED = {"forward": "propagated", "contacts": "propagated"}
+"""The algorithms that chains take which are too long for the inverse of the mass matrix."""
+
 TRIALS = 15
 """About as many alternatives of a whole robot are traced in a search, and four more for each body."""
 
@@ -183,7 +186,7 @@ def _search_rewrite(
 
 def searched_operations(robot: Robot, functions: Sequence[str]) -> int:
     """Return about how many operations the search for frames and algorithms traces."""
-    algorithms = replace(ROOT_ALGORITHMS, forward="propagated") if is_too_long(robot) else ROOT_ALGORITHMS
+    algorithms = replace(ROOT_ALGORITHMS, **PROPAGATED) if is_too_long(robot) else ROOT_ALGORITHMS
     return len(unmerged(robot, functions, (), algorithms).nodes) * (4 * len(robot.bodies) + TRIALS)
 
 
@@ -197,7 +200,7 @@ def _usual_algorithms(robot: Robot, functions: Sequence[str]) -> dict[str, str]:
 def operation_cost(robot: Robot, functions: tuple[str, ...], bodies: tuple[int, ...]) -> float:
     """Return the cost of the operations of some functions, with external forces on these bodies."""
     long = is_plain(robot) and is_too_long(robot)
-    graph = factor(unmerged(robot, functions, bodies, Algorithms(forward="propagated") if long else DEFAULT))
+    graph = factor(unmerged(robot, functions, bodies, Algorithms(**PROPAGATED) if long else DEFAULT))
     return multiplications(graph) + ADDITION_COST * graph.count(Op.ADD)
 
 

@@ -178,15 +178,25 @@ class Contacts:
     @cached_property
     def row_forces(self) -> list[Scalar]:
         """The forces of all rows."""
-        free = self.forward.added_accelerations
+        free = self._free
         wanted = []
         for place in self.places:
             with region("contact_motion", place.frame.body):
                 wanted += self._wanted(place)
         seen = [self._seen(free, place) for place in self._of_rows]
         with region("contact_dynamics"):
-            changes = [x - inner_product(row, a) for x, row, a in zip(wanted, self._rows, seen, strict=True)]
+            changes = [x - inner_product(row, a) for x, row, a in zip(wanted, self._moved, seen, strict=True)]
         return solve(self.row_factors, changes)
+
+    @property
+    def _free(self) -> list[Scalar]:
+        """What tells the accelerations of rows without forces of contacts: here those (nv,) of the joints."""
+        return self.forward.added_accelerations
+
+    @property
+    def _moved(self) -> Matrix:
+        """The rows (rows, nv) whose products with that are these accelerations."""
+        return self._rows
 
     def seen_from(self, place: Place | Loop) -> Sequence[Scalar]:
         """Return the accelerations (nv,) at the solution as the rows of a place take them."""

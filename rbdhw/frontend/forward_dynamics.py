@@ -10,7 +10,7 @@ from rbdhw.dynamics.constraint_forces import accelerate
 from rbdhw.dynamics.derivatives import Matrix, mass_matrix
 from rbdhw.dynamics.drives import with_armature, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, as_solved, factorize, inverse, solve
-from rbdhw.dynamics.propagated import propagate
+from rbdhw.dynamics.propagated import Propagation, gather
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT
 from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
@@ -66,12 +66,22 @@ class ForwardDynamics:
         """The accelerations ``M^-1 (tau - C)``, to be added to those that are known before."""
         if self._algorithms.forward in BY_CONSTRAINT_FORCES:
             return self._constrained_accelerations
-        free = in_regions("forward_dynamics", sub, self._task.tau, self.inverse_dynamics.bias)
         if self._algorithms.forward == "propagated":
-            configuration = self.setting.configuration
-            return propagate(configuration.robot, configuration.coordinates, free)
-        held = self._task.held_base
+            propagation, left = self.gathered
+            return propagation.release(left)
+        free, held = self._free, self._task.held_base
         return self.inverse_times(self.inverse, free, None if held is None else held.proper())
+
+    @cached_property
+    def gathered(self) -> tuple[Propagation, Vector]:
+        """The joints eliminated by propagation, and the forces (nv,) that they leave over."""
+        configuration = self.setting.configuration
+        return gather(configuration.robot, configuration.coordinates, self._free)
+
+    @cached_property
+    def _free(self) -> Vector:
+        """The joint forces ``tau - C`` (nv,)."""
+        return in_regions("forward_dynamics", sub, self._task.tau, self.inverse_dynamics.bias)
 
     @cached_property
     def coordinate_accelerations(self) -> Vector:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rbdhw.frontend.contact_gradients import ContactGradients
-from rbdhw.frontend.contacts import Contacts
 from rbdhw.frontend.forward_dynamics import ForwardDynamics, symmetric
 from rbdhw.frontend.gradients import Gradients
 from rbdhw.frontend.inputs import Task
 from rbdhw.frontend.integrators import Dynamics, Integrator, Slopes
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
+from rbdhw.frontend.propagated_contacts import contacts_of
 from rbdhw.frontend.second_quantities import SecondQuantities
 from rbdhw.frontend.setting import Setting
 from rbdhw.frontend.whole_body import WholeBody
@@ -36,7 +36,7 @@ class Quantities:
         self.gradients = Gradients(self.forward_dynamics)
         self.second = SecondQuantities(self.gradients)
         self.whole = WholeBody(setting)
-        self.contacts = Contacts(self.forward_dynamics)
+        self.contacts = contacts_of(self.forward_dynamics)
         self.contact_gradients = ContactGradients(self.contacts, self.gradients)
         self.contact_integrator = Integrator(
             setting.recorder, self.robot, self.task, lambda _: self.contact_gradients.dynamics

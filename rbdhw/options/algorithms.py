@@ -11,5 +11,6 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "gradient": ("corrected", "repeated"),
     "second": ("columns", "differentiated"),
     "rates": ("bias", "symbols"),
+    "contacts": ("factored", "propagated"),
 }
 """The algorithms of each step that has several. The first is the default."""

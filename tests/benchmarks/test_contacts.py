@@ -4,13 +4,17 @@ from benchmarks import contacts
 from benchmarks.contacts import (
     FUNCTIONS,
     Legged,
+    contact_algorithms,
+    contact_algorithms_layout,
     contact_builds_layout,
     contact_intervals_layout,
     contact_operations,
     contact_operations_layout,
     legged,
 )
+from benchmarks.forward_dynamics import snake
 from rbdhw.frontend.read import load_mounted
+from rbdhw.robot.link_frames import choose_contacts
 from rbdhw.robots import path
 
 
@@ -35,6 +39,16 @@ def test_contacts_are_counted_beyond_free_dynamics(monkeypatch):
         {"": "com", "arm": f"{com:,}"},
     ]
     assert {"fd", "dfd"} < set(FUNCTIONS)
+
+
+def test_contacts_are_counted_both_ways():
+    robot = choose_contacts(snake(12), [("link_11@0.1:0.2:0.3", "point")])
+    rows = contact_algorithms([("snake", robot)])
+    factored, propagated = ((row["multiplications"], row["nanoseconds"]) for row in rows)
+    assert factored[0] > propagated[0]
+    assert factored[1] < propagated[1]
+    (line,) = contact_algorithms_layout(rows)
+    assert line["propagated"] == f"{propagated[0]:,}, {propagated[1]:.0f} ns"
 
 
 def test_rates_are_in_millions():

@@ -29,7 +29,7 @@ ACCUMULATORS, SHORTEST = 18, 64
 is shorter than this."""
 
 SLACK = 32
-"""The share of what a knot takes by which the next interval that is tried is longer."""
+"""The share of what a knot takes by which the next interval that is tried is longer, from the second on."""
 
 SPARE_ACCUMULATORS = 4
 """Accumulators beyond those that the terms take, so that what a knot hands on is there sooner."""
@@ -118,10 +118,11 @@ def build_solver(
 def _soonest(build: Build, shape: SolverShape) -> SweepArray:
     """Return a sweep with about the shortest interval."""
     terms = sum(len(job.terms) for job in jobs(shape.program))
-    interval = max(terms // ACCUMULATORS, SHORTEST)
+    interval, tries = max(terms // ACCUMULATORS, SHORTEST), 0
     while (built := build(interval, SPARE_ACCUMULATORS)).between > 1:
         latency = max(built.schedule.latency[built.sweep], interval)
-        interval = latency + latency // SLACK + 1
+        interval = latency + tries * latency // SLACK + 1
+        tries += 1
     return built
 
 

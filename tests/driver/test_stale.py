@@ -101,3 +101,17 @@ def test_a_late_answer(loaded_folder):
     assert driver.statistics["strays"] == 3 * WINDOW - 1
     driver.close()
     simulation.close()
+
+
+def test_tasks_that_nobody_collects_leave_a_place_for_loads(loaded_folder, work):
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    options = simulation.options(quiet=1, window=WINDOW)
+    driver = Library(read(loaded_folder)).open(simulation.transport(), options, "simulation")
+    one = Data([np.zeros((1, 2))] * 3)
+    for _ in range(WINDOW - 1):
+        driver.submit("id", 0, one)
+    with pytest.raises(DriverError, match="nobody collects"):
+        driver.submit("id", 0, one)
+    driver.load_parameters(0, Data(words=np.array([*work.parameters[0].values()], np.int64)))
+    driver.close()
+    simulation.close()

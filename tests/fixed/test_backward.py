@@ -1,5 +1,7 @@
 """Backward errors of forward dynamics: no residual exceeds them, and an unsound step is found."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from rbdhw.explore.search import prepare_build
 from rbdhw.fixed import backward, proof
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.lower import InputRange, lower
+from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.frontend.read import load_mounted
 from rbdhw.graph.trace import Recorder
@@ -137,6 +140,15 @@ def test_no_reciprocal_errs_more_than_the_bound(width):
     errors = np.abs(number.format.real(pivots) * computed - 1.0)[~answer.overflow]
     bound = steps._reciprocal_error(backward._Pivot(backward._Place(0, 1.0), backward._Place(1, 1.0)))
     assert errors.max() <= bound < 1.6 * errors.max()
+
+
+def test_the_error_of_a_mantissa_counts_twice_for_a_large_pivot():
+    steps = divided(12)
+    coarse = ReciprocalSpec(width=12, result_bits=20, index_bits=1, order=1)
+    steps._program = replace(steps._program, reciprocal=coarse)
+    pivot = 2.0 - 2.0**-20  # the largest mantissa, whose reciprocal errs as much as any may
+    bound = steps._reciprocal_error(backward._Pivot(backward._Place(0, 1.0), backward._Place(1, 1.0)))
+    assert abs(pivot * (1.0 / pivot + coarse.accuracy) - 1.0) <= bound < 2.1 * coarse.accuracy
 
 
 def test_a_number_is_not_compared_with_itself():

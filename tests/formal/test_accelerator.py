@@ -1,8 +1,11 @@
-"""The edge as a whole: in the first cycles every packet has one answer, in its function's order, in time.
+"""The edge as a whole: every packet has one answer, in its function's order, in time.
 
 Any packets come, with pauses, and the receiver pauses as it likes. The core is any that has its results after
 its latency: it passes a task's word on. Queues are as short as they may be; that longer ones keep what they
-hold is proven for the parts, in any number of cycles. Here it is seen that they are connected.
+hold is proven for the parts.
+
+For any number of cycles completions are proven to keep to a contract, and the edge with what keeps to it in
+their place. For the first cycles after a reset it is proven with all its parts.
 """
 
 from unittest import mock
@@ -14,11 +17,14 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, Status
-from rbdhw.rtl import edge, shell
+from rbdhw.rtl import edge, ports, shell
+from rbdhw.rtl.completion import Completion
 from rbdhw.rtl.shell import Accelerator
+from tests.support.contracts import CompletionContract, StandIn, Wire
 from tests.support.edge import OPTIONS, words
-from tests.support.formal import bounded, mutant
+from tests.support.formal import bounded, mutant, reach
 from tests.support.ledger import Ledger, assert_moves
+from tests.support.marks import long
 
 FUNCTIONS = FunctionWords("id", words(2), words(2)), FunctionWords("m", words(2), words(36))
 INTERFACE = Interface(FUNCTIONS, 64)
@@ -27,8 +33,13 @@ UNKNOWN = 31
 INSIDE = 15
 """More packets than there are ever inside."""
 
+CODES = (*(function.code for function in FUNCTIONS), UNKNOWN)
+
 CYCLES = 14
-"""Cycles after a reset; more take a solver too long."""
+"""Cycles after a reset; more take a solver too long with all parts."""
+
+PACE = 10
+"""More cycles than a receiver that takes every beat ever waits for the next one, by the contracts."""
 
 SLOWEST = 10
 """More cycles than a receiver that takes every beat ever waits for the next one."""
@@ -78,13 +89,14 @@ class EdgeHarness(Elaboratable):
         self.valid, self.last, self.pick, self.ready = (Signal(name=name) for name in names)
         self.kind = Signal(2, name="kind")
         self.ports = [self.valid, self.last, self.pick, self.ready, self.kind]
-        accelerator = Accelerator(cores=[self.core], interface=INTERFACE)
-        short = {"places": lambda *_: 2, "WITHOUT_RESULTS_DEPTH": 2}
-        with mock.patch.multiple(edge, **short), mock.patch.object(shell, "Edge", edge.Edge) as patched:
+        self.dut = Accelerator(cores=[self.core], interface=INTERFACE)
+        with mock.patch.multiple(edge, **self._changes()), mock.patch.object(shell, "Edge", edge.Edge):
             if change is not None:
-                shell.Edge = mutant(patched, *change)
-            self.fragment = Fragment.get(accelerator, None)
-        self.dut = accelerator
+                shell.Edge = mutant(edge.Edge, *change)
+            self.fragment = Fragment.get(self.dut, None)
+
+    def _changes(self):
+        return {"places": lambda *_: 2, "WITHOUT_RESULTS_DEPTH": 2}
 
     def elaborate(self, _platform):
         m = Module()
@@ -96,15 +108,19 @@ class EdgeHarness(Elaboratable):
         ledger = Ledger(m, "watched", INSIDE, mark, *own)
         rest = [k for k in range(3) if k != self.watched]
         others = [Ledger(m, f"others_{k}", INSIDE, 0, enters[k], leaves[k]) for k in rest]
-        kind, kept, good = self._send(m, mark, enters)
-        was_good = Signal()
-        with m.If(enters[self.watched] & mark):
-            m.d.sync += was_good.eq(good)
-        moves = self._receive(m, ledger.expected, was_good, leaves)
-        m.d.comb += mark.eq(Mux(kept[0], kept[1], self.pick & ~ledger.used & (kind == self.watched)))
+        moves = self._watch(m, ledger, mark, enters, leaves)
         inside = (ledger.inside != 0) | (others[0].inside != 0) | (others[1].inside != 0)
         assert_moves(m, self.ready & ~moves & inside, SLOWEST)
         return m
+
+    def _watch(self, m, ledger, mark, enters, leaves):
+        """Send packets and check those that leave; return whether a beat does."""
+        kind, kept, good = self._send(m, mark, enters)
+        self.was_good = Signal()
+        with m.If(enters[self.watched] & mark):
+            m.d.sync += self.was_good.eq(good)
+        m.d.comb += mark.eq(Mux(kept[0], kept[1], self.pick & ~ledger.used & (kind == self.watched)))
+        return self._receive(m, ledger.expected, self.was_good, leaves)
 
     def _send(self, m, mark, enters):
         """Send beats; return the packet's kind, whether one is inside with its mark, and if it is well."""
@@ -130,7 +146,7 @@ class EdgeHarness(Elaboratable):
         header = {name: dut.m_axis_tdata[low : low + width] for name, (low, width) in HEADER.items()}
         # Few bits tell the packets apart: that the others go the same way is seen in simulation.
         low = header["function"][:2]
-        kind = Mux(place != 0, of, Mux(low == 0, 0, Mux(low == 2, 1, 2)))
+        kind = self.kind_out = Mux(place != 0, of, Mux(low == 0, 0, Mux(low == 2, 1, 2)))
         malformed = header["status"][Status.MALFORMED]
         m.d.comb += leaves.eq(Mux(moves & dut.m_axis_tlast, Array([1, 2, 4, 4])[kind], 0))
         with m.If(moves):
@@ -147,6 +163,167 @@ class EdgeHarness(Elaboratable):
                 Assert(dut.m_axis_tdata[HEADER_BITS] == computes),
             ]
         return moves
+
+
+class CompletionHarness(Elaboratable):
+    """A completion among neighbours that do what its contract expects, and else what they like."""
+
+    def __init__(self, kind, latency=1, block=Completion):
+        self.code, function = CODES[kind], (*FUNCTIONS, None)[kind]
+        self.dut = block(interface=INTERFACE, function=function, latency=latency if function else 0, depth=2)
+        names = "wish", "pick", "bad", "ready", "overflow"
+        self.wish, self.pick, self.bad, self.ready, self.overflow = (Signal(name=name) for name in names)
+        self.result = Signal.like(self.dut.result, name="result_of_core")
+        self.ports = [self.wish, self.pick, self.bad, self.ready, self.overflow, self.result]
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.dut = dut = self.dut
+        used, bad = Signal(), self.bad if dut.function else Const(1, 1)
+        mark = self.pick & ~used
+        m.d.sync += used.eq(used | mark & dut.admit)
+        contract = CompletionContract(m, dut, self.code, mark, bad, timed=True)
+        admit, marked, malformed = contract.recorded
+        well = contract.arrived[1] & ~contract.arrived[2]
+        record = dut.record
+        m.d.comb += [
+            dut.admit.eq(self.wish & dut.available),
+            dut.start.eq(dut.admit),
+            dut.recorded.eq(admit),
+            Cat(record.tag, record.malformed, record.function).eq(
+                Cat(marked, Const(0, HEADER["tag"][1] - 1), malformed, Const(self.code, 5))
+            ),
+            dut.result.eq(self.result | well),
+            dut.overflow.eq(self.overflow | well),
+            dut.o.ready.eq(self.ready),
+            Assert(contract.expected),
+            Assert(contract.promised),
+        ]
+        return m
+
+
+class PartsHarness(EdgeHarness):
+    """The edge with what keeps to the contract in place of its completions.
+
+    Where the marked packet is, and how many are in which part, is asserted, too: it makes the proof easy.
+    """
+
+    timed = False
+
+    def __init__(self, **arguments):
+        self.parts = []
+        with mock.patch.object(ports, "SkidBuffer", Wire):
+            super().__init__(**arguments)
+        self.ports += [part.free for part in self.parts]
+
+    def _changes(self):
+        return super()._changes() | {"Completion": self._stand_in}
+
+    def _stand_in(self, **arguments):
+        self.parts.append(StandIn(code=CODES[len(self.parts)], timed=self.timed, **arguments))
+        return self.parts[-1]
+
+    def elaborate(self, _platform):
+        m = Module()
+        self._connect(m)
+        mark, enters, leaves = Signal(name="mark"), Signal(3), Signal(3)
+        ledger = Ledger(m, "watched", INSIDE, mark, enters[self.watched], leaves[self.watched])
+        self._watch(m, ledger, mark, enters, leaves)
+        part = self.parts[self.watched].contract
+        task, at_output = self._task(), self._at_output()
+        m.d.comb += [
+            Assert(
+                ledger.inside == task.select[self.watched] * self.admission.i.valid + part.inside + at_output
+            ),
+            *(Assert(each.contract.inside == self._of_records(each.contract)) for each in self.parts),
+        ]
+        self._follow(m, ledger, part, at_output)
+        return m
+
+    def _connect(self, m):
+        m.submodules.dut, dut = self.fragment, self.dut
+        self.admission = dut.edges[0].admission
+        m.d.comb += [
+            dut.s_axis_tvalid.eq(self.valid),
+            dut.s_axis_tlast.eq(self.last),
+            dut.m_axis_tready.eq(self.ready),
+        ]
+        for part in self.parts:
+            m.d.comb += [part.mark.eq(self._task().tag[0]), part.bad.eq(self._task().malformed)]
+
+    def _task(self):
+        return self.admission.i.p
+
+    def _at_output(self):
+        """Return whether the last beat of a packet of the function is in the output register."""
+        return self.dut.m_axis_tvalid & self.dut.m_axis_tlast & (self.kind_out == self.watched)
+
+    def _of_records(self, part):
+        return part.known + part.stages[1][0] + part.stages[2][0]
+
+    def _follow(self, m, ledger, part, at_output):
+        """Assert where the marked packet is, how many are ahead of it, and whether it is malformed."""
+        task, gone = self._task(), Signal(name="gone")
+        held = self.admission.i.valid & task.tag[0]
+        with m.If(part.leaves_mark):
+            m.d.sync += gone.eq(1)
+        with m.Elif(at_output & self.ready):
+            m.d.sync += gone.eq(0)
+        first, second = part.stages[1], part.stages[2]
+        places = [
+            (held, part.inside, task.malformed),
+            (first[1], part.known + second[0], first[2]),
+            (second[1], part.known, second[2]),
+            (part.waits, part.ahead, part.was_bad),
+        ]
+        m.d.comb += Assert(ledger.waits == sum((here for here, _, _ in places), gone))
+        for here, ahead, bad in places:
+            known = bad == ~self.was_good if self.watched < 2 else bad
+            m.d.comb += Assert(~here | known & (ledger.ahead == ahead + at_output))
+        m.d.comb += [
+            Assert(~gone | at_output & (ledger.ahead == 0)),
+            Assert(~part.waits | (part.ahead < part.known)),
+            Assert(~held | task.select[self.watched]),
+            Assert(ledger.used | ~ledger.waits),
+        ]
+
+
+class PaceHarness(PartsHarness):
+    """The same, with all packets alike: how long a receiver waits, and that the first beat is taken."""
+
+    timed = True
+
+    def elaborate(self, _platform):
+        m = Module()
+        self._connect(m)
+        self._send(m, Const(0, 1), Signal(3))
+        dut = self.dut
+        inside = self.admission.i.valid | dut.m_axis_tvalid
+        inside |= Cat(part.contract.inside != 0 for part in self.parts).any()
+        assert_moves(m, self.ready & ~dut.m_axis_tvalid & inside, PACE)
+        m.d.comb += Assert(inside | dut.s_axis_tready)
+        return m
+
+
+@pytest.mark.parametrize(
+    ("kind", "latency"), [(0, 1), *(long(*case) for case in ((1, 1), (2, 0), (0, 2), (1, 2)))]
+)
+def test_completions_keep_to_their_contract(tmp_path, kind, latency):
+    reach(CompletionHarness(kind, latency), tmp_path).assert_proven()
+
+
+UNKEPT = [
+    (0, 4, "response.valid.eq(records.r_rdy & ready)", "response.valid.eq(records.r_rdy)"),
+    (0, 1, "places.give.eq(response.ready)", "places.give.eq(response.ready & self.o.ready)"),
+    (2, 0, "places.take.eq(self.admit)", "places.take.eq(self.admit & ~self.recorded)"),
+]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("kind", "latency", "right", "wrong"), UNKEPT)
+def test_a_completion_that_breaks_its_contract_is_refuted(tmp_path, kind, latency, right, wrong):
+    harness = CompletionHarness(kind, latency, mutant(Completion, right, wrong))
+    reach(harness, tmp_path).assert_refuted()
 
 
 CASES = [{}, {"watched": 1}, {"watched": 2}, {"latency": 2, "ii": 2}]
@@ -168,3 +345,31 @@ def test_every_packet_has_one_answer(tmp_path, case):
 @pytest.mark.parametrize("change", MUTANTS)
 def test_a_wrong_connection_is_refuted_with_a_trace(tmp_path, change):
     bounded(EdgeHarness(change=change), tmp_path, CYCLES).assert_refuted()
+
+
+@pytest.mark.parametrize("case", [CASES[0], *(long(case) for case in CASES[1:])])
+def test_every_packet_has_one_answer_in_any_number_of_cycles(tmp_path, case):
+    reach(PartsHarness(**case), tmp_path).assert_proven()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("change", MUTANTS)
+def test_a_wrong_connection_of_parts_is_refuted(tmp_path, change):
+    bounded(PartsHarness(change=change), tmp_path, CYCLES).assert_refuted()
+
+
+@pytest.mark.verify(minutes=2)
+@pytest.mark.parametrize("case", [{}, {"latency": 2, "ii": 2}])
+def test_no_receiver_waits_long_in_any_number_of_cycles(tmp_path, case):
+    reach(PaceHarness(**case), tmp_path).assert_proven()
+
+
+@pytest.mark.verify
+def test_the_marked_packet_leaves_the_stand_ins(tmp_path):
+    """What is assumed of them leaves a way to answer."""
+
+    class Never(PartsHarness):
+        def _follow(self, m, ledger, *_):
+            m.d.comb += Assert(~ledger.used | ledger.waits)
+
+    bounded(Never(), tmp_path, CYCLES).assert_refuted()

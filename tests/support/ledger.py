@@ -11,14 +11,16 @@ from amaranth.hdl import Assert, Mux, Signal
 class Ledger:
     """The packets inside a block, of one kind.
 
-    ``used`` is whether the marked packet has entered, and ``expected`` whether it is the next one to leave.
-    The bit ``mark`` belongs to the packet that enters.
+    ``used`` is whether the marked packet has entered, ``waits`` whether it is inside, with ``ahead`` others
+    before it, and ``expected`` whether it is the next one to leave. The bit ``mark`` belongs to the packet
+    that enters.
     """
 
     def __init__(self, m, name, most, mark, enters, leaves):
         self.inside = Signal(range(most + 1), name=f"inside_{name}")
         self.used, self.expected = Signal(name=f"used_{name}"), Signal(name=f"expected_{name}")
         ahead, waits = Signal(range(most + 1), name=f"ahead_{name}"), Signal(name=f"waits_{name}")
+        self.waits, self.ahead = waits, ahead
         m.d.comb += [
             self.expected.eq(waits & (ahead == 0)),
             Assert(~leaves | (self.inside != 0)),

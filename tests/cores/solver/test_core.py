@@ -27,11 +27,12 @@ def core():
     return built
 
 
-def built(interval=None, knots=3, alphas=2):
+def built(interval=None, knots=3, alphas=2, block_rams=None):
     interface = fixed_solver("toy", 3, alphas).model.interface
     sweeps = replace(interface.solver.sweeps, links=knots + 1)
     longer = replace(interface, solver=replace(interface.solver, sweeps=sweeps))
-    return build_solver(longer, core(), None, interval)
+    device = replace(core().device, block_rams=block_rams or core().device.block_rams)
+    return build_solver(longer, replace(core(), device=device), None, interval)
 
 
 def test_a_longer_interval_takes_less_hardware_and_more_cycles():
@@ -75,3 +76,13 @@ def test_steps_beyond_the_memory_of_the_device_are_refused_with_what_fits():
     built(300, fits, 32)
     with pytest.raises(InputError, match="block RAMs"):
         built(300, fits + 1, 32)
+
+
+def test_a_memory_that_is_exactly_full_is_enough():
+    needed = built(300, 60, 32).estimate().block_rams
+    built(300, 60, 32, needed)
+    with pytest.raises(InputError, match="block RAMs"):
+        built(300, 60, 32, needed - 1)
+    with pytest.raises(InputError, match="block RAMs") as refusal:
+        built(300, 1000, 32, needed)
+    assert int(re.search(r"at most (\d+) steps", str(refusal.value))[1]) >= 60

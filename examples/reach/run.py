@@ -41,7 +41,7 @@ class Reach:
 def main(arguments=None):
     """Run the loop; return the joints of all steps, the goals of these, and the forces, (N, nv) each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--robot", type=Path, default=Path("robots/iiwa14.urdf"))
+    parser.add_argument("--robot", type=Path, default=Path("robots/toy.urdf"))
     parser.add_argument("--engine", choices=("model", "rtl", "driver", "golden"), default="model")
     parser.add_argument("--steps", type=int, default=GOALS * STAY)
     parser.add_argument("--knots", type=int, default=KNOTS)

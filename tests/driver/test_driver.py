@@ -179,11 +179,17 @@ def test_c_refuses_what_the_design_has_not(bare):
         bare.rollout(0, 1, 8, 0, Data(words=np.zeros((1, 20), np.int64)))  # no row was loaded
     with pytest.raises(DriverError, match="no such function, set, row"):
         bare.collect(12345, 0, Data())
+    with pytest.raises(DriverError, match="no such function, set, row"):
+        bare.load_parameters(2, Data(words=np.zeros((1, 10), np.int64)))
 
 
-def test_another_design_is_refused(loaded_folder):
+@pytest.mark.parametrize("place", [0, 63])
+def test_another_design_is_refused(loaded_folder, place):
+    """Its identity differs in a digit."""
     design = read(loaded_folder)
-    other = replace(design, manifest={**design.manifest, "identity": design.manifest["identity"][::-1]})
+    digits = [*design.manifest["identity"]]
+    digits[place] = "0" if digits[place] != "0" else "1"
+    other = replace(design, manifest={**design.manifest, "identity": "".join(digits)})
     simulation = simulated.Simulation(simulated.build(loaded_folder))
     with pytest.raises(DriverError, match="the accelerator has another design"):
         Library(other).open(simulation.transport(), simulation.options(quiet=1), "block")

@@ -30,7 +30,7 @@ SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 
 
 class Late:
-    """A transport that keeps an answer back, and then gives it before each other; or repeats old requests."""
+    """A transport that keeps an answer back, and gives it before each other; repeats or loses requests."""
 
     def __init__(self, simulation):
         made = simulation.transport()
@@ -41,7 +41,7 @@ class Late:
         self._send, self._our_send = SEND(made.send), SEND(self.send)
         self.transport.send = ctypes.cast(self._our_send, ctypes.c_void_p)
         self.sent: list[bytes] = []
-        self.keeps, self.kept, self.gives = False, b"", False
+        self.keeps, self.kept, self.gives, self.is_deaf = False, b"", False, False
 
     def receive(self, board, packet, room, size, wait):
         if self.gives:
@@ -56,7 +56,7 @@ class Late:
 
     def send(self, board, packet, size):
         self.sent.append(ctypes.string_at(packet, size))
-        return self._send(board, packet, size)
+        return OK if self.is_deaf else self._send(board, packet, size)
 
     def repeat(self, packets):
         """Let old requests come to the board again."""
@@ -80,6 +80,14 @@ def test_a_load_that_comes_again(loaded_folder, work):
         reloads = driver.statistics["reloads"]
         assert work.roll_out(driver, 0, 1, before=partial(late.repeat, loads))
         assert driver.statistics["reloads"] > reloads
+    # What could not be loaded again is loaded with the next call.
+    late.repeat(loads[:1])
+    late.is_deaf = True
+    with pytest.raises(DriverError, match="no answer in time"):
+        work.run_one(driver)
+    late.is_deaf, reloads = False, driver.statistics["reloads"]
+    work.run_one(driver)
+    assert driver.statistics["reloads"] > reloads
     driver.close()
     simulation.close()
 

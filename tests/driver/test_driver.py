@@ -66,7 +66,7 @@ def test_parameters(engines, arrays):
     assert_same(model.id(*arrays, parameters=each), driver.id(*arrays, parameters=each))
 
 
-@pytest.mark.parametrize("every", [0, 3])
+@pytest.mark.parametrize("every", [0, 3, 4])
 def test_rollouts(engines, arrays, every):
     rng = np.random.default_rng(5)
     rows = {"std": [0.1, 0.1], "x_nominal": np.zeros(4), "K": rng.uniform(-0.1, 0.1, (8, 2, 4))}
@@ -154,12 +154,12 @@ def bare(loaded_folder):
 
 
 def test_c_limits_numbers_and_flags_those_that_are_not_finite(bare, loaded_folder):
-    q, v, status = np.array([[0.1, 0.2], [0.1, np.nan], [9.0, 0.2]]), np.zeros((3, 2)), np.zeros(3, np.uint8)
+    q, v, status = np.array([[0.1, 0.2], [0.1, np.nan], [0.1, 9.0]]), np.zeros((3, 2)), np.zeros(3, np.uint8)
     tau, limited = np.zeros((3, 2)), np.zeros((1, 2))
     bare.run("id", 0, 3, Data([q, v, v], [tau], status=status))
     assert (status.tolist(), np.isnan(tau).tolist()) == ([0, 8, 1], [[False] * 2, [True] * 2, [False] * 2])
-    highest = read(loaded_folder).domain.bounds["q"][0, 1]
-    bare.run("id", 0, 1, Data([np.array([[highest, 0.2]]), v[:1], v[:1]], [limited], status=status[:1]))
+    highest = read(loaded_folder).domain.bounds["q"][1, 1]
+    bare.run("id", 0, 1, Data([np.array([[0.1, highest]]), v[:1], v[:1]], [limited], status=status[:1]))
     assert (tau[2].tolist(), status[0]) == (limited[0].tolist(), 0)
     ticket = bare.submit("id", 0, Data([q[1:2], v[:1], v[:1]]))
     bare.collect(ticket, 10**10, Data([], [limited], status=status[:1]))

@@ -31,7 +31,7 @@ from rbdhw.software.c_text import CPP_HEADER, comment, cpp_header, fill, table
 from rbdhw.software.declaration import Declaration
 from rbdhw.software.kernel import Division, Kernel
 
-PROCESSOR = Division(operations=600, vectors=8, loops=True)
+PROCESSOR = Division(operations=300, vectors=8, loops=True)
 """The division for a processor's core: the instructions of a block fit its instruction cache."""
 
 SUPPLIED = "inverse_given"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, pairwise
+from typing import ClassVar
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.result_words import result_words
@@ -18,6 +20,9 @@ from rbdhw.software.straight_line import CodeBlock, split_into_blocks, vectors_o
 
 _LINEAR = (Op.INPUT, Op.CONSTANT, Op.ADD, Op.SCALE)
 """The operations of which an angle can consist."""
+
+MOST_SUMS = 27
+"""The most sums of a product that are computed together; with their factors, they fill 32 registers."""
 
 _FOR_EACH = "for (size_t v = 0; v < vectors; v++)"
 
@@ -36,6 +41,9 @@ class Division:
 
 class Kernel:
     """The C of one graph: blocks of statements, and results that are inputs or constants."""
+
+    most_together: ClassVar[int] = 3
+    """The most columns of a product that are computed together, for which its panels are read once."""
 
     def __init__(self, name: str, graph: Graph, angles: Sequence[bool], division: Division) -> None:
         self.name = name
@@ -104,7 +112,8 @@ class Kernel:
     def tables(self) -> list[str]:
         """The lines before the functions: where areas of the store begin and end, and the terms of products.
 
-        A product's table has for each column the number of its terms, and the panels of these.
+        A product's table has, for columns that are computed together, the number of their terms, that of the
+        columns, and the panels of the terms.
         """
         lines, before = [], f"ROWS({self._code.slots})"
         for name, columns, rows in self._areas:
@@ -112,11 +121,34 @@ class Kernel:
             before = f"{name} + {columns} * ROWS({rows})"
         if lines:
             lines.append(f"enum {{ {self.store} = {before} }};")
-        for k, product in enumerate(self._arranged.products):
-            numbers = [n for column in product.columns for n in (len(column.panels), *column.panels)]
+        for k in range(len(self._arranged.products)):
+            numbers = [n for call in self._calls if call.product == k for n in self._terms(call)]
             name = self._area(k, "terms")
             lines.append(f"static const unsigned short {name}[] = {{{', '.join(map(str, numbers))}}};")
         return lines
+
+    @property
+    def _calls(self) -> Iterator[Call]:
+        """The calls of products in their order, which for each product is that of its columns."""
+        return (call for part in self._arranged.parts for call in part.calls)
+
+    def _terms(self, call: Call) -> list[int]:
+        """Return the numbers of a product's table for one call."""
+        columns = self._arranged.products[call.product].columns[call.columns.start : call.columns.stop]
+        numbers: list[int] = []
+        for panels, same in groupby(column.panels for column in columns):
+            left = len(list(same))
+            while left:
+                together = min(left, self.most_together)
+                numbers += [len(panels), together, *panels]
+                left -= together
+        return numbers
+
+    @classmethod
+    def tiles(cls, rows: int) -> list[tuple[int, int]]:
+        """Return the rows, first and end, whose sums are in registers at a time."""
+        tiles = math.ceil(rows * cls.most_together / MOST_SUMS)
+        return list(pairwise(rows * k // tiles for k in range(tiles + 1)))
 
     @property
     def calls(self) -> list[str]:
@@ -130,7 +162,7 @@ class Kernel:
                 lines += [_FOR_EACH, f"    {self._call(call)}"]
             for k, block in blocks:
                 if block.part == number:
-                    arguments = "words + v, store + v, results + v, far_away"
+                    arguments = f"words + v, store + v * {self.store}, results + v, far_away"
                     lines += [_FOR_EACH, f"    KERNEL({self.name}_{k})({arguments});"]
         return lines
 
@@ -142,8 +174,9 @@ class Kernel:
             f"({self._area(call.product, 'f')} + {passed})",
             f"({self._area(call.product, 'y')} + {first} * ROWS({product.rows}))",
         )
-        pointers = ", ".join(f"store + {area} * STRIDE + v" for area in areas)
-        terms = f"{self._area(call.product, 'terms')} + {passed + first}"
+        pointers = ", ".join(f"store + v * {self.store} + {area}" for area in areas)
+        before = [each for each in self._calls if each.product == call.product and each.columns.start < first]
+        terms = f"{self._area(call.product, 'terms')} + {sum(len(self._terms(each)) for each in before)}"
         return f"KERNEL({self.name}_rows{product.rows})({pointers}, {terms}, {len(call.columns)});"
 
     def is_angle(self, name: str) -> bool:
@@ -217,18 +250,18 @@ class Kernel:
         """Return the lines that write a value where results are and where products read it."""
         results = [self._result(k, edge) for k, edge in self._results_of.get(node, ())]
         copies = [
-            f"store[({index}) * STRIDE] = {self._term(Edge(node), 0, scale)};"
+            f"store[{index}] = {self._term(Edge(node), 0, scale)};"
             for index, scale in self._copies.get(node, ())
         ]
         return results + copies
 
     def _block(self, block: CodeBlock) -> list[str]:
-        lines = [f"const V v{value} = store[{slot} * STRIDE];" for value, slot in block.loads]
+        lines = [f"const V v{value} = store[{slot}];" for value, slot in block.loads]
         turned: dict[tuple[Edge, float], int] = {}
         for i in block.body:
             lines += self._statement(i, turned)
             lines += self._given(i)
-        return lines + [f"store[{slot} * STRIDE] = v{value};" for value, slot in block.stores]
+        return lines + [f"store[{slot}] = v{value};" for value, slot in block.stores]
 
     def _result(self, k: int, edge: Edge) -> str:
         unit = 2.0 * math.pi if self.is_angle(self.results[k].name) else 1.0
@@ -240,7 +273,7 @@ class Kernel:
         match node.op:
             case Op.ADD if i in self._sums:
                 index, scale = self._sums[i]
-                terms = [_times(f"store[({index}) * STRIDE]", math.ldexp(scale, exponent))]
+                terms = [_times(f"store[{index}]", math.ldexp(scale, exponent))]
                 terms += [self._term(edge, exponent) for edge in self._arranged.rest[i]]
                 yield f"const V v{i} = {' + '.join(terms)};"
             case Op.SIN | Op.COS:

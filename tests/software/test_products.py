@@ -1,6 +1,7 @@
 """Products of matrices in graphs: which sums are their columns, and what loops over them compute."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -217,6 +218,19 @@ def test_loops_compute_the_graph(number, flags):
     own = Built(load_urdf(path("iiwa14")), ("dfd", "difd"))
     assert "KERNEL(dfd_rows" in own.texts["kernels_dfd.h"]
     assert_computes_its_graphs(own, own.library(number, flags))
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_columns_with_the_same_panels_are_computed_together():
+    (text,) = re.findall(
+        r"difd_terms0\)\[\] = \{(.*)\}", Built(load_urdf(path("iiwa14")), ("difd",)).texts["kernels_difd.h"]
+    )
+    numbers, sizes = list(map(int, text.split(","))), []
+    while numbers:
+        count, together, *numbers = numbers
+        sizes.append(together)
+        numbers = numbers[count:]
+    assert {*sizes} == {1, 3}  # seven columns
 
 
 @pytest.mark.usefixtures("everywhere")

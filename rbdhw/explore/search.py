@@ -25,7 +25,7 @@ from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import ASKED_FOR, CORES, DEFAULT_CORE, THE_DEFAULT, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import any_takes
-from rbdhw.quantize.formats import Formats, accelerator_model
+from rbdhw.quantize.formats import Formats, accelerator_model, check_integers
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
@@ -151,6 +151,7 @@ class BuildSearch(PreparedBuild):
     def _schedule(self, core: str, ii: int) -> Scheduled:
         options = replace(self.options, ii=ii, core=core)
         formats, sharing = self.formats(core, ii), self.sharing(core, ii)
+        check_integers(formats.program, self.prepared.robot, options)
         self.progress(f"scheduling the {core} at an II of {ii}")
         built = KINDS[core].build(formats.program, self.device, options, formats.groups)
         accelerator = self._accelerator(formats.program)

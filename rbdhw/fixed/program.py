@@ -23,8 +23,11 @@ from rbdhw.fixed.reciprocal import ReciprocalSpec
 from rbdhw.fixed.trigonometry import TrigonometrySpec
 from rbdhw.scalar import Region
 
-MOST_WIDTH = 63
-"""The width of the widest value; the evaluator uses integers of 64 bits."""
+INTEGER_BITS = 64
+"""The bits of the integers with which the evaluator and the C of a program compute."""
+
+MOST_WIDTH = INTEGER_BITS - 1
+"""The width of the widest value."""
 
 MOST_SHIFT = MOST_WIDTH
 """The largest shift of an operand in either direction; to the right it leaves only the sign of any value."""
@@ -293,6 +296,23 @@ def exact_interval(operation: Operation, intervals: Intervals) -> Interval:
         case _:
             return operation.format.lowest, operation.format.highest
     return round_half_up(low, operation.drop), round_half_up(high, operation.drop)
+
+
+def integer_bits(program: Program, operation: Operation) -> int:
+    """Return the bits of the largest integer of an operation before its result is rounded."""
+    if operation.kind in (Kind.SIN, Kind.COS, Kind.RECIPROCAL):
+        return operation.format.width
+    formats = {operand.value: program.operations[operand.value].format for operand in operation.operands}
+    bounds = {value: (format_.lowest, format_.highest) for value, format_ in formats.items()}
+    steps = [exact_interval(replace(operation, drop=0), bounds)]
+    if operation.kind is not Kind.DOT:
+        steps += [
+            (align(low, operand.shift), align(high, operand.shift))
+            for operand in operation.operands
+            for low, high in [bounds[operand.value]]
+        ]
+    half = (1 << operation.drop) >> 1
+    return 1 + max(max((~low).bit_length(), (high + half).bit_length()) for low, high in steps)
 
 
 def checked(operation: Operation, intervals: Intervals) -> tuple[Operation, Interval]:

@@ -22,7 +22,7 @@ from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.gains import Row
 from rbdhw.fixed.lower import lower
 from rbdhw.fixed.planner import Planner
-from rbdhw.fixed.program import Program
+from rbdhw.fixed.program import INTEGER_BITS, Program, integer_bits
 from rbdhw.fixed.ranges import drop_needless_checks
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.search import CAUTION, BudgetMissed, Fixed, FormatSearch, Try
@@ -45,7 +45,7 @@ from rbdhw.remarks import subject
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.runtime.garbage_collector import seldom_collect
-from rbdhw.scalar import STAGE
+from rbdhw.scalar import STAGE, Region
 from rbdhw.target import target
 
 Array = NDArray[np.float64]
@@ -367,12 +367,39 @@ def node_reason(robot: Robot, graph: Graph, node: int, times: float) -> str:
     ``times`` is the effect of the node's largest value relative to the function's result.
     """
     region = graph.nodes[node].region
-    where = region.step
-    if region.joint is not None:
-        where += f" at {subject('joint', [joint_of(robot, region.step, region.joint)])}"
     what = region.quantity or "values"
-    text = f"most of the error comes from rounding {what} of {where}"
+    text = f"most of the error comes from rounding {what} of {place_of(robot, region)}"
     return f"{text}, up to {times:.1g} times the result that is left of it" if times > CANCELS else text
+
+
+def place_of(robot: Robot, region: Region) -> str:
+    """Return the name of a region: its step, and its joint if it has one."""
+    if region.joint is None:
+        return region.step
+    return f"{region.step} at {subject('joint', [joint_of(robot, region.step, region.joint)])}"
+
+
+def check_integers(program: Program, robot: Robot, options: BuildOptions) -> None:
+    """Refuse a program whose operations take larger integers than the bit-exact model and its C have.
+
+    That is so where rounding errors multiply: those of a nearly singular matrix exceed its pivots, and the
+    reciprocals' formats are too far apart from others.
+    """
+    plain = program.plain
+    needed = (plain.operations[i] for i, _ in plain.order(tuple(plain.outputs)))
+    bits, widest = max(((integer_bits(plain, each), each) for each in needed), key=lambda pair: pair[0])
+    if bits <= INTEGER_BITS:
+        return
+    remedy = "use a domain file with smaller bounds"
+    if robot.contacts.places:
+        remedy += ", or with a larger damping in [contacts]"
+    raise InputError(
+        "max-error" if options.width is None else "width",
+        f"formats of {plain.port_widths[0]} bits are too far apart in {place_of(robot, widest.region)} of "
+        f"{', '.join(plain.outputs)}: its integers have {bits} bits",
+        f"{INTEGER_BITS} bits, as the bit-exact model and its C have",
+        remedy,
+    )
 
 
 def joint_of(robot: Robot, step: str, index: int) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from rbdhw.fixed.format import align
-from rbdhw.fixed.program import Kind, Operand, Operation, Program, exact_interval
+from rbdhw.fixed.program import INTEGER_BITS, Kind, Operand, Operation, Program, integer_bits
 from rbdhw.model.interface import FunctionWords
 from rbdhw.software.c_text import fill, integer
 from rbdhw.software.exact_units import Units
@@ -91,9 +89,9 @@ class ExactKernel:
 
     def _statement(self, i: int, phases: dict[tuple[Operand, int], str]) -> Iterator[str]:
         operation = self._operation(i)
-        exceeds = _exceeds(self._program, operation)
+        exceeds = integer_bits(self._program, operation) > INTEGER_BITS
         if exceeds and not (self._wraps and operation.kind in (Kind.ADD, Kind.DOT)):
-            raise OverflowError(f"{operation}: exceeds 64 bits")
+            raise OverflowError(f"{operation}: exceeds {INTEGER_BITS} bits")
         match operation.kind:
             case Kind.SIN | Kind.COS:
                 yield from self._turn(i, operation, phases)
@@ -199,21 +197,3 @@ def _aligned_modulo(text: str, operand: Operand) -> str:
 
 def _rounded(text: str, drop: int) -> str:
     return text if drop == 0 else f"({text} + {integer(1 << (drop - 1))}) >> {drop}"
-
-
-def _exceeds(program: Program, operation: Operation) -> bool:
-    """Return whether a step of an operation could exceed 64 bits: C leaves such sums undefined."""
-    if operation.kind in (Kind.SIN, Kind.COS, Kind.RECIPROCAL):
-        return False
-    formats = (program.operations[operand.value].format for operand in operation.operands)
-    bounds = {
-        operand.value: (format_.lowest, format_.highest)
-        for operand, format_ in zip(operation.operands, formats, strict=True)
-    }
-    steps = [exact_interval(replace(operation, drop=0), bounds)]
-    if operation.kind is not Kind.DOT:
-        for operand in operation.operands:
-            low, high = bounds[operand.value]
-            steps.append((align(low, operand.shift), align(high, operand.shift)))
-    half = (1 << operation.drop) >> 1
-    return any(low < -(1 << 63) or high + half >= 1 << 63 for low, high in steps)

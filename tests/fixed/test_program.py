@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Kind, Operand, Operation, exact_interval
+from rbdhw.fixed.program import Kind, Operand, Operation, exact_interval, integer_bits
 from tests.support.graphs import REGION
 from tests.support.mixed import mixed_program
 
@@ -123,3 +123,20 @@ def test_a_product_is_wide_where_its_operands_fit_the_ports_neither_way(widths, 
     assert program.wide == ({} if wide is None else {len(inputs): wide})
     if wide:
         assert program.wide_port_widths == wide
+
+
+@pytest.mark.parametrize(
+    ("kind", "operands", "drop", "bits"),
+    [
+        (Kind.ADD, (Operand(0, shift=50), Operand(1)), 0, 63),
+        (Kind.ADD, (Operand(0), Operand(1)), 70, 71),  # half a step is added
+        (Kind.MULTIPLY, (Operand(0), Operand(1)), 0, 24),
+        (Kind.SELECT, (Operand(0), Operand(0, shift=60), Operand(1)), 2, 72),
+        (Kind.DOT, (Operand(0, shift=10), Operand(1)), 0, 34),
+    ],
+)
+def test_the_bits_of_the_integers_of_an_operation(kind, operands, drop, bits):
+    program = mixed_program(3)
+    word = Operation(Kind.INPUT, (), Format(12, 0), REGION)
+    program = replace(program, operations=(word, word))
+    assert integer_bits(program, operation(kind, operands, drop=drop)) == bits

@@ -1,24 +1,29 @@
 """Number formats: their range includes the rounding errors of values that cancel."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rbdhw import golden
 from rbdhw.domain.bounds import input_domain
 from rbdhw.domain.sampling import sample
+from rbdhw.errors import InputError
 from rbdhw.explore.algorithm_search import make_plan
 from rbdhw.fixed.program import Program
 from rbdhw.fixed.serialize import program_from_json, program_to_json
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise, prepare, trace_model
+from rbdhw.frontend.read import load_mounted
 from rbdhw.graph.twins import no_twins
 from rbdhw.options.build import BuildOptions
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.quantize.formats import choose_formats, joint_of
 from rbdhw.quantize.observation import Draws, add_inverse_bounds, observe
 from rbdhw.robot.model import Inertia, Robot
+from rbdhw.robot.mounting import Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.limbs import limbed
@@ -49,6 +54,21 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
         domain = replace(domain, bounds={**domain.bounds, **moved})
     domain = add_inverse_bounds(domain, robot, options)
     return choose_formats(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
+
+
+def test_formats_too_far_apart_for_the_model_are_refused():
+    """An arm whose tip is held is nearly singular in many poses: rounding errors exceed its pivots."""
+    robot = load_mounted(path("iiwa14"), Mounting(contacts=(("iiwa_link_7", "point"),)))
+    with pytest.raises(InputError) as caught:
+        make_plan(robot, BuildOptions(functions=("cfd",), width=18, ii=16, samples=64))
+    error = caught.value
+    place = "contact_factorization at joint 'iiwa_joint_7'"
+    assert error.where == "width"
+    assert re.fullmatch(
+        rf"formats of 18 bits are too far apart in {place} of cfd: its integers have \d+ bits", error.reason
+    )
+    assert error.expected == "64 bits, as the bit-exact model and its C have"
+    assert error.remedy == "use a domain file with smaller bounds, or with a larger damping in [contacts]"
 
 
 def test_limbs_that_share_err_little_more():

@@ -82,6 +82,12 @@ def test_a_program_in_c(built, loaded_folder, first_line):
     assert lines == [first_line, "no such device, or it cannot be opened"]
 
 
+def test_words_of_every_width_at_every_bit(built):
+    program = (str(HERE / "words.c"), "-I.", *objects(built), "-o", "words", "-lm")
+    run(built, "cc", "-std=c11", "-D_DEFAULT_SOURCE", *WARNINGS, *program)
+    assert run(built, "./words") == [f"0 of {64 * 64 * 5 * 2 * 3}"]
+
+
 @pytest.fixture(scope="module")
 def reopen(built):
     """Return a folder with a program in C that opens a port again."""

@@ -1,4 +1,4 @@
-"""What comes late changes no result: the answer to a request that was given up, and an old load."""
+"""What comes late, or damaged, changes no result: answers to requests that were given up, and old loads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import rbdhw
+from rbdhw.arrays import WordName
 from rbdhw.design.folder import read
 from rbdhw.driver import simulated
 from rbdhw.driver.library import Data, Library, Transport
 from rbdhw.errors import DriverError
+from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
 
 RECEIVE = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -30,7 +32,10 @@ SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 
 
 class Late:
-    """A transport that keeps an answer back, and gives it before each other; repeats or loses requests."""
+    """A transport that keeps an answer back, and gives it before each other; repeats or loses requests.
+
+    The next answer of the function with the code ``damages`` has some bits ``turned``.
+    """
 
     def __init__(self, simulation):
         made = simulation.transport()
@@ -42,6 +47,7 @@ class Late:
         self.transport.send = ctypes.cast(self._our_send, ctypes.c_void_p)
         self.sent: list[bytes] = []
         self.keeps, self.kept, self.gives, self.is_deaf = False, b"", False, False
+        self.damages, self.turned = -1, 0
 
     def receive(self, board, packet, room, size, wait):
         if self.gives:
@@ -52,6 +58,11 @@ class Late:
         if code == OK and self.keeps:
             self.kept, self.keeps = ctypes.string_at(packet, size[0]), False
             return TIMEOUT
+        came = ctypes.string_at(packet, size[0]) if code == OK else b""
+        if came and came[2] & 31 == self.damages:
+            bits = int.from_bytes(came, "little") ^ self.turned
+            ctypes.memmove(packet, bits.to_bytes(len(came), "little"), len(came))
+            self.damages = -1
         return code
 
     def send(self, board, packet, size):
@@ -107,6 +118,34 @@ def test_a_late_answer(loaded_folder):
         driver.run("id", 0, 1, Data([array[k : k + 1] for array in tasks], [tau]))
         np.testing.assert_array_equal(tau[0], expected[k])
     assert driver.statistics["strays"] == 3 * WINDOW - 1
+    driver.close()
+    simulation.close()
+
+
+def test_an_answer_that_says_it_has_optional_arrays(loaded_folder, work):
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    late, design = Late(simulation), read(loaded_folder)
+    options = simulation.options(quiet=1, timeout=100_000)
+    driver = Library(design).open(late.transport, options, "late")
+    late.damages, late.turned = design.interface.codes["id"], 1 << HEADER["options"][0]
+    work.run_one(driver)
+    assert [driver.statistics[name] for name in ("strays", "timeouts", "retries")] == [1, 1, 1]
+    driver.close()
+    simulation.close()
+
+
+def test_an_answer_of_a_step_behind_the_last_one(loaded_folder, work):
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    late, design = Late(simulation), read(loaded_folder)
+    driver = Library(design).open(late.transport, simulation.options(quiet=1), "late")
+    driver.load_parameters(0, Data(words=np.array([*work.parameters[0].values()], np.int64)))
+    words = list(design.interface.outputs(ROLLOUT))
+    place = [WordName.parse(word.name).array for word in words].index("step")
+    first = HEADER_BITS + sum(word.format.width for word in words[:place])
+    every, behind = work.rollouts[0].every, work.rollouts[0].every * (len(work.rollouts[0].sent) + 1)
+    late.damages, late.turned = design.interface.codes[ROLLOUT], (every ^ behind) << first
+    assert work.roll_out(driver, 0, 0)
+    assert driver.statistics["damaged"] == 1
     driver.close()
     simulation.close()
 

@@ -48,16 +48,14 @@ SLOWEST = 10
 class Passing(wiring.Component):
     """A core that passes the lowest bit of a task's words on."""
 
-    def __init__(self, latency, ii):
+    def __init__(self, latency, ii, functions=FUNCTIONS):
         self.ii, self._latency = ii, latency
-        self.names, self.slots = tuple(f.name for f in FUNCTIONS), INTERFACE.slots
-        results = {f"result_{f.name}": Out(f.result_bits) for f in FUNCTIONS}
-        overflows = {f"overflow_{f.name}": Out(1) for f in FUNCTIONS}
-        super().__init__(
-            {"phase_zero": Out(1), "payload": In(sum(self.slots)), "functions": In(2), "options": In(OPTIONS)}
-            | results
-            | overflows
-        )
+        self.names, self.slots = tuple(f.name for f in functions), INTERFACE.slots
+        results = {f"result_{f.name}": Out(f.result_bits) for f in functions}
+        overflows = {f"overflow_{f.name}": Out(1) for f in functions}
+        task = {"payload": sum(self.slots), "functions": len(functions), "options": OPTIONS}
+        inputs = {name: In(bits) for name, bits in task.items()}
+        super().__init__({"phase_zero": Out(1)} | inputs | results | overflows)
 
     def latency(self, _name):
         return self._latency
@@ -83,13 +81,14 @@ class Passing(wiring.Component):
 class EdgeHarness(Elaboratable):
     """An accelerator between free streams. One packet of the function ``watched`` is marked."""
 
-    def __init__(self, watched=0, latency=1, ii=1, change=None):
-        self.watched, self.core = watched, Passing(latency, ii)
+    def __init__(self, watched=0, latency=1, ii=1, cores=(FUNCTIONS,), change=None):
+        self.watched = watched
         names = "valid", "last", "pick", "ready"
         self.valid, self.last, self.pick, self.ready = (Signal(name=name) for name in names)
         self.kind = Signal(2, name="kind")
         self.ports = [self.valid, self.last, self.pick, self.ready, self.kind]
-        self.dut = Accelerator(cores=[self.core], interface=INTERFACE)
+        made = [Passing(latency, ii, functions) for functions in cores]
+        self.dut = Accelerator(cores=made, interface=INTERFACE)
         with mock.patch.multiple(edge, **self._changes()), mock.patch.object(shell, "Edge", edge.Edge):
             if change is not None:
                 shell.Edge = mutant(edge.Edge, *change)
@@ -347,7 +346,12 @@ def test_a_wrong_connection_is_refuted_with_a_trace(tmp_path, change):
     bounded(EdgeHarness(change=change), tmp_path, CYCLES).assert_refuted()
 
 
-@pytest.mark.parametrize("case", [CASES[0], *(long(case) for case in CASES[1:])])
+TWO_CORES = tuple((function,) for function in FUNCTIONS)
+
+OF_PARTS = [*CASES, {"cores": TWO_CORES}, {"cores": TWO_CORES, "watched": 1}]
+
+
+@pytest.mark.parametrize("case", [OF_PARTS[0], *(long(case) for case in OF_PARTS[1:])])
 def test_every_packet_has_one_answer_in_any_number_of_cycles(tmp_path, case):
     reach(PartsHarness(**case), tmp_path).assert_proven()
 
@@ -359,7 +363,7 @@ def test_a_wrong_connection_of_parts_is_refuted(tmp_path, change):
 
 
 @pytest.mark.verify(minutes=2)
-@pytest.mark.parametrize("case", [{}, {"latency": 2, "ii": 2}])
+@pytest.mark.parametrize("case", [{}, {"latency": 2, "ii": 2}, {"cores": TWO_CORES}])
 def test_no_receiver_waits_long_in_any_number_of_cycles(tmp_path, case):
     reach(PaceHarness(**case), tmp_path).assert_proven()
 

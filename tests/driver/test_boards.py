@@ -91,8 +91,9 @@ def test_a_device_that_another_program_has(loaded_folder, far_end):
 
 
 @pytest.mark.parametrize("far_end", [UioBoard], indirect=True)
-def test_a_buffer_that_is_too_small(loaded_folder, far_end, tmp_path):
-    (tmp_path / "size").write_text("64\n")
+@pytest.mark.parametrize("size", [64, 128])  # half of it holds no request, or a request and no answer
+def test_a_buffer_that_is_too_small(loaded_folder, far_end, tmp_path, size):
+    (tmp_path / "size").write_text(f"{size}\n")
     with pytest.raises(InputError, match="no such device, or it cannot be opened"):
         load(loaded_folder, far_end)
 

@@ -46,7 +46,7 @@ class SolverTiming:
     @property
     def forward_pass(self) -> int:
         """The most cycles of a pass."""
-        return self.ii + (self.shape.knots + 1) * self.slots_of_round * self.ii + self.after
+        return (self.shape.knots + 1) * self.slots_of_round * self.ii + self.after + 1
 
     # Sweeps
 
@@ -69,13 +69,18 @@ class SolverTiming:
     @property
     def expansion(self) -> int:
         """The most cycles of an expansion until a sweep may begin."""
-        of_last = self.ii + self.dstep + len(self.shape.numbers) + LATENCY + 8
+        of_last = self.ii + self.dstep + len(self.shape.numbers) + LATENCY + 4
         return self.period * (self.ahead - 1) + of_last
 
     @property
     def between(self) -> int:
         """The cycles from one policy of a sweep to the next one."""
         return self.sweep.between * self.sweep.schedule.ii
+
+    @property
+    def swept(self) -> int:
+        """The most cycles of a sweep, from its start until the policy of the first step is written."""
+        return self.between + 1 + self.sweep.cycles + self.policy
 
     @property
     def policy(self) -> int:
@@ -85,11 +90,14 @@ class SolverTiming:
     @property
     def curvatures(self) -> int:
         """The cycles until all curvatures of a goal are in the memory of the sweep."""
-        return self.shape.knots * (len(self.shape.curvatures) + 2) + 1
+        return self.shape.knots * (len(self.shape.curvatures) + 2)
+
+    @property
+    def choice(self) -> int:
+        """The most cycles of an iteration beside its parts: two looks at each trial, and two beginnings."""
+        return 2 + 2 * self.shape.alphas
 
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
-        sweep = self.between + self.sweep.cycles + self.policy
-        choice = 2 * self.shape.alphas + 6
-        first = max(self.forward_pass, self.curvatures) + 6
-        return first + iterations * (self.expansion + sweep + self.forward_pass + choice)
+        first = max(self.forward_pass, self.curvatures) + 4
+        return first + iterations * (self.expansion + self.swept + self.forward_pass + self.choice)

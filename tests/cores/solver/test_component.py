@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -74,6 +75,59 @@ def posed(seed):
 def following(task, plan):
     """Return a task in the second state of a plan."""
     return task | {state.word.name: int(plan.states[state.word.name][1]) for state in fixed().shape.state}
+
+
+async def cycles_of_parts(bench, task, iterations):
+    """Return the cycles of a solution, those of each of its parts, and the banks of the trials it keeps.
+
+    Those of a sweep count from the interval on with which it begins; how long it waits for that is last.
+    """
+    get, solver, cycles = bench.ctx.get, bench.solver, 1
+    begins = {"expansion": solver.expansion.start, "sweep": solver.sweeper.start}
+    begins |= {"forward_pass": solver.forward.start, "curvatures": solver.curvatures.start}
+    begun, parts, banks, waits = {}, {name: [] for name in begins}, [], []
+    await bench.start(task, iterations)
+    while not get(solver.ends):
+        ended = {
+            "expansion": get(solver.expansion.ahead),
+            "sweep": get(solver.sweeper.ready) and not get(solver.rows.busy),
+            "forward_pass": not get(solver.forward.busy),
+            "curvatures": not get(solver.curvatures.busy),
+        }
+        for name in [name for name in begun if ended[name]]:
+            parts[name].append(cycles - begun.pop(name))
+        begun |= {name: cycles for name, start in begins.items() if get(start)}
+        banks += [get(solver.expansion.around)] * get(solver.expansion.start)
+        waits += [SWEEP_II - 1 - get(solver.sweeper.slot) or SWEEP_II] * get(solver.sweeper.start)
+        await bench.ctx.tick()
+        cycles += 1
+    parts["sweep"] = [taken - wait for taken, wait in zip(parts["sweep"], waits, strict=True)]
+    return cycles, parts, [*banks, get(solver.expansion.around)], waits
+
+
+def test_each_part_of_a_solution_takes_the_cycles_stated():
+    """What is between the parts is exact, but for a second look at the trials after the one that is kept."""
+    iterations, timing = 2, simulation().component.solver.timing
+    of_parts = max(timing.forward_pass, timing.curvatures)
+    of_parts += iterations * (timing.expansion + timing.swept + timing.forward_pass)
+
+    async def steps(bench):
+        longest = dict.fromkeys(("expansion", "sweep", "forward_pass", "curvatures"), 0)
+        for _ in range(II):
+            task, goal = posed(0)
+            await bench.load(goal)
+            cycles, parts, banks, waits = await cycles_of_parts(bench, task, iterations)
+            kept = [(then - bank - 1) % (ALPHAS + 1) for bank, then in pairwise(banks)]
+            between = cycles - sum(sum(parts[name]) for name in ("expansion", "sweep", "forward_pass"))
+            between -= sum(waits)
+            skipped = sum(ALPHAS - 1 - trial for trial in kept)
+            assert between == timing.solution(iterations) - of_parts - skipped
+            longest = {name: max(longest[name], *parts[name]) for name in longest}
+            await bench.ctx.tick()
+        assert longest.pop("sweep") == timing.swept - timing.between
+        assert longest == {name: getattr(timing, name) for name in longest}
+
+    run(steps)
 
 
 @pytest.mark.parametrize(("first", "then"), [(0, (7,)), long(1, (1, 7))])
@@ -157,7 +211,7 @@ def test_a_state_in_motion_is_followed_from_rest(beyond, iterations):
 def test_numbers_that_exceed_their_formats_leave_the_policies_before():
     """The second sweep is in progress when its numbers turn out to be too large."""
     task, goal = posed(3)
-    goal = replace(goal, rows={**goal.rows, "tau_slope[1]": 32 * goal.rows["tau_slope[1]"]})
+    goal = replace(goal, rows={**goal.rows, "tau_slope[1]": 64 * goal.rows["tau_slope[1]"]})
     solution = fixed().solve(task, goal, 3)
     assert (solution.status, solution.iterations, solution.usable) == (Solved.INDEFINITE, 2, True)
 

@@ -162,3 +162,13 @@ def test_tasks_that_nobody_collects_leave_a_place_for_loads(loaded_folder, work)
     driver.load_parameters(0, Data(words=np.array([*work.parameters[0].values()], np.int64)))
     driver.close()
     simulation.close()
+
+
+@pytest.mark.parametrize("window", [4, 12, 8192])
+def test_windows_that_cannot_be(loaded_folder, window):
+    """They are powers of two, so that a tag says its place, and leave room for loads and for generations."""
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    options = simulation.options(quiet=1, window=window)
+    with pytest.raises(DriverError, match="no such function, set, row, step or array"):
+        Library(read(loaded_folder)).open(simulation.transport(), options, "simulation")
+    simulation.close()

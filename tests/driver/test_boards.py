@@ -12,6 +12,7 @@ import pytest
 import rbdhw
 from rbdhw.cli.process import BAD_INPUT
 from rbdhw.errors import DriverError, InputError
+from rbdhw.registers.map import Register
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard, UioBoard, XdmaBoard
@@ -106,7 +107,8 @@ def test_another_design(loaded_folder, far_end):
 
 
 @pytest.mark.parametrize("far_end", [XdmaBoard, UioBoard], indirect=True)
-def test_no_accelerator(loaded_folder, far_end):
-    far_end.registers[0] = 0
+@pytest.mark.parametrize("register", [Register.MAGIC, Register.MAP_VERSION])
+def test_no_accelerator(loaded_folder, far_end, register):
+    far_end.registers[register] = 0
     with pytest.raises(InputError, match=r"what answers is no accelerator of rbdhw"):
         load(loaded_folder, far_end)

@@ -130,10 +130,16 @@ class SolverShape:
     @cached_property
     def terms(self) -> tuple[CostTerm, ...]:
         """The terms of the cost: the words of the state, then the forces. All have a reference."""
+        terms = rollout_terms(self.step, self.rollout)
         return tuple(
-            replace(term, reference=str(replace(WordName.parse(term.word.name), array="tau_ref")))
-            if term.reference is None
-            else term
+            replace(term, reference=reference) for term, reference in zip(terms, self.references, strict=True)
+        )
+
+    @cached_property
+    def references(self) -> tuple[str, ...]:
+        """The names of the terms' references."""
+        return tuple(
+            term.reference or str(replace(WordName.parse(term.word.name), array="tau_ref"))
             for term in rollout_terms(self.step, self.rollout)
         )
 
@@ -218,7 +224,7 @@ class SolverShape:
     @cached_property
     def goal(self) -> tuple[Word, ...]:
         """The words of a goal's row that passes and expansions take: references, weights, and slopes."""
-        references = (term.reference_word for term in self.terms if term.reference is not None)
+        references = (term.reference_word for term in self.terms)
         weights = (_positive(term.weight, term.weight_format) for term in self.terms)
         slopes = (_positive(slope.name, slope.format) for slope in self.slopes if slope is not None)
         return (*references, *weights, *slopes)

@@ -98,10 +98,8 @@ def close_loops(robot: Robot, loops: Sequence[Contact], q: Array) -> Array:
         q = golden.integrate(robot, q, steps / np.maximum(1.0, lengths))
     left = np.linalg.norm(golden.loop_gaps(robot, loops, q)[0], axis=1)
     if left.min() > CLOSED:
-        names, reason = (
-            ", ".join(loop.frame.name for loop in loops),
-            f"cannot close: {left.min():.3g} m are left",
-        )
+        names = ", ".join(loop.frame.name for loop in loops)
+        reason = f"cannot close: {left.min():.3g} m are left"
         raise InputError(f"loops, {names}", reason, "points that can meet")
     return np.asarray(q[left <= CLOSED])
 

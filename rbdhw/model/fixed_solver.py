@@ -167,11 +167,10 @@ class FixedSolver:
         forces = problem.get("tau_ref", np.zeros((len(states), nv)))
         words = self._encoded(states[:, :nv], states[:, nv:], forces)
         references = {}
-        for term in self.shape.terms:
+        for term, reference in zip(self.shape.terms, self.shape.references, strict=True):
             word = words[term.word.name]
-            assert term.reference is not None
             limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
-            references[term.reference] = limited
+            references[reference] = limited
         return references
 
     def _encoded(self, q: Array, v: Array, tau: Array, h: Array | None = None) -> Words:
@@ -322,9 +321,8 @@ class FixedSolver:
         status, results = respond(self.model, "dstep", {**constants, **before, **plan.forces})
         sources = [results[word.name] for word in shape.dstep.outputs]
         judged = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
-        for term in shape.terms:
-            reference = 0 if term.reference is None else goal.rows[term.reference]
-            sources.append(term.error(judged[term.word.name], reference))
+        for term, reference in zip(shape.terms, shape.references, strict=True):
+            sources.append(term.error(judged[term.word.name], goal.rows[reference]))
         numbers = {word.name: none.copy() for word in self.sweep.taken}
         for each in shape.curvatures:
             numbers[each.number][slice(1, None) if each.of_next_knot else slice(0, -1)] = goal.rows[

@@ -245,14 +245,14 @@ class _Tables:
     def _terms(self) -> Rows:
         return [
             (
-                self.goal[term.reference or ""],
+                self.goal[reference],
                 self.goal[term.weight],
                 int(term.wraps),
                 term.word.format.width,
                 term.error_drop,
                 term.weighted_drop,
             )
-            for term in self.shape.terms
+            for term, reference in zip(self.shape.terms, self.shape.references, strict=True)
         ]
 
     @property

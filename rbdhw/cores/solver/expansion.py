@@ -154,7 +154,7 @@ class Expansion(wiring.Component):
             dict(zip(names, split_words(shape.trajectory, row).values(), strict=True)) for row in rows
         )
         values = after | {word.name: here[word.name] for word in shape.taus}
-        references = (goal[term.reference or ""] for term in shape.terms)
+        references = (goal[name] for name in shape.references)
         return [
             error(m, str(k), term, values[term.word.name], reference)
             for k, (term, reference) in enumerate(zip(shape.terms, references, strict=True))

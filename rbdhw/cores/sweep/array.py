@@ -91,10 +91,19 @@ class SweepArray:
         return ((self.sweeps.links - 1 - knot) * self.between + problem) * self.rows_of_knot
 
     @property
+    def put_out(self) -> int:
+        """The cycle of a knot in which its policy is put out: after all its results and their flags."""
+        return max(self.schedule.latency.values()) + 2
+
+    @property
+    def kept(self) -> int:
+        """The intervals for which a policy is kept until it is put out."""
+        return (self.put_out - self.schedule.latency[self.sweeps.function] - 1) // self.schedule.ii
+
+    @property
     def cycles(self) -> int:
         """The cycles from the start of the last knot to the policy of the first one, of all problems."""
-        starts = (self.sweeps.links * self.between - 1) * self.schedule.ii
-        return starts + max(self.schedule.latency.values()) + 2
+        return (self.sweeps.links * self.between - 1) * self.schedule.ii + self.put_out
 
     @property
     def dsp_blocks(self) -> int:
@@ -104,7 +113,9 @@ class SweepArray:
         """Return the cells of the array and of the memory of numbers, by the parts of an estimate."""
         cells = array_cells(self.program, self.schedule, self.device, self.streamed)
         memory = FABRICS[self.device.family].memory(self.width, self.rows)
-        return {**cells, "waiting": cells["waiting"] + memory * len(self.columns)}
+        policy = sum(word.format.width for word in self.program.outputs[self.sweeps.function])
+        kept = Cells(flip_flops=policy * self.kept)
+        return {**cells, "waiting": cells["waiting"] + memory * len(self.columns) + kept}
 
     def estimate(self) -> Resources:
         """Return the resources that the core takes, by the weights of array cores."""

@@ -136,25 +136,23 @@ class SweepComponent(wiring.Component):
 
     def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
         """Give each knot what the one behind it hands on; the last knot takes zeros."""
-        results = self._split(m, core, self.sweep.sweep)
+        function = self.sweep.sweep
+        results = self._split(m, getattr(core, f"result_{function}"), function)
         slots = [Const(0, width) for width in self.sweep.program.slots]
         for word, given in self.sweep.handed:
             slots[word.slot] = Mux(task.position == 0, 0, results[given.name])[: word.format.width]
         slots[self._inputs[REGULARISATION].slot] = getattr(self, REGULARISATION)
         m.d.comb += core.payload.eq(Cat(slots))
 
-    def _split(self, m: Module, core: ArrayComponent, function: str) -> dict[str, Any]:
+    def _split(self, m: Module, result: Any, function: str) -> dict[str, Any]:
         """Return the words of a function's result by name."""
         words = self.sweep.program.outputs[function]
-        parts = split_sum(m, getattr(core, f"result_{function}"), [word.format.width for word in words])
+        parts = split_sum(m, result, [word.format.width for word in words])
         return {word.name: part for word, part in zip(words, parts, strict=True)}
 
     def _put_out(self, m: Module, core: ArrayComponent, task: _Task, done: Any) -> None:
-        """Put out the policy of a knot in the cycle after both its results and their flags are there."""
-        sweep, function = self.sweep, self.sweep.sweeps.function
-        flags = {name: core.latency(name) for name in (sweep.sweep, function)}
-        cycle = max(flags.values()) + 1
-        assert cycle - min(flags.values()) < core.ii
+        """Put out the policy of a knot after all its results and their flags are there."""
+        sweep, function, cycle = self.sweep, self.sweep.sweeps.function, self.sweep.put_out
         tasks = self._history(m, task, cycle // core.ii + 1)
 
         def known(at: int) -> tuple[Any, _Task]:
@@ -167,12 +165,15 @@ class SweepComponent(wiring.Component):
         )
         with m.If(self.start & self.ready):
             m.d.sync += [flag.eq(0) for flag in (*overflows, *indefinites)]
-        for name, at in flags.items():
-            here, then = known(at)
-            with m.If(here & getattr(core, f"overflow_{name}")):
+        for name in (sweep.sweep, function):  # not before the policy of the knot behind it is put out
+            at, flag = core.latency(name), getattr(core, f"overflow_{name}")
+            intervals = (cycle - 1 - at) // core.ii
+            here, then = known(at + intervals * core.ii)
+            with m.If(here & self._kept(m, flag, at, intervals)):
                 m.d.sync += overflows[then.problem].eq(1)
         here, then = known(cycle)
-        pivots = [part for name, part in self._split(m, core, function).items() if f".{PIVOT}" in name]
+        policy = self._kept(m, getattr(core, f"result_{function}"), core.latency(function) - 1, sweep.kept)
+        pivots = [part for name, part in self._split(m, policy, function).items() if f".{PIVOT}" in name]
         indefinite = Cat(pivot[-1] | ~pivot.any() for pivot in pivots).any() | indefinites[then.problem]
         with m.If(here):
             m.d.sync += indefinites[then.problem].eq(indefinite)
@@ -181,10 +182,19 @@ class SweepComponent(wiring.Component):
             self.valid.eq(here),
             self.knot.eq(sweep.sweeps.links - 1 - then.position),
             self.problem.eq(then.problem),
-            self.policy.eq(getattr(core, f"result_{function}")),
+            self.policy.eq(policy),
             self.overflow.eq(overflows[then.problem]),
             self.indefinite.eq(indefinite),
         ]
+
+    def _kept(self, m: Module, value: Any, cycle: int, intervals: int) -> Any:
+        """Return what a value was some intervals ago, taken in the last cycle in which a knot has it."""
+        for _ in range(intervals):
+            kept = Signal(value.shape())
+            with m.If(self.slot == cycle % self.sweep.schedule.ii):
+                m.d.sync += kept.eq(value)
+            value = kept
+        return value
 
     def _history(self, m: Module, task: _Task, intervals: int) -> list[_Task]:
         """Return the present knot and the knots before it, one for each interval."""

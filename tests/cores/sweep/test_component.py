@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from rbdhw.cores.array.model import ArrayResource
-from rbdhw.cores.sweep.array import build_sweep
+from rbdhw.cores.sweep.array import SweepArray, build_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
@@ -49,6 +49,18 @@ def test_sweeps_are_those_of_the_model(width, ii, more, between):
         statuses.append({tuple(policy[-2:]) for policy in policies.values()})
     assert statuses[0] == {(0, 0)}
     assert (1, 1) in statuses[1]
+
+
+@pytest.mark.parametrize("later", [32, 33, 34, 73])
+def test_policies_wait_for_what_is_there_later(later, monkeypatch):
+    model, sweep = fixed(18), built(18, 34, True)
+    soonest = sweep.put_out
+    monkeypatch.setattr(SweepArray, "put_out", soonest + later)
+    assert sweep.kept == later // 32
+    words = any_words(model, 11, sweep.between)
+    ((policies, _cycles),) = simulated(sweep, [words])
+    assert policies == expected(model, words)
+    assert {tuple(policy[-2:]) for policy in policies.values()} > {(1, 1)}
 
 
 @pytest.mark.parametrize("slot", [0, 32, 33])

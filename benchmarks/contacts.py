@@ -168,7 +168,8 @@ def contact_algorithms(robots: Iterable[tuple[str, Robot]] | None = None) -> Row
     Frames and inertias are those of a build, without a search in chains.
     """
     rows, delays = [], target("xcvu9p").delays
-    for name, source in touching() if robots is None else robots:
+    robots = touching() if robots is None else robots
+    for name, source in robots:
         if source.floats:
             model = prepare(source, ("cfd",), delays=delays)
         else:

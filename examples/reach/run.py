@@ -29,7 +29,9 @@ class Reach:
         goal = self.goals[tick // STAY]
         cost = {"x_ref": np.hstack([goal, 0.0 * goal]), "Q": self.weights}
         cost |= {"R": np.full(len(q), EFFORT), "tau_ref": hold(self.model, goal)}
-        first = {"tau": hold(self.model, q)} if self.plan is None else {"warm": self.plan, "shift": 1}
+        first = {"warm": self.plan, "shift": 1}
+        if self.plan is None:
+            first = {"tau": hold(self.model, q)}
         self.plan = None  # until there is an answer
         plan = self.functions.solve(q, v, H, **cost, **first, iterations=1)
         if plan.status in FAILED:

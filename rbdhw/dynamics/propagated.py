@@ -83,7 +83,9 @@ def _gather_base(
         *([*coupling[k], *rotational[k][: k + 1]] for k in range(3)),
     ]
     factors = factorize(rows, BASE_BLOCK)
-    left = list(forces) if wrench is None else [x - y for x, y in zip(forces, _of_base(wrench), strict=True)]
+    left = list(forces)
+    if wrench is not None:
+        left = [force - taken for force, taken in zip(forces, _of_base(wrench), strict=True)]
     return factors, descend(factors, left)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.frontend.alternatives import Algorithms, is_plain, is_too_long
+from rbdhw.frontend.alternatives import Algorithms, is_plain, is_too_long, need_factors
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.algorithms import ALGORITHMS
@@ -205,13 +205,7 @@ def _is_contained(step: str, functions: Sequence[str], forced: Mapping[str, str]
     needing = set(functions).intersection(NEEDED_BY[step])
     if step in ("inverse", "products") and forced.get("forward", "inverse") != "inverse":
         needing -= set(NEEDED_BY["forward"]).difference(NEEDED_BY["contacts"] if step == "inverse" else ())
-    return bool(needing) and not (step == "contacts" and _factored(functions))
-
-
-def _factored(functions: Sequence[str]) -> bool:
-    """Return whether a function needs the inverse of the mass matrix, whatever else is propagated."""
-    needing = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"], NEEDED_BY["contacts"])
-    return bool(needing.intersection(functions))
+    return bool(needing) and not (step == "contacts" and need_factors(functions))
 
 
 def without_long_inverse(
@@ -249,7 +243,7 @@ def _is_asked(step: str, functions: Sequence[str], forced: Mapping[str, str]) ->
     if not set(functions).intersection(NEEDED_BY[step]):
         return False
     if step == "contacts":
-        return not _factored(functions)
+        return not need_factors(functions)
     others = set(NEEDED_BY["inverse"]).difference(NEEDED_BY["forward"])
     return step != "forward" or step in forced or not others.intersection(functions)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rbdhw.dynamics.constraint_forces import has_whole_bodies
 from rbdhw.dynamics.shared_axes import can_share_axes
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import BASE, Robot
 
 WITH_EQUAL_ERRORS = ("axes", "inverse")
@@ -104,6 +105,12 @@ def is_plain(robot: Robot) -> bool:
     """Return whether a robot is plain: fixed base, constant gravity, and independent joints with one DoF."""
     single = all(body.joint.kind.nv == 1 and body.joint.mimic is None for body in robot.bodies)
     return single and not robot.base_given and not robot.gravity_given
+
+
+def need_factors(functions: Iterable[str]) -> bool:
+    """Return whether a function needs the factors of the mass matrix, whatever is propagated."""
+    steps = (FUNCTIONS[function].algorithms for function in functions)
+    return any("inverse" in own and not {"forward", "contacts"}.intersection(own) for own in steps)
 
 
 def can_propagate(robot: Robot) -> bool:

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from rbdhw.dynamics.propagated import Propagation
 from rbdhw.dynamics.spatial import ZERO, Wrench, cross
+from rbdhw.frontend.alternatives import need_factors
 from rbdhw.frontend.contacts import Contacts, Matrix, Place
 from rbdhw.frontend.forward_dynamics import ForwardDynamics
-from rbdhw.protocol import FUNCTIONS
 from rbdhw.scalar import Scalar, inner_product, region
 
 
@@ -18,10 +18,10 @@ def contacts_of(forward: ForwardDynamics) -> Contacts:
 
     Where a function needs the factors of the mass matrix for its derivatives, these serve all.
     """
-    steps = [FUNCTIONS[function].algorithms for function in forward.setting.functions]
-    factored = any("inverse" in own and not {"forward", "contacts"}.intersection(own) for own in steps)
-    propagated = forward.setting.algorithms.contacts == "propagated"
-    return PropagatedContacts(forward) if propagated and not factored else Contacts(forward)
+    setting = forward.setting
+    if setting.algorithms.contacts == "propagated" and not need_factors(setting.functions):
+        return PropagatedContacts(forward)
+    return Contacts(forward)
 
 
 class PropagatedContacts(Contacts):

@@ -60,6 +60,12 @@ class Kernel:
         self._copies: dict[int, list[tuple[str, float]]] = {}
         for k, product in enumerate(self._arranged.products):
             self._connect(k, product)
+        # The table of each product, and where the terms of a call begin in it.
+        self._terms_of: list[list[int]] = [[] for _ in self._arranged.products]
+        self._starts: dict[Call, int] = {}
+        for call in (call for part in self._arranged.parts for call in part.calls):
+            self._starts[call] = len(self._terms_of[call.product])
+            self._terms_of[call.product] += self._terms(call)
         parts = [[i for i in part.nodes if self._is_computed(i)] for part in self._arranged.parts]
         self._code = split_into_blocks(parts, self._operands, division.operations)
         if not self._code.blocks or self._code.blocks[0].part:  # results and copies that need no statement
@@ -121,16 +127,10 @@ class Kernel:
             before = f"{name} + {columns} * ROWS({rows})"
         if lines:
             lines.append(f"enum {{ {self.store} = {before} }};")
-        for k in range(len(self._arranged.products)):
-            numbers = [n for call in self._calls if call.product == k for n in self._terms(call)]
+        for k, numbers in enumerate(self._terms_of):
             name = self._area(k, "terms")
             lines.append(f"static const unsigned short {name}[] = {{{', '.join(map(str, numbers))}}};")
         return lines
-
-    @property
-    def _calls(self) -> Iterator[Call]:
-        """The calls of products in their order, which for each product is that of its columns."""
-        return (call for part in self._arranged.parts for call in part.calls)
 
     def _terms(self, call: Call) -> list[int]:
         """Return the numbers of a product's table for one call."""
@@ -175,8 +175,7 @@ class Kernel:
             f"({self._area(call.product, 'y')} + {first} * ROWS({product.rows}))",
         )
         pointers = ", ".join(f"store + v * {self.store} + {area}" for area in areas)
-        before = [each for each in self._calls if each.product == call.product and each.columns.start < first]
-        terms = f"{self._area(call.product, 'terms')} + {sum(len(self._terms(each)) for each in before)}"
+        terms = f"{self._area(call.product, 'terms')} + {self._starts[call]}"
         return f"KERNEL({self.name}_rows{product.rows})({pointers}, {terms}, {len(call.columns)});"
 
     def is_angle(self, name: str) -> bool:

@@ -17,7 +17,6 @@ from rbdhw.frontend.functions import trace
 from rbdhw.frontend.read import load_mounted
 from rbdhw.frontend.solvability import check_loops
 from rbdhw.graph.graph import Op
-from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import FUNCTIONS
@@ -26,10 +25,6 @@ from rbdhw.robot.loops import read_loops
 from rbdhw.robot.model import BASE, Contact, Contacts, Frame, JointKind, Placement, Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
-from rbdhw.software.exact_library import ExactLibrary
-from tests.support import rtl_cores
-from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from tests.support.builds import random_words
 from tests.support.contacts import HELD, constrained
 from tests.support.graph_results import (
     assert_extended_graph_is_golden,
@@ -38,6 +33,7 @@ from tests.support.graph_results import (
 )
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
+from tests.support.same_bits import assert_hardware_and_c_are_the_program
 from tests.support.strategies import ALL_KINDS, random_rotation, random_states, robots
 
 KINDS = tuple(kind for kind in ALL_KINDS if kind is not JointKind.UNIVERSAL)
@@ -194,17 +190,8 @@ def test_a_loop_reaches_the_joints_between_alone(function):
 @pytest.mark.parametrize("function", ["cfd", long("dcfd")])
 def test_hardware_and_c_are_the_program(function):
     robot = with_loops(mechanism([JointKind.REVOLUTE], [BASE], seed=1), 1, seed=1)
-    plan = plan_build(robot, BuildOptions((function,), width=12, ii=4, core="pipeline", samples=64))
-    component = plan.cores[0].component(None)
-    words = random_words(component.program, 6, seed=1)
-    asked = rtl_cores.requests(component.program, 6, seed=2)
-    found = rtl_cores.responses(component, words, 2, asked)
-    assert found == rtl_cores.expected(component.program, words, asked)
-    library = ExactLibrary(plan.accelerator, flags=["-O0"])
-    for name, extended in modes(plan.accelerator):
-        words = draw_words(plan.accelerator, name, extended, 50)
-        outputs = respond(plan.accelerator, name, words, extended)
-        assert_same_bits(library.respond(name, words, extended), outputs)
+    options = BuildOptions((function,), width=12, ii=4, core="pipeline", samples=64)
+    assert_hardware_and_c_are_the_program(plan_build(robot, options))
 
 
 def test_software_has_loops(tmp_path):

@@ -16,21 +16,17 @@ from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, multiplications, operation_delay
 from rbdhw.frontend.functions import trace
 from rbdhw.frontend.read import load_mounted
-from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.robot.link_frames import choose_loops
 from rbdhw.robot.model import BASE, FRAME_AXES, JointKind, Robot
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
-from rbdhw.software.exact_library import ExactLibrary
-from tests.support import rtl_cores
-from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from tests.support.builds import random_words
 from tests.support.contacts import with_contacts
 from tests.support.graph_results import assert_graph_is_golden, assert_results_are_golden, prepared, results
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_random_drives
+from tests.support.same_bits import assert_hardware_and_c_are_the_program
 from tests.support.strategies import random_states, robots
 
 PROPAGATED = Algorithms(forward="propagated", contacts="propagated")
@@ -141,17 +137,7 @@ def test_hardware_and_c_are_the_program(function):
     robot = with_contacts(mechanism([JointKind.REVOLUTE] * 2, [BASE, 0], seed=1), 1, "world")
     forced = {"contacts": "propagated"}
     options = BuildOptions((function,), width=12, ii=4, core="pipeline", samples=64, algorithms=forced)
-    plan = plan_build(robot, options)
-    component = plan.cores[0].component(None)
-    words = random_words(component.program, 6, seed=1)
-    asked = rtl_cores.requests(component.program, 6, seed=2)
-    found = rtl_cores.responses(component, words, 2, asked)
-    assert found == rtl_cores.expected(component.program, words, asked)
-    library = ExactLibrary(plan.accelerator, flags=["-O0"])
-    for name, extended in modes(plan.accelerator):
-        words = draw_words(plan.accelerator, name, extended, 50)
-        outputs = respond(plan.accelerator, name, words, extended)
-        assert_same_bits(library.respond(name, words, extended), outputs)
+    assert_hardware_and_c_are_the_program(plan_build(robot, options))
 
 
 def test_software_propagates(tmp_path):

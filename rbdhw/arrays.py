@@ -112,6 +112,8 @@ ARRAYS: dict[str, ArrayKind] = {
     "v_after": _VECTOR,
     "da_dtau": _SYMMETRIC,
     **dict.fromkeys(("dforce_dq", "dforce_dv", "dforce_dtau"), ArrayKind(("contacts", 6, "nv"))),
+    "da_dholding": ArrayKind(("nv", "holding")),
+    "dforce_dholding": ArrayKind(("contacts", 6, "holding")),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
     **dict.fromkeys(("iterations", "warm", "shift", "regularisation", "solved"), ArrayKind(())),
@@ -136,6 +138,16 @@ OWN_ARRAYS: dict[tuple[str, str], ArrayKind] = {
 def kind_of(array: str, function: str | None = None) -> ArrayKind:
     """Return the kind of an array, as an input or as a result of a function; KeyError if there is none."""
     return OWN_ARRAYS.get((function or "", array)) or ARRAYS[array]
+
+
+def results_of(function: str, sizes: Mapping[str, int], extended: bool) -> tuple[str, ...]:
+    """Return the names of a function's results, or with optional ones, for a robot with these sizes.
+
+    A robot whose gains of contacts are constants has no derivatives by them, for example.
+    """
+    entry = FUNCTIONS[function]
+    names = entry.outputs + entry.optional_outputs if extended else entry.outputs
+    return tuple(name for name in names if 0 not in kind_of(name, function).shape(sizes))
 
 
 SOLVE_INPUTS: dict[str, tuple[str | int, ...]] = {

@@ -329,7 +329,7 @@ FUNCTIONS: dict[str, Function] = {
         "derivatives of forward dynamics with contacts",
         _BY_CONTACTS,
         ("da_dq", "da_dv", "da_dtau"),
-        optional_outputs=("dforce_dq", "dforce_dv", "dforce_dtau"),
+        optional_outputs=("dforce_dq", "dforce_dv", "dforce_dtau", "da_dholding", "dforce_dholding"),
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         derivative_of="cfd",
         cost_like="did",

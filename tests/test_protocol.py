@@ -183,6 +183,8 @@ def test_optional_results_may_be_those_of_other_functions():
         ("dforce_dq", "dcfd"): "dcfd",
         ("dforce_dv", "dcfd"): "dcfd",
         ("dforce_dtau", "dcfd"): "dcfd",
+        ("da_dholding", "dcfd"): "dcfd",
+        ("dforce_dholding", "dcfd"): "dcfd",
         ("J_position", "position"): "position",
         ("hdot_g", "dcentroidal"): "dcentroidal",
         ("A_g", "dcentroidal"): "dcentroidal",

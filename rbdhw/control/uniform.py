@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import kind_of
+from rbdhw.arrays import kind_of, results_of
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.functions import record
 from rbdhw.model.interface import unflatten
-from rbdhw.protocol import FUNCTIONS, NEXT_STATE, flag_values
+from rbdhw.protocol import NEXT_STATE, flag_values
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -259,7 +259,7 @@ def _evaluate_tasks(
     grid = Grid(word, np.zeros(tasks, np.bool_))
     recorder = _Recorder(graph_inputs(source, arrays), angles, turns, flags, grid)
     record(recorder, robot, (function,), fext, algorithms)
-    names = FUNCTIONS[function].outputs + (FUNCTIONS[function].optional_outputs if extended else ())
+    names = results_of(function, source.sizes, extended)
     shapes = {name: kind_of(name, function).shape(source.sizes) for name in names}
     results = {name: np.zeros((tasks, *shape)) for name, shape in shapes.items()}
     unflatten(results, recorder.results.items(), source.nv)

@@ -6,6 +6,9 @@ axes of their frames, and ``R`` those of what the contacts keep at zero, along t
 
     Q = A^-1 G    P = M^-1 - G^T Q    da = P dtau - (P T + Q^T R) dx    df = (Q T - A^-1 R) dx - Q dtau
 
+By the logarithm of damping, ``df = -A^-1 damping f``, and by a gain it is ``-A^-1`` times what the gain
+counters; ``da = G^T df``. Damping may span decades, and its logarithm keeps the range of ``f``.
+
 As in :mod:`rbdhw.frontend.gradients`, the proper acceleration of a floating body is held at first, and its
 derivatives are added at the end. Forces do not depend on them.
 
@@ -19,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from rbdhw.dynamics.factorization import ascend, inverse
+from rbdhw.dynamics.factorization import ascend, inverse, solve
 from rbdhw.dynamics.kinematics import FrameMotion, frame_motion
 from rbdhw.dynamics.rnea import in_body_axes
 from rbdhw.dynamics.shared_axes import Configuration
@@ -64,13 +67,42 @@ class ContactGradients:
 
     @property
     def results(self) -> tuple[Results, ...]:
-        """The derivatives of accelerations (nv, nv), and of forces (contacts, 6, nv), by q, v and tau."""
+        """The derivatives of accelerations (nv, nv), and of forces (contacts, 6, nv), by q, v and tau.
+
+        Then those of both by ``holding`` if tasks bring it.
+        """
         slopes, by_force = self.slopes, self._minus(self._gains)
         forces = [
             self._in_axes(rows, turned) for rows, turned in zip(self._of_rows, (True, False), strict=True)
         ]
         accelerations = slopes.by_position, slopes.by_velocity, slopes.by_force
-        return (*accelerations, *forces, self._in_axes(by_force, turned=False))
+        return (*accelerations, *forces, self._in_axes(by_force, turned=False), *self._by_holding)
+
+    @property
+    def _by_holding(self) -> tuple[Results, ...]:
+        """The derivatives of accelerations (nv, 3) and of forces (contacts, 6, 3) by ``holding``.
+
+        That of damping is by its logarithm.
+        """
+        contacts = self.contacts
+        if not self.setting.robot.contacts.by_task:
+            return ()
+        damped = [contacts.damping * force for force in contacts.row_forces]
+        velocities = [rate for place in contacts.places for rate in place.velocity]
+        gaps = [
+            entry
+            for place in contacts.places
+            for entry in (place.gap if isinstance(place, Loop) else [0.0] * place.contact.rows)
+        ]
+        changes = [
+            solve(contacts.row_factors, [-1.0 * entry for entry in column])
+            for column in (damped, velocities, gaps)
+        ]
+        forces = zip(*map(contacts.by_contact, changes), strict=True)
+        return (
+            _transpose([contacts.response(change) for change in changes]),
+            [_transpose(columns) for columns in forces],
+        )
 
     # Accelerations
 

@@ -127,7 +127,7 @@ class Contacts:
     @cached_property
     def forces(self) -> Matrix:
         """The force and the moment (contacts, 6) of each contact in the axes asked for."""
-        return self._by_contact(self.row_forces)
+        return self.by_contact(self.row_forces)
 
     @property
     def inertia(self) -> Matrix:
@@ -140,7 +140,7 @@ class Contacts:
             with region("contact_inertia", self._of_rows[k].frame.body):
                 row[k] = self._if_present(k, row[k], 0.0)
         for _ in range(2):  # the one index, then the other
-            turned = [[x for contact in self._by_contact(row) for x in contact] for row in rows]
+            turned = [[x for contact in self.by_contact(row) for x in contact] for row in rows]
             rows = [list(column) for column in zip(*turned, strict=True)]
         return rows
 
@@ -154,7 +154,7 @@ class Contacts:
     @cached_property
     def impulses(self) -> Matrix:
         """The impulse and its moment (contacts, 6) of each contact in the axes asked for."""
-        return self._by_contact(self.row_impulses)
+        return self.by_contact(self.row_impulses)
 
     @cached_property
     def row_impulses(self) -> list[Scalar]:
@@ -166,7 +166,7 @@ class Contacts:
                 stopped += [factor * rate for rate in place.velocity]
         return solve(self.row_factors, stopped)
 
-    def _by_contact(self, forces: Sequence[Scalar]) -> Matrix:
+    def by_contact(self, forces: Sequence[Scalar]) -> Matrix:
         """Return forces of the rows as (contacts, 6) in the axes of results."""
         rows, result = iter(forces), []
         for place in self.places:

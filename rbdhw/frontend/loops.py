@@ -67,14 +67,18 @@ class Loop:
         one, other = map(_linear, (motion.velocity for motion in self._rests))
         return [*subtract(one, other)]
 
+    @cached_property
+    def gap(self) -> Vector:
+        """The position of the first point against the second."""
+        return subtract(*(_column(motion.placement, 3) for motion in self._rests))
+
     @property
     def wanted(self) -> Vector:
         """What forces have to add to the acceleration of the rows by the joints."""
         _, velocity_gain, position_gain = self._setting.task.holding
         one, other = map(_acceleration, self._rests)
         x, y, z = self.velocity
-        gap = subtract(*(_column(motion.placement, 3) for motion in self._rests))
-        errors = scale(velocity_gain, (x, y, z)), scale(position_gain, gap)
+        errors = scale(velocity_gain, (x, y, z)), scale(position_gain, self.gap)
         return scale(-1.0, add(subtract(one, other), *errors))
 
     def in_frame(self, vector: Vector) -> Vector:

@@ -124,6 +124,23 @@ def derivatives_with_contacts(
     return slopes
 
 
+def derivatives_by_holding(
+    robot: Robot, model: System, tasks: Tasks, solution: Tasks, Minv: Array
+) -> dict[str, Array]:
+    """Return the derivatives of accelerations (N, nv, 3) and forces (N, contacts, 6, 3) by ``holding``.
+
+    That of damping is by its logarithm. ``solution`` has the forces. The equation that they solve is
+    differentiated.
+    """
+    rows = contact_rows(robot, model, tasks)
+    forces = [solution["contact_force"][:, k, : place.rows] for k, place in enumerate(robot.contacts.places)]
+    damped = rows.holding[:, :1] * np.concatenate(forces, axis=1)
+    countered = np.stack([damped, rows.velocity, rows.gap], axis=-1)
+    changes = solve_rows(rows, Minv, -countered)
+    changed = Minv @ (transpose(rows.jacobian) @ changes)
+    return {"da_dholding": changed, "dforce_dholding": by_contact(robot, changes)}
+
+
 def solve_rows(rows: Rows, Minv: Array, wanted: Array) -> Array:
     """Return the forces (N, rows, k) that change the rows by ``wanted``, zero where there is no contact."""
     inertia = rows.jacobian @ Minv @ transpose(rows.jacobian)

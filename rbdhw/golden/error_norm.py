@@ -5,7 +5,7 @@ the results of a function consist of *parts* (:func:`parts_of`), each with a nor
 own. A part is an array, or those of its elements that have one unit:
 
 - ``kin``: the rotations and the positions of placements, the linear and the angular rows of twists;
-- contacts: forces and moments, if there are any surfaces;
+- contacts: forces and moments, if there are any surfaces; the columns of derivatives by ``holding``;
 - ``centroidal``: the linear and the angular rows;
 - integrators: the rows of configurations (``q``) and those of velocities (``v``).
 
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import WordName, kind_of
+from rbdhw.arrays import WordName, kind_of, results_of
 from rbdhw.protocol import FUNCTIONS, NEXT_STATE
 from rbdhw.robot.model import Robot
 
@@ -70,10 +70,8 @@ class Part:
 
 def parts_of(robot: Robot, function: str) -> tuple[Part, ...]:
     """Return the parts of a function's results, of the optional ones as well, in the order of the arrays."""
-    entry = FUNCTIONS[function]
-    return tuple(
-        part for array in entry.outputs + entry.optional_outputs for part in _split(robot, function, array)
-    )
+    arrays = results_of(function, robot.sizes, extended=True)
+    return tuple(part for array in arrays for part in _split(robot, function, array))
 
 
 def _split(robot: Robot, function: str, array: str) -> list[Part]:
@@ -99,6 +97,10 @@ def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]
     if array == "placement":
         return 2, {"rotation": 3, "position": 4}
     dimensions = kind_of(array, function).dimensions
+    if "holding" in dimensions:
+        loops = any(place.closes for place in robot.contacts.places)
+        gains = {"velocity_gain": 2} | ({"position_gain": 3} if loops else {})
+        return len(dimensions) - 1, {"damping": 1} | gains
     if "contacts" in dimensions and all(contact.kind == "point" for contact in robot.contacts.places):
         return 0, {}  # without moments
     if dimensions[:1] == (6,) and array in FUNCTIONS[function].outputs + FUNCTIONS[function].optional_outputs:

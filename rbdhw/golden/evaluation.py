@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import results_of
 from rbdhw.golden.functions import TWINS, Chunk, Results
 from rbdhw.golden.held_base import with_base_motion
 from rbdhw.golden.system import System, loaded_system, system
@@ -70,11 +71,11 @@ def evaluate(
         for k in range(0, max(len(tasks["q"]), 1), CHUNK)
     ]
     computed = {name: np.concatenate([part[name] for part in parts], dtype=np.float64) for name in parts[0]}
-    entry = FUNCTIONS[function]
-    results = {name: computed[name] for name in entry.outputs}
-    for name in entry.optional_outputs if extended else ():
-        other = function_giving(name, function)
-        results |= {name: computed[name] if other == function else evaluate(robot, other, arrays)[name]}
+    results = {}
+    for name in results_of(function, robot.sizes, extended):
+        optional = name in FUNCTIONS[function].optional_outputs
+        other = function_giving(name, function) if optional else function
+        results[name] = computed[name] if other == function else evaluate(robot, other, arrays)[name]
     return results
 
 

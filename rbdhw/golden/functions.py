@@ -13,6 +13,7 @@ import numpy as np
 
 from rbdhw.golden.contacts import (
     contact_inertia,
+    derivatives_by_holding,
     derivatives_with_contacts,
     held_by_contacts,
     stopped_by_contacts,
@@ -108,9 +109,10 @@ def _contact_inertia(chunk: Chunk) -> Results:
 
 def _derivatives_with_contacts(chunk: Chunk) -> Results:
     robot, model, tasks = chunk.robot, chunk.model, chunk.tasks
-    forces = partial(inverse_dynamics, model)
-    slopes = derivatives_with_contacts(robot, model, tasks, _with_contacts(chunk), chunk.Minv, forces)
-    return clear_base_motion(slopes, chunk.held)
+    forces, solution = partial(inverse_dynamics, model), _with_contacts(chunk)
+    slopes = derivatives_with_contacts(robot, model, tasks, solution, chunk.Minv, forces)
+    by_holding = derivatives_by_holding(robot, model, tasks, solution, chunk.Minv)
+    return clear_base_motion(slopes, chunk.held) | by_holding
 
 
 def _step(scheme: Scheme, touches: bool, differentiated: bool, chunk: Chunk) -> Results:

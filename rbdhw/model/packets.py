@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import kind_of
+from rbdhw.arrays import kind_of, results_of
 from rbdhw.domain.graph_inputs import graph_inputs
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN, drop_turns
@@ -159,9 +159,9 @@ def decode(
     zero.
     """
     tasks = len(next(iter(words.values()), ()))
-    arrays = FUNCTIONS[function]
-    names = arrays.outputs + (arrays.optional_outputs if extended else ())
-    shapes = {name: kind_of(name, function).shape(model.robot.sizes) for name in names}
+    sizes = model.robot.sizes
+    names = results_of(function, sizes, extended)
+    shapes = {name: kind_of(name, function).shape(sizes) for name in names}
     results = {name: np.moveaxis(np.zeros((*shape, tasks)), -1, 0) for name, shape in shapes.items()}
     outputs = model.interface.outputs(function, extended)
     unflatten(

@@ -387,7 +387,7 @@ class Robot:
         states = {"nx": self.nq + self.nv, "ndx": 2 * self.nv}
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
         lengths |= {"contacts": len(self.contacts.places), "contact_rows": 6 * len(self.contacts.places)}
-        lengths["pairs"] = len(self.pairs)
+        lengths |= {"pairs": len(self.pairs), "holding": 3 if self.contacts.by_task else 0}
         return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}
 
     @cached_property

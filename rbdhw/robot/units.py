@@ -69,6 +69,9 @@ _WHOLE_BODY: Mapping[str, tuple[str, str]] = {
 
 _MOMENTA: tuple[Unit, Unit] = ({"kg": 1, "m": 2, "s": -1}, {"kg": 1, "m": 1, "s": -1})
 
+_HOLDING: tuple[Unit, ...] = ({}, {"s": -1}, {"s": -2})
+"""The units of what derivatives are by: the logarithm of the damping of contacts, and gains."""
+
 _WRENCH_SLOPES: Mapping[str, tuple[tuple[Unit, Unit], str]] = {
     "dforce_dq": (_FORCES, "q"),
     "dforce_dv": (_FORCES, "v"),
@@ -119,6 +122,8 @@ WITH_UNITS = frozenset(
         "A_g",
         "Y",
         "contact_inertia",
+        "da_dholding",
+        "dforce_dholding",
         "dtau_dfext",
         "da_dfext",
         "clearance",
@@ -154,6 +159,8 @@ class Units:
             return "N s" if index[1] < 3 else "Nm s"
         if array in _WRENCH_SLOPES:
             return self._of_wrench_slope(array, index)
+        if array in ("da_dholding", "dforce_dholding"):
+            return self._of_holding(array, index)
         if array in BASE_UNITS:
             return BASE_UNITS[array][index[0]]
         if array == "h":
@@ -213,6 +220,13 @@ class Units:
         units, quantity = _WRENCH_SLOPES[array]
         product = Counter(units[row < 3])
         product.subtract(_QUANTITIES[quantity][self._shifts[column]])
+        return write_unit(product)
+
+    def _of_holding(self, array: str, index: tuple[int, ...]) -> str:
+        """Return the unit of an acceleration or of a contact's force by damping or by a gain."""
+        *_, row, column = index
+        product = Counter(_QUANTITIES["a"][self._shifts[row]] if array == "da_dholding" else _FORCES[row < 3])
+        product.subtract(_HOLDING[column])
         return write_unit(product)
 
     def _of_step(self, array: str, index: tuple[int, ...]) -> str:

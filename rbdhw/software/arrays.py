@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rbdhw.arrays import Element, given_elements, kind_of
+from rbdhw.arrays import Element, given_elements, kind_of, results_of
 from rbdhw.protocol import BASE, BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
 from rbdhw.robot.model import Robot
 
@@ -32,6 +32,8 @@ UNITS = {
     "dforce_dq": "derivative of contact_force by the configuration, in the tangent space",
     "dforce_dv": "derivative of contact_force by v",
     "dforce_dtau": "derivative of contact_force by tau",
+    "da_dholding": "derivative of a by the logarithm of damping of contacts, and by gains",
+    "dforce_dholding": "derivative of contact_force by the logarithm of damping of contacts, and by gains",
     "gravity": "acceleration of free fall: m/s^2",
     "parameters": "the numbers that the hardware holds of inertial parameters; see robot.parameters of the "
     "manifest",
@@ -191,8 +193,8 @@ def arrays_of(robot: Robot, function: str, present: Collection[str]) -> Sides:
 
     inputs = [array(name) for name in entry.inputs if name not in _CHOSEN or name in present]
     inputs += [array(name, True) for name in entry.optional_inputs if name in present]
-    outputs = [array(name) for name in entry.outputs]
-    outputs += [array(name, True) for name in entry.optional_outputs]
+    results = results_of(function, robot.sizes, extended=True)
+    outputs = [array(name, name in entry.optional_outputs) for name in results]
     return tuple(inputs), tuple(outputs)
 
 

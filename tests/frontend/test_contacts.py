@@ -25,7 +25,7 @@ from rbdhw.robot.link_frames import choose_contacts, choose_frames
 from rbdhw.robot.model import BASE, FRAME_AXES, Contacts, JointKind
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
-from tests.support.contacts import constrained, with_contacts
+from tests.support.contacts import HELD, constrained, with_contacts
 from tests.support.graph_results import (
     assert_extended_graph_is_golden,
     assert_graph_is_golden,
@@ -96,6 +96,30 @@ def test_derivatives_of_forces_are_differences(axes):
             )
             slope, expected = found[f"dforce_d{name}"][..., k], (after - before) / 2e-5
             np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("axes", FRAME_AXES)
+def test_derivatives_by_damping_and_gains_are_pinocchios_differences(axes):
+    arrays = random_states(hyq(), 2, seed=4) | {"contact": np.array([[1.0, 1.0], [1.0, 0.0]])}
+
+    def results(numbers):
+        robot = with_contacts(hyq(), 2, axes, seed=3, numbers=replace(HELD, **numbers))
+        return constrained(robot, "cfd", arrays)
+
+    robot = with_contacts(hyq(), 2, axes, seed=3, numbers=replace(HELD, by_task=True))
+    holding = np.tile([HELD.damping, HELD.velocity_gain, 0.0], (2, 1))
+    found = golden.evaluate(robot, "dcfd", arrays | {"holding": holding}, extended=True)
+    for k, number in enumerate(("damping", "velocity_gain")):
+        value = getattr(HELD, number)
+        after, before = (results({number: value + step}) for step in (1e-5 * value, -1e-5 * value))
+        for array, slopes in (("a", "da_dholding"), ("contact_force", "dforce_dholding")):
+            expected = (after[array] - before[array]) / (2e-5 * (value if k else 1.0))
+            atol = 1e-6 * np.abs(expected).max()
+            np.testing.assert_allclose(found[slopes][..., k], expected, rtol=1e-6, atol=atol)
+    assert not found["da_dholding"][..., 2].any()
+    assert not found["dforce_dholding"][1, 1].any()
+    constant = with_contacts(hyq(), 2, axes, seed=3)
+    assert "da_dholding" not in golden.evaluate(constant, "dcfd", arrays, extended=True)
 
 
 @pytest.mark.parametrize("function", TOUCHING)
@@ -223,17 +247,23 @@ def test_hardware_and_c_take_damping_and_gains(tmp_path):
     options = {
         "contacts": "tip:point",
         "contact_gains": "task",
-        "functions": "cfd",
+        "functions": "cfd,dcfd",
         "domain": tmp_path / "d.toml",
     }
     options["domain"].write_text("[contacts]\ndamping = 1e-2\n")
     task = {"q": [0.2, -0.4], "v": [1.0, 0.5], "tau": [3.0, 1.0], "holding": [0.1, 20.0, 0.0]}
     robot = load_mounted(path("toy"), Mounting(contacts=(("tip", "point"),), contact_gains="task"))
-    expected = golden.evaluate(robot, "cfd", {name: np.array([x]) for name, x in task.items()})["a"][0]
+    tasks = {name: np.array([x]) for name, x in task.items()}
+    expected = golden.evaluate(robot, "cfd", tasks)["a"][0]
+    slopes = golden.evaluate(robot, "dcfd", tasks, extended=True)
     for name, more in (("c", {"target": "c"}), ("v", {"ii": 16, "width": 24, "max_error": 0.1})):
         rbdhw.generate(path("toy"), tmp_path / name, **options, **more)
         acc = rbdhw.load(tmp_path / name)
-        np.testing.assert_allclose(acc.cfd(**task).a, expected, rtol=1e-2 if name == "v" else 1e-9)
+        rtol = 1e-2 if name == "v" else 1e-9
+        np.testing.assert_allclose(acc.cfd(**task).a, expected, rtol=rtol)
+        found = acc.dcfd(**task, extended=True)
+        for array in ("da_dholding", "dforce_dholding"):
+            np.testing.assert_allclose(getattr(found, array), slopes[array][0], rtol=rtol)
         with pytest.raises(InputError, match="holding"):
             acc.cfd(task["q"], task["v"], task["tau"])
 

@@ -28,6 +28,7 @@ from rbdhw.robots import path
 from tests.support.contacts import HELD, constrained
 from tests.support.graph_results import (
     assert_extended_graph_is_golden,
+    assert_results_are_golden,
     prepared,
     results,
 )
@@ -122,6 +123,32 @@ def test_derivatives_are_pinocchios_differences_along_motions_that_loops_permit(
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * scale)
 
 
+def test_derivatives_by_gains_are_differences_and_graphs_have_them():
+    """The loop is open, so its gain for positions matters; a task leaves it out."""
+    robot = with_loops(mechanism([JointKind.REVOLUTE] * 3, [BASE, 0, 1], seed=1), 2, seed=5)
+    robot = replace(robot, contacts=replace(robot.contacts, by_task=True))
+    holding = np.array([[1e-2, 3.0, 5.0], [0.1, 1.0, 9.0]])
+    arrays = random_states(robot, 2, seed=2) | {
+        "holding": holding,
+        "contact": np.array([[1.0, 1.0], [1.0, 0.0]]),
+    }
+    graph = trace(prepared(robot), ("dcfd",), prepared(robot).links)
+    assert_results_are_golden(graph, robot, arrays, ("dcfd",), 1e-6, extended=True)
+    found = golden.evaluate(robot, "dcfd", arrays, extended=True)
+    for k in range(3):
+        step = 1e-5 * np.eye(3)[k] * holding
+        after, before = (
+            golden.evaluate(robot, "cfd", arrays | {"holding": holding + change}) for change in (step, -step)
+        )
+        for array, slopes in (("a", "da_dholding"), ("contact_force", "dforce_dholding")):
+            apart = 2.0 * (step[:, k] if k else step[:, k] / holding[:, k])
+            apart = apart.reshape(-1, *[1] * (after[array].ndim - 1))
+            expected = (after[array] - before[array]) / apart
+            assert np.abs(expected[0]).max() > 0.0
+            np.testing.assert_allclose(found[slopes][..., k], expected, rtol=1e-5, atol=1e-6)
+    assert not found["dforce_dholding"][1, 1].any()
+
+
 def _moved(robot: Robot, arrays: dict[str, np.ndarray], motion: np.ndarray) -> dict[str, np.ndarray]:
     """Return the task after a motion, with velocities that its loops permit."""
     q = golden.integrate(robot, arrays["q"], motion[None])
@@ -187,9 +214,10 @@ def test_a_loop_reaches_the_joints_between_alone(function):
     assert products(ankle) < products(foot)
 
 
-@pytest.mark.parametrize("function", ["cfd", long("dcfd")])
-def test_hardware_and_c_are_the_program(function):
-    robot = with_loops(mechanism([JointKind.REVOLUTE], [BASE], seed=1), 1, seed=1)
+@pytest.mark.parametrize(("function", "by_task"), [("cfd", False), long("dcfd", False), ("dcfd", True)])
+def test_hardware_and_c_are_the_program(function, by_task):
+    numbers = replace(HELD, by_task=by_task)
+    robot = with_loops(mechanism([JointKind.REVOLUTE], [BASE], seed=1), 1, seed=1, numbers=numbers)
     options = BuildOptions((function,), width=12, ii=4, core="pipeline", samples=64)
     assert_hardware_and_c_are_the_program(plan_build(robot, options))
 

@@ -124,7 +124,7 @@ def words(*each):
         ([words(header(1), 7, 7), words(header(1)), words(header(1), WORD)], OK, 1),
         ([words(header(1, 1 << MALFORMED))], STRANGER, 1),
         ([words(header(2, 1 << MALFORMED)), words(header(1), WORD)], OK, 1),
-        ([words(header(1, 1 << MALFORMED), 0), words(header(1), WORD)], OK, 1),  # to an access of another length
+        ([words(header(1, 1 << MALFORMED), 0), words(header(1), WORD)], OK, 1),  # to a damaged access
         ([words(7, 7)] * 1000, DAMAGED, 1),
         ([], TIMEOUT, ATTEMPTS),
     ],

@@ -25,7 +25,7 @@ RECEIVE = ctypes.CFUNCTYPE(
     ctypes.c_uint64,
 )
 
-OK, TIMEOUT, WINDOW = 0, 2, 8
+OK, TIMEOUT, LOST, WINDOW = 0, 2, 6, 8
 
 
 SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -34,7 +34,8 @@ SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c
 class Late:
     """A transport that keeps an answer back, and gives it before each other; repeats or loses requests.
 
-    The next answer of the function with the code ``damages`` has some bits ``turned``.
+    The next answer of the function with the code ``damages`` has some bits ``turned``. If it is ``lost``,
+    the device fails once.
     """
 
     def __init__(self, simulation):
@@ -47,9 +48,12 @@ class Late:
         self.transport.send = ctypes.cast(self._our_send, ctypes.c_void_p)
         self.sent: list[bytes] = []
         self.keeps, self.kept, self.gives, self.is_deaf = False, b"", False, False
-        self.damages, self.turned = -1, 0
+        self.damages, self.turned, self.lost = -1, 0, False
 
     def receive(self, board, packet, room, size, wait):
+        if self.lost:
+            self.lost = False
+            return LOST
         if self.gives:
             ctypes.memmove(packet, self.kept, len(self.kept))
             size[0], self.gives = len(self.kept), False
@@ -122,14 +126,18 @@ def test_a_late_answer(loaded_folder):
     simulation.close()
 
 
-def test_an_answer_that_says_it_has_optional_arrays(loaded_folder, work):
+@pytest.mark.parametrize(
+    ("field", "bit", "counts"), [("options", 0, [1, 0, 1, 1]), ("status", 4, [0, 1, 0, 1])]
+)
+def test_a_header_that_says_what_cannot_be(loaded_folder, work, field, bit, counts):
+    """Optional arrays that were not asked for, or a status that there is not: the task is sent again."""
     simulation = simulated.Simulation(simulated.build(loaded_folder))
     late, design = Late(simulation), read(loaded_folder)
     options = simulation.options(quiet=1, timeout=100_000)
     driver = Library(design).open(late.transport, options, "late")
-    late.damages, late.turned = design.interface.codes["id"], 1 << HEADER["options"][0]
+    late.damages, late.turned = design.interface.codes["id"], 1 << HEADER[field][0] + bit
     work.run_one(driver)
-    assert [driver.statistics[name] for name in ("strays", "timeouts", "retries")] == [1, 1, 1]
+    assert [driver.statistics[name] for name in ("strays", "damaged", "timeouts", "retries")] == counts
     driver.close()
     simulation.close()
 
@@ -146,6 +154,34 @@ def test_an_answer_of_a_step_behind_the_last_one(loaded_folder, work):
     late.damages, late.turned = design.interface.codes[ROLLOUT], (every ^ behind) << first
     assert work.roll_out(driver, 0, 0)
     assert driver.statistics["damaged"] == 1
+    driver.close()
+    simulation.close()
+
+
+def test_a_device_that_fails_while_it_is_opened(loaded_folder):
+    """It is not used, also if it works again at once."""
+    simulation = simulated.Simulation(simulated.build(loaded_folder))
+    late = Late(simulation)
+    late.lost = True
+    with pytest.raises(DriverError, match="late: the device failed in use"):
+        Library(read(loaded_folder)).open(late.transport, simulation.options(quiet=1), "late")
+    assert not late.sent
+    simulation.close()
+
+
+@pytest.mark.parametrize(("way", "beats"), [("request", "request_beats"), ("answer", "response_beats")])
+def test_a_link_is_filled_and_no_more(loaded_folder, way, beats):
+    """As many tasks are on their way as its room holds."""
+    simulation, design = simulated.Simulation(simulated.build(loaded_folder)), read(loaded_folder)
+    late, function = Late(simulation), design.interface.words("id")
+    bytes_of_one = getattr(design.interface, beats)(function, False) * design.interface.data_width // 8
+    setattr(late.transport, f"{way}_room", 3 * bytes_of_one)
+    driver = Library(design).open(late.transport, simulation.options(quiet=1), "late")
+    late.is_deaf = True
+    late.sent.clear()
+    for _ in range(WINDOW):
+        driver.submit("id", 0, Data([np.zeros((1, 2))] * 3))
+    assert len(late.sent) == 3
     driver.close()
     simulation.close()
 

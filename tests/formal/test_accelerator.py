@@ -18,7 +18,10 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import HEADER, HEADER_BITS, Status
 from rbdhw.rtl import edge, ports, shell
+from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion
+from rbdhw.rtl.edge import Edge
+from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.shell import Accelerator
 from tests.support.contracts import CompletionContract, StandIn, Wire
 from tests.support.edge import OPTIONS, words
@@ -79,7 +82,10 @@ class Passing(wiring.Component):
 
 
 class EdgeHarness(Elaboratable):
-    """An accelerator between free streams. One packet of the function ``watched`` is marked."""
+    """An accelerator between free streams. One packet of the function ``watched`` is marked.
+
+    A ``change`` is a block, a text in its source, and another one in its place.
+    """
 
     def __init__(self, watched=0, latency=1, ii=1, cores=(FUNCTIONS,), change=None):
         self.watched = watched
@@ -89,9 +95,12 @@ class EdgeHarness(Elaboratable):
         self.ports = [self.valid, self.last, self.pick, self.ready, self.kind]
         made = [Passing(latency, ii, functions) for functions in cores]
         self.dut = Accelerator(cores=made, interface=INTERFACE)
-        with mock.patch.multiple(edge, **self._changes()), mock.patch.object(shell, "Edge", edge.Edge):
-            if change is not None:
-                shell.Edge = mutant(edge.Edge, *change)
+        changes = self._changes()
+        if change is not None and change[0] is not Edge:
+            changes[change[0].__name__] = mutant(*change)
+        with mock.patch.multiple(edge, **changes), mock.patch.object(shell, "Edge", Edge):
+            if change is not None and change[0] is Edge:
+                shell.Edge = mutant(*change)
             self.fragment = Fragment.get(self.dut, None)
 
     def _changes(self):
@@ -325,13 +334,46 @@ def test_a_completion_that_breaks_its_contract_is_refuted(tmp_path, kind, latenc
     reach(harness, tmp_path).assert_refuted()
 
 
-CASES = [{}, {"watched": 1}, {"watched": 2}, {"latency": 2, "ii": 2}]
+TWO_CORES = tuple((function,) for function in FUNCTIONS)
+
+CASES = [{}, {"watched": 1}, {"watched": 2}, {"latency": 2, "ii": 2}, {"cores": TWO_CORES}]
+
+NO_CREDITS = (Edge, "admission.available[k].eq(completion.available)", "admission.available[k].eq(1)")
+WRONG_RECORDS = (
+    Edge,
+    "completion.recorded.eq(admission.recorded[k])",
+    "completion.recorded.eq(admission.recorded.any())",
+)
 
 MUTANTS = [
-    ("admission.available[k].eq(completion.available)", "admission.available[k].eq(1)"),
-    ("completion.start.eq(entrance.start[k])", "completion.start.eq(entrance.start.any())"),
-    ("completion.recorded.eq(admission.recorded[k])", "completion.recorded.eq(admission.recorded.any())"),
+    NO_CREDITS,
+    (Edge, "completion.start.eq(entrance.start[k])", "completion.start.eq(entrance.start.any())"),
+    WRONG_RECORDS,
 ]
+
+OTHER_CORE = (
+    Edge,
+    "self._completion(function, home, entrances[home])",
+    "self._completion(function, home, entrances[0])",
+)
+ALWAYS_MORE = (
+    Edge,
+    "merger.more[order.index(k)].eq(completion.more)",
+    "merger.more[order.index(k)].eq(1)",
+)
+
+OF_TWO_CORES = [
+    NO_CREDITS,
+    WRONG_RECORDS,
+    OTHER_CORE,
+    (Edge, "self._assembler.leaves.eq(admission.leaves)", "self._assembler.leaves.eq(1)"),
+    (Admission, "self.available & accepts).any()", "accepts).any()"),
+    (Admission, " & self.i.valid.replicate(known + 1)", ""),
+    (Merger, "inside.eq(~offered.last)", "inside.eq(0)"),
+    (Merger, "free = ~self.o.valid | self.o.ready", "free = Const(1, 1)"),
+    (Merger, "self.i[k].ready.eq(free & granted[k])", "self.i[k].ready.eq(free)"),
+]
+"""Changes by which a packet is lost, doubled, cut, out of order or answered by another core."""
 
 
 @pytest.mark.verify
@@ -346,9 +388,15 @@ def test_a_wrong_connection_is_refuted_with_a_trace(tmp_path, change):
     bounded(EdgeHarness(change=change), tmp_path, CYCLES).assert_refuted()
 
 
-TWO_CORES = tuple((function,) for function in FUNCTIONS)
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    "change", [OTHER_CORE, (Completion, "records.r_en.eq(response.ready)", "records.r_en.eq(self.o.ready)")]
+)
+def test_a_wrong_edge_of_two_cores_is_refuted_with_a_trace(tmp_path, change):
+    bounded(EdgeHarness(cores=TWO_CORES, watched=1, change=change), tmp_path, CYCLES).assert_refuted()
 
-OF_PARTS = [*CASES, {"cores": TWO_CORES}, {"cores": TWO_CORES, "watched": 1}]
+
+OF_PARTS = [*CASES, {"cores": TWO_CORES, "watched": 1}]
 
 
 @pytest.mark.parametrize("case", [OF_PARTS[0], *(long(case) for case in OF_PARTS[1:])])
@@ -360,6 +408,21 @@ def test_every_packet_has_one_answer_in_any_number_of_cycles(tmp_path, case):
 @pytest.mark.parametrize("change", MUTANTS)
 def test_a_wrong_connection_of_parts_is_refuted(tmp_path, change):
     bounded(PartsHarness(change=change), tmp_path, CYCLES).assert_refuted()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("change", OF_TWO_CORES)
+def test_a_wrong_edge_of_parts_and_two_cores_is_refuted_with_a_trace(tmp_path, change):
+    bounded(PartsHarness(cores=TWO_CORES, watched=1, change=change), tmp_path, CYCLES).assert_refuted()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    "change",
+    [ALWAYS_MORE, (Merger, "Mux(valid, free & offered.last, ~inside)", "valid & free & offered.last")],
+)
+def test_a_merger_of_two_cores_that_stands_still_is_refuted_with_a_trace(tmp_path, change):
+    bounded(PaceHarness(cores=TWO_CORES, change=change), tmp_path, CYCLES).assert_refuted()
 
 
 @pytest.mark.verify(minutes=2)

@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks import robot_sweep, stamps, synthesis
-from benchmarks import tables as document_tables
+from benchmarks import measurement, robot_sweep, stamps, synthesis
 from rbdhw.cli.app import Cluster, Json
 from rbdhw.cli.process import FOUND_WRONG, run_commands
 from rbdhw.estimate.calibration import TABLE, calibration
@@ -48,11 +47,11 @@ def tables(
         check_file(path)
     with show_progress() as progress:
         results = (
-            document_tables.write(write, progress, only, part)
+            measurement.write(write, progress, only, part)
             if write
-            else document_tables.measure(progress, only, part=part)
+            else measurement.measure(progress, only, part=part)
         )
-    _report(results, document_tables.markdown(document_tables.lay_out(results)), output, as_json)
+    _report(results, measurement.markdown(measurement.lay_out(results)), output, as_json)
 
 
 @app.command()
@@ -99,7 +98,7 @@ def calibrate(only: Only = "", cluster: Cluster = None, output: Output = None, a
             synthesis.select_subjects(only),
             cluster,
         )
-    _report(table.model_dump(mode="json"), document_tables.markdown(synthesis.tables(table)), output, as_json)
+    _report(table.model_dump(mode="json"), measurement.markdown(synthesis.tables(table)), output, as_json)
 
 
 def _report(results: Any, text: str, output: Path | None, as_json: bool) -> None:

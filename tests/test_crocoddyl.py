@@ -17,7 +17,6 @@ from rbdhw.frontend.read import load_mounted
 from rbdhw.robot.mounting import Mounting
 from rbdhw.robots import path
 from tests.support import crocoddyl_stand_in
-from tests.support.marks import long
 from tests.support.optimal_control import FEET, trot
 
 PROGRAM = Path(crocoddyl_stand_in.__file__).with_name("crocoddyl_program.py")
@@ -147,7 +146,7 @@ def minimised(folder, robot, base, frame):
 @pytest.mark.verify(minutes=3)
 @pytest.mark.parametrize(
     ("robot", "base", "frame"),
-    [("toy", "fixed", "tip"), long("iiwa14", "fixed", "iiwa_link_7"), long("hyq", "floating", "")],
+    [("toy", "fixed", "tip"), ("hyq", "floating", "")],
 )
 def test_the_minimiser_is_crocoddyls(robot, base, frame, tmp_path):
     folder = tmp_path / robot

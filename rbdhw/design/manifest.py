@@ -18,7 +18,6 @@ from rbdhw.design.entries import (
     AlgorithmTryEntry,
     Coordinates,
     CoresEntry,
-    ErrorEntry,
     EstimateEntry,
     FormatsEntry,
     FunctionEntry,
@@ -36,6 +35,7 @@ from rbdhw.design.entries import (
     WideProducts,
 )
 from rbdhw.design.entry import Closed, Count, parse_entry, told_within
+from rbdhw.design.error_entries import ErrorEntry
 from rbdhw.design.packet_entries import Packets
 from rbdhw.errors import InputError
 from rbdhw.options.build import PROCESSORS, CoreName

@@ -8,16 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rbdhw.arrays import WordName, is_optional
-from rbdhw.design.entries import (
-    BackwardEntry,
-    ErrorEntry,
-    Figures,
-    FormatsEntry,
-    Limit,
-    ProofEntry,
-    ResultErrors,
-    Try,
-)
+from rbdhw.design.entries import FormatsEntry, Limit, Try
+from rbdhw.design.error_entries import BackwardEntry, ErrorEntry, Figures, ProofEntry, ResultErrors
 from rbdhw.design.packet_entries import OutputWord
 from rbdhw.errors import told_apart
 from rbdhw.fixed.backward import BackwardErrors

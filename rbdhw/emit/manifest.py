@@ -13,7 +13,6 @@ from rbdhw.cores.solver.core import SolverCore
 from rbdhw.design.entries import (
     AlgorithmEntry,
     AlgorithmTryEntry,
-    ConfidenceEntry,
     ContactsEntry,
     CoordinateEntry,
     Coordinates,
@@ -24,13 +23,13 @@ from rbdhw.design.entries import (
     Multiplications,
     Operations,
     ParametersEntry,
-    ProofEntry,
     RobotEntry,
     Root,
     Slots,
     SolverHardware,
     VelocityEntry,
 )
+from rbdhw.design.error_entries import ConfidenceEntry, ProofEntry
 from rbdhw.design.manifest import FORMAT, Manifest, PartEntry
 from rbdhw.design.packet_layout import link_entry, packet_entries
 from rbdhw.emit.accuracy import error_entries, formats_entry, proof_entries

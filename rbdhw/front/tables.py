@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rbdhw.control.table import STUDY_COLUMNS, study_rows
-from rbdhw.design.entries import BackwardEntry, ErrorEntry, Operations, ProofEntry, RobotEntry, SharingEntry
+from rbdhw.design.entries import Operations, RobotEntry, SharingEntry
+from rbdhw.design.error_entries import BackwardEntry, ErrorEntry, ProofEntry
 from rbdhw.design.manifest import Manifest
 from rbdhw.design.software_manifest import SoftwareManifest
 from rbdhw.errors import one_line

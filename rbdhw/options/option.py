@@ -1,4 +1,4 @@
-"""What an option of a build is: its value, the limits of the value, and where it has an effect."""
+"""What an option of a build is, and the limits of its value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rbdhw.errors import InputError, unknown
 from rbdhw.options.build import BuildOptions
-from rbdhw.protocol import Function, functions_with
+from rbdhw.options.effects import Effect
 from rbdhw.robot.mounting import NO_LINKS
 from rbdhw.runtime.number_bounds import Bound
 
@@ -19,20 +19,8 @@ ROBOT, HARDWARE = "Robot and functions", "Hardware"
 NOTHING: tuple[object, ...] = (None, (), {}, NO_LINKS, 0, 1, "auto")
 """The defaults that ask for nothing: an option that is given with one of them changes nothing anywhere."""
 
-Condition = Callable[[BuildOptions], bool]
 Parse = Callable[[Any], Any]
 Check = Callable[[str, Any], None]
-
-
-@dataclass(frozen=True)
-class Effect:
-    """Where an option has an effect, and the fields of its refusal elsewhere."""
-
-    holds: Condition
-    reason: str
-    """Of the refusal elsewhere; ``{target}`` stands for the build's target."""
-    expected: str = ""
-    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,15 +130,3 @@ def distinct_names(known: Sequence[str] | None = None, what: str = "") -> Check:
                 raise InputError(name, f"'{item}' appears twice", f"each {what} once")
 
     return check
-
-
-def of_functions(condition: Callable[[Function], bool], reason: str) -> Effect:
-    """Return the effect of an option on which some functions depend."""
-    names = functions_with(condition)
-    expected = f"one of {', '.join(names)} in --functions"
-    return Effect(lambda options: has_any(options, names), reason, expected)
-
-
-def has_any(options: BuildOptions, names: Collection[str]) -> bool:
-    """Return whether a build has one of some functions."""
-    return not set(names).isdisjoint(options.functions)

@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from rbdhw.board import BOARDS
@@ -32,7 +31,6 @@ from rbdhw.options.build import (
     LOOP,
     NUMBERS,
     PARAMETER_SETS,
-    PROCESSORS,
     SHARING,
     STAGE_SHARING,
     STREAMS,
@@ -40,16 +38,31 @@ from rbdhw.options.build import (
     WAYS_OF_PARAMETERS,
     WIDTHS,
 )
+from rbdhw.options.effects import (
+    CONTACTS,
+    DEPENDS,
+    FRAMES,
+    LOOPS,
+    ON_DEVICE,
+    PARTS,
+    ROLLOUTS,
+    SOLVER,
+    SPHERES,
+    STAGED,
+    VECTORS,
+    Effect,
+    has_any,
+    of_drives,
+    of_functions,
+    takes,
+)
 from rbdhw.options.option import (
     HARDWARE,
     ROBOT,
-    Effect,
     Option,
     among,
     between,
     distinct_names,
-    has_any,
-    of_functions,
     positive,
 )
 from rbdhw.options.syntax import (
@@ -74,8 +87,6 @@ from rbdhw.protocol import (
     ROLLOUT_PARTS,
     SAMPLES,
     SOLVE,
-    Function,
-    functions_with,
 )
 from rbdhw.robot.loops import read_loops
 from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, WORLD, Contacts
@@ -146,72 +157,9 @@ def _check_top_name(_: str, name: str) -> None:
     check_name(name)
 
 
-def _takes(array: str, reason: str) -> Effect:
-    """Return the effect of an option on which the functions depend that take an array."""
-    return of_functions(lambda entry: array in entry.inputs, reason)
-
-
-def _of_drives(array: str) -> Effect:
-    """Return the effect of drives, which are linear: second derivatives lack them."""
-
-    def depends(function: Function) -> bool:
-        return array in function.inputs and (function.takes_force or "second" not in function.algorithms)
-
-    return of_functions(depends, _DEPENDS)
-
-
-_STAGED = functions_with(lambda function: function.stages > 1)
-
-_ON_DEVICE = Effect(
-    lambda options: options.target not in PROCESSORS,
-    "has no effect with --target {target}",
-    "an FPGA as the target, or no hardware options",
-)
-
-_DEPENDS = "no function of the build depends on it"
-
-_ROLLOUTS = Effect(
-    lambda options: options.horizon is not None,
-    "the build has no rollouts",
-    remedy="use --functions rollout",
-)
-
-_PARTS = Effect(
-    lambda options: options.target != "c", "software has all parts", "none", "leave --rollout out"
-)
-
-_FRAMES = Effect(
-    lambda options: (
-        any(FUNCTIONS[function].framed for function in options.functions) or options.knots is not None
-    ),
-    "no function of the build has results of frames",
-    remedy="use --functions kin",
-)
-
-_FRAME_AXES = Effect(
-    lambda options: not {"kin", "dfext"}.isdisjoint(options.functions),
-    "only kin and dfext have vectors of frames",
-    remedy="use --functions kin",
-)
-
-_CONTACTS = of_functions(lambda entry: entry.touches, "no function of the build has contacts")
-
-_LOOPS = replace(
-    _CONTACTS, holds=lambda options: bool(options.mounting.embedded_loops) or _CONTACTS.holds(options)
-)
-
-_SPHERES = of_functions(lambda entry: entry.clears, "no function of the build has spheres")
-
-_SOLVER = Effect(
-    lambda options: options.solves,
-    "the build has no solver",
-    remedy="use --functions solve",
-)
-
-
 def _hardware(name: str, kind: object, text: str, *effects: Effect, **settings: object) -> Option:
     """Return a hardware option, which has an effect on devices only."""
-    return Option(name, HARDWARE, kind, text, effects=(_ON_DEVICE, *effects), **settings)  # type: ignore[arg-type]
+    return Option(name, HARDWARE, kind, text, effects=(ON_DEVICE, *effects), **settings)  # type: ignore[arg-type]
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -230,7 +178,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="fext",
         metavar="LINKS",
         parse=lambda texts: parse_links("fext", texts or (), (NO_LINKS, ALL_LINKS)),
-        effects=(_takes("fext", "no function of the build takes external forces"),),
+        effects=(takes("fext", "no function of the build takes external forces"),),
     ),
     Option(
         "algorithm",
@@ -257,7 +205,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.gravity",
         parse=parse_gravity,
         check=_check_gravity,
-        effects=(_takes("gravity", _DEPENDS),),
+        effects=(takes("gravity", DEPENDS),),
     ),
     Option(
         "root",
@@ -283,7 +231,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.frames",
         metavar="LINKS",
         parse=lambda texts: parse_frames(texts or ()),
-        effects=(_FRAMES,),
+        effects=(FRAMES,),
     ),
     Option(
         "frame-axes",
@@ -293,7 +241,7 @@ OPTIONS: tuple[Option, ...] = (
         FRAME_AXES[0],
         "mounting.frame_axes",
         check=among(FRAME_AXES),
-        effects=(_FRAME_AXES,),
+        effects=(VECTORS,),
     ),
     Option(
         "contacts",
@@ -303,7 +251,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.contacts",
         metavar="LINK:KIND",
         parse=lambda texts: parse_contacts(texts or ()),
-        effects=(_CONTACTS,),
+        effects=(CONTACTS,),
     ),
     Option(
         "loops",
@@ -313,7 +261,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.loops",
         metavar="FILE",
         parse=lambda path: read_loops(path) if path else (),
-        effects=(_LOOPS,),
+        effects=(LOOPS,),
     ),
     Option(
         "contact-axes",
@@ -323,7 +271,7 @@ OPTIONS: tuple[Option, ...] = (
         Contacts.axes,
         "mounting.contact_axes",
         check=among(FRAME_AXES),
-        effects=(_CONTACTS,),
+        effects=(CONTACTS,),
     ),
     Option(
         "contact-gains",
@@ -333,7 +281,7 @@ OPTIONS: tuple[Option, ...] = (
         OF_DOMAIN,
         "mounting.contact_gains",
         check=among(WAYS_OF_GAINS),
-        effects=(_CONTACTS,),
+        effects=(CONTACTS,),
     ),
     Option(
         "spheres",
@@ -343,7 +291,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.spheres",
         metavar="SPHERES",
         parse=lambda texts: parse_spheres(texts or ()),
-        effects=(_SPHERES,),
+        effects=(SPHERES,),
     ),
     Option(
         "time-step",
@@ -384,7 +332,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="PARTS",
         parse=lambda text: parse_names("rollout", text),
         check=distinct_names(tuple(ROLLOUT_PARTS), "part"),
-        effects=(_PARTS, _ROLLOUTS),
+        effects=(PARTS, ROLLOUTS),
     ),
     Option(
         "hold",
@@ -411,7 +359,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="knots",
         metavar="N",
         check=between(KNOTS, "steps"),
-        effects=(_SOLVER,),
+        effects=(SOLVER,),
     ),
     Option(
         "alphas",
@@ -422,7 +370,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="alphas",
         metavar="N",
         check=between(ALPHAS, "step lengths"),
-        effects=(_SOLVER,),
+        effects=(SOLVER,),
     ),
     Option(
         "iterations",
@@ -434,7 +382,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
         check=between(ITERATIONS, "iterations"),
         effects=(
-            _SOLVER,
+            SOLVER,
             Effect(
                 lambda options: options.target != "c",
                 "software takes the number of iterations with each problem",
@@ -451,7 +399,7 @@ OPTIONS: tuple[Option, ...] = (
         "may be repeated. Several degrees of freedom: JOINT=D:D:D.",
         attribute="mounting.drives.friction",
         metavar="JOINT=D",
-        effects=(_of_drives("fext"),),
+        effects=(of_drives("fext"),),
     ),
     Option(
         "armature",
@@ -460,7 +408,7 @@ OPTIONS: tuple[Option, ...] = (
         "Inertia of rotors, seen at their joints (kg m^2 or kg), comma-separated; may be repeated.",
         attribute="mounting.drives.armature",
         metavar="JOINT=J",
-        effects=(_of_drives(PARAMETERS),),
+        effects=(of_drives(PARAMETERS),),
     ),
     Option(
         "parameters",
@@ -471,7 +419,7 @@ OPTIONS: tuple[Option, ...] = (
         attribute="mounting.parameters",
         metavar="LINKS",
         parse=lambda texts: parse_links("parameters", texts or (), (NO_LINKS, PAYLOAD, INERTIAS)),
-        effects=(_takes(PARAMETERS, _DEPENDS),),
+        effects=(takes(PARAMETERS, DEPENDS),),
     ),
     Option("strict", ROBOT, bool, "Treat warnings about the URDF file as errors.", False, "mounting.strict"),
     Option(
@@ -498,7 +446,7 @@ OPTIONS: tuple[Option, ...] = (
         "sweep-ii",
         int | None,
         "Cycles between knots in the sweep of solve; more take less hardware. By default about the fewest.",
-        _SOLVER,
+        SOLVER,
         attribute="sweep_ii",
         metavar="N",
         check=between(SWEEP_IIS, "cycles"),
@@ -633,10 +581,10 @@ OPTIONS: tuple[Option, ...] = (
         "Whether the stages of Runge-Kutta share the hardware of one: auto, loop (a task passes it four "
         "times) or off.",
         Effect(
-            lambda options: options.share_stages != LOOP or has_any(options, _STAGED),
+            lambda options: options.share_stages != LOOP or has_any(options, STAGED),
             "no function of the build works in stages",
             "auto or off",
-            f"add {' or '.join(_STAGED)} to --functions",
+            f"add {' or '.join(STAGED)} to --functions",
         ),
         default=SHARING[0],
         attribute="share_stages",

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rbdhw.design.entries import ResultErrors
+from rbdhw.design.error_entries import ResultErrors
 from rbdhw.fixed.figures import BINS_A_DECADE
 from rbdhw.page.svg import INK, MARK, RULE, colour_of, svg
 

@@ -97,12 +97,9 @@ def load_urdf(
         edges.sort(key=lambda edge: edge.name)
     robot = _merge(name, base, inertias, edges)
     _check_tree(document, inertias, edges, robot)
-    floating = _astray(robot)
-    if floating:
+    if floating := _astray(robot):
         _check_weightless(document, robot, floating)
-        names = {robot.bodies[i].joint.name for i in floating}
-        edges = [replace(edge, moving=None) if edge.name in names else edge for edge in edges]
-        robot = _merge(name, base, inertias, edges)
+        robot = _merge(name, base, inertias, _fixed(edges, robot, floating))
     _check_inertia(document, robot)
     note_unused(document)
     note_ignored(document, {body.joint.name for body in robot.bodies}, drives)
@@ -230,6 +227,12 @@ def _check_weightless(document: Document, robot: Robot, floating: Iterable[int])
         interpretation = "as fixed, which changes no force of another joint"
         reason = "floating away from the root link, without mass"
         document.bear(f"joint {joint!r}", reason, expected, interpretation)
+
+
+def _fixed(edges: Iterable[JointEntry], robot: Robot, bodies: Iterable[int]) -> list[JointEntry]:
+    """Return the joints with those of some bodies fixed."""
+    names = {robot.bodies[i].joint.name for i in bodies}
+    return [replace(edge, moving=None) if edge.name in names else edge for edge in edges]
 
 
 def _check_inertia(document: Document, robot: Robot) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from rbdhw import golden
-from rbdhw.design.entries import ConfidenceEntry, ErrorEntry, ShareEntry
+from rbdhw.design.error_entries import ConfidenceEntry, ErrorEntry, ShareEntry
 from rbdhw.domain.strata import SHARES, STRATA, Drawn, draw
 from rbdhw.fixed.format import Integers
 from rbdhw.golden.error_norm import function_errors

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.design.entries import ConfidenceEntry
+from rbdhw.design.error_entries import ConfidenceEntry
 from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.model.diagnosis import Cause

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rbdhw import golden
 from rbdhw.design.digests import digest_of
-from rbdhw.design.entries import ConfidenceEntry, ErrorEntry
+from rbdhw.design.error_entries import ConfidenceEntry, ErrorEntry
 from rbdhw.design.folder import Design, read
 from rbdhw.design.manifest import read_manifest
 from rbdhw.domain.strata import STRATA, Drawn, draw, with_forces

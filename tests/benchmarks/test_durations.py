@@ -2,9 +2,10 @@
 
 import pytest
 
-from benchmarks import durations, tables
+from benchmarks import durations, measurement
 from benchmarks.durations import keep_minutes, minutes, part_of
-from benchmarks.tables import Table, write
+from benchmarks.measurement import write
+from benchmarks.tables import Table
 from rbdhw.errors import InputError
 
 
@@ -36,7 +37,7 @@ def test_other_texts_are_refused(part):
 
 def test_what_a_table_took_is_kept_and_told(monkeypatch, tmp_path):
     made = {name: Table(f"The {name}", lambda: [{"a": 1}]) for name in ("one", "two")}
-    monkeypatch.setattr(tables, "TABLES", made)
+    monkeypatch.setattr(measurement, "TABLES", made)
     document = tmp_path / "README.md"
     document.write_text("".join(f"<!-- bench: {name} -->\n<!-- end -->\n" for name in made))
     told = []

@@ -53,7 +53,7 @@ def solutions(fast):
     weights = np.tile(np.repeat([10.0, 0.5], nv), (KNOTS + 1, 1))
     weights[-1] *= 5.0
     costs = {"Q": weights, "R": np.full(nv, 1e-3), "tau_min": both.limits[:, 0], "tau_max": both.limits[:, 1]}
-    for _ in range(100):
+    for _ in range(30):
         q = rng.uniform(*np.clip(0.4 * both.states[:nv], -1.2, 1.2).T)
         v = rng.uniform(-fast, fast, nv)
         goal = np.hstack([q + rng.uniform(-0.5, 0.5, nv), np.zeros(nv)])
@@ -67,9 +67,9 @@ def within(states):
     return bool(np.all((states[:-1] >= low - ROUNDING) & (states[:-1] <= high + ROUNDING)))
 
 
-@pytest.mark.verify(minutes=3)
+@pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
-def test_a_hundred_goals_from_rest():
+def test_goals_from_rest():
     """Each ends, and finds the optimum unless that of double precision is beyond the accelerator's domain."""
     reached = 0
     for exact, fixed in solutions(0.0):
@@ -78,10 +78,10 @@ def test_a_hundred_goals_from_rest():
         if within(exact.states):
             assert fixed.cost <= exact.cost * (1.0 + 1e-4)
             reached += 1
-    assert reached > 50
+    assert reached > 15
 
 
-@pytest.mark.verify(minutes=3)
+@pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
 def test_a_first_trajectory_that_leaves_the_domain_says_so():
     """An arm that moves leaves it, if its forces are held for 0.64 s; what has no solution has its status."""

@@ -19,7 +19,7 @@ def test_the_commands_are_those_of_the_target() -> None:
     assert recipe[1].replace("\t$(BIN)/", "") == COMMANDS
 
 
-@pytest.mark.verify(minutes=15)
+@pytest.mark.verify(minutes=6)
 def test_the_print(tmp_path: Path) -> None:
     (tmp_path / "robots").symlink_to(ROOT / "robots")
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

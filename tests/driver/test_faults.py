@@ -54,7 +54,7 @@ def session(line: FaultyLine, work: Work, seed: int) -> Counter[str]:
     return counts
 
 
-def sessions(line: FaultyLine, work: Work, seeds: range) -> None:
+def assert_no_wrong_answer_passes(line: FaultyLine, work: Work, seeds: range) -> None:
     counts = sum((session(line, work, seed) for seed in seeds), Counter())
     happened = line.happened()
     print(f"{happened}, {sum(happened.values())} in all; calls: {counts}")
@@ -76,12 +76,12 @@ def test_without_faults_all_is_right(line, work):
 @pytest.mark.verify
 def test_faults(line, work):
     """In `make test` it runs under the sanitizers alone."""
-    sessions(line, work, range(SESSIONS))
+    assert_no_wrong_answer_passes(line, work, range(SESSIONS))
 
 
 @pytest.mark.verify
 def test_many_faults(line, work):
-    sessions(line, work, range(SESSIONS, MANY))
+    assert_no_wrong_answer_passes(line, work, range(SESSIONS, MANY))
     assert sum(line.happened().values()) > 10_000
 
 

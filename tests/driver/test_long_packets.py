@@ -51,7 +51,7 @@ def block_of(case):
     return block
 
 
-def compare(case, far_end):
+def assert_answered_at_once(case, far_end):
     design, directory, function, arrays, _ = case
     options = {"extended": True} if design.interface.words(function).extensible else {}
     board = rbdhw.load(directory, "board", transport=far_end.transport, timeout=20.0)
@@ -67,7 +67,7 @@ def test_udp(case, monkeypatch):
     change_source(monkeypatch, "frames.h", "RBDHW_DATAGRAM = 1472", f"RBDHW_DATAGRAM = {case[-1]}")
     far_end = UdpBoard(block_of(case), longest=case[-1])
     try:
-        compare(case, far_end)
+        assert_answered_at_once(case, far_end)
     finally:
         far_end.close()
 
@@ -76,6 +76,6 @@ def test_xdma(case, tmp_path, monkeypatch):
     change_source(monkeypatch, "xdma.c", "PAGE = 4096", f"PAGE = {1 << case[-1].bit_length() - 1}")
     far_end = XdmaBoard(tmp_path, block_of(case))
     try:
-        compare(case, far_end)
+        assert_answered_at_once(case, far_end)
     finally:
         far_end.close()

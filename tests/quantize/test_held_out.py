@@ -117,7 +117,7 @@ def refusal_of(robot: Robot, functions: tuple[str, ...]) -> str:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("seed", range(3, 15))
+@pytest.mark.parametrize("seed", range(3, 9))
 def test_more_random_trees_with_all_functions(seed):
     """A refusal states its reason."""
     refusal = refusal_of(random_tree(seed), DEFAULT_FUNCTIONS)
@@ -125,8 +125,13 @@ def test_more_random_trees_with_all_functions(seed):
 
 
 @pytest.mark.verify(minutes=1.5)
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", ["toy", "iiwa14", "hyq", "spot_arm", "tiago", "hand22", "atlas"])
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        *(("toy", "fixed"), ("iiwa14", "fixed"), ("hyq", "floating")),
+        *(("spot_arm", "fixed"), ("tiago", "floating"), ("hand22", "fixed"), ("atlas", "floating")),
+    ],
+)
 def test_bundled_robots(name, base):
     """The error figures include rest, balance, single joints and extremes; the hand has no accelerations.
 
@@ -139,5 +144,5 @@ def test_bundled_robots(name, base):
     assert not refusal or (name, base) not in HELD, refusal
 
 
-HELD = [("toy", "fixed"), *((name, base) for name in ("iiwa14", "hyq") for base in ("fixed", "floating"))]
+HELD = [("toy", "fixed"), ("iiwa14", "fixed"), ("hyq", "floating")]
 """Bundled robots that meet the budget even with few samples."""

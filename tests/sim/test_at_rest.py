@@ -32,7 +32,6 @@ STEP = 1e-6
     [
         long("toy", ("did",), 4),
         long("toy", tuple(ZERO), 16),
-        pytest.param("iiwa14", ("did", "hfd"), 4, marks=pytest.mark.verify(minutes=8)),
     ],
 )
 def test_at_rest(tmp_path, name, functions, ii):

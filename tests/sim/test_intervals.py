@@ -1,4 +1,4 @@
-"""All seven functions of the toy at every initiation interval up to 16, and at some of a 7-DoF arm."""
+"""All seven functions of the toy at every initiation interval up to 16, and at one of a 7-DoF arm."""
 
 from dataclasses import replace
 from functools import cache
@@ -31,7 +31,7 @@ def build(robot: str) -> BuildSearch:
 def intervals():
     """Return robots and intervals."""
     yield from (long("toy", ii, minutes=0.3) for ii in (*range(1, 17), 24))
-    yield from (long("iiwa14", ii, minutes=2) for ii in (1, 5, 16, 64))
+    yield long("iiwa14", 5, minutes=2)
 
 
 @pytest.mark.parametrize(("robot", "ii"), list(intervals()))

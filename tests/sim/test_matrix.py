@@ -119,7 +119,6 @@ def all_functions() -> Iterator[Row]:
     yield "toy", ALL, 150, {"ii": 5, "width": 27}
     yield "iiwa14", ALL, 500, {"ii": 8}
     yield "iiwa14", ALL, 500, {"ii": 4, "width": 27, "number": "float32", "data_width": 256}
-    yield "hyq", ALL, 500, {"ii": 2, "data_width": 256}
     yield "atlas", ALL, 60, {"ii": 32}
     for algorithms in (
         {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
@@ -164,10 +163,10 @@ def arrays() -> Iterator[Row]:
 
 def limbs() -> Iterator[Row]:
     shared = {"share_limbs": "on", "samples": 512}
-    yield limbed(2, 2, seed=4), ("fd", "did"), 200, shared | {"ii": 2}
+    yield limbed(4, 2, seed=4), ("fd", "did"), 200, shared | {"ii": 2}
     yield limbed(4, 1, seed=12), ("id", "dfd"), 200, shared | {"ii": 8, "width": 27}
-    for k, (number, ii) in enumerate(((2, 4), (2, 6), (3, 3), (4, 8), (4, 4), (4, 2))):
-        robot = limbed(number, 2, seed=number + ii, trunk=k % 2 == 1)
+    for number, ii in ((2, 6), (3, 3)):
+        robot = limbed(number, 2, seed=number + ii, trunk=number == 3)
         yield robot, ALL, 200, shared | {"ii": ii, "width": 27, "fext": "all"}
 
 
@@ -248,27 +247,22 @@ def test_build(tmp_path, robot, functions, tasks, options):
     assert_exact(design, tmp_path, tasks, bulk=tasks > 60)
 
 
-@pytest.mark.verify(minutes=4)
-@pytest.mark.parametrize(
-    ("links", "way"), [(3, "reduced"), (5, "eliminated"), (16, "reduced"), (32, "propagated")]
-)
+@pytest.mark.verify(minutes=1)
+@pytest.mark.parametrize(("links", "way"), [(5, "eliminated"), (6, "reduced"), (8, "propagated")])
 def test_forward_dynamics_without_the_inverse(tmp_path, links, way):
-    ii = 4 if links < 10 else 32
-    options = BuildOptions(("fd",), ii=ii, width=27, samples=512, algorithms={"forward": way})
+    options = BuildOptions(("fd",), ii=8, width=27, samples=512, algorithms={"forward": way})
     assert_exact(build_design(snake(links), options), tmp_path, 60, limit=1e-2)
 
 
 CHAINS = {
-    "array, 16": (range(-1, 15), "array", 64, 27, "fixed"),
     "array, arms of 4 on 16": ((*range(-1, 15), 4, 16, 17, 18, 9, 20, 21, 22), "array", 128, 27, "fixed"),
-    "chain, 16": (range(-1, 15), "chain", 16, 32, "fixed"),
     "chain, 16, singles": (range(-1, 15), "chain", 48, 27, "float32"),
     "chain, 64": (range(-1, 63), "chain", 256, 32, "fixed"),
 }
 """Parents, core, interval, width and number format."""
 
 
-@pytest.mark.verify(minutes=8)
+@pytest.mark.verify(minutes=2)
 @pytest.mark.parametrize("case", CHAINS)
 def test_long_chains(tmp_path, case):
     """Bodies of random shapes on joints that turn and slide; values wait for many intervals."""
@@ -303,10 +297,10 @@ def random_cores(rng, fewest):
         yield CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3)))
 
 
-@pytest.mark.verify(minutes=15)
-@pytest.mark.parametrize(("robot", "base", "fewest"), [("iiwa14", "fixed", 4), ("hyq", "floating", 8)])
-def test_random_cores(tmp_path, robot, base, fewest):
-    seed = sum(map(ord, robot))
-    cores = tuple(random_cores(np.random.default_rng(seed), fewest))
-    options = {"width": 18, "samples": 256, "cores": cores, "base": base}
+@pytest.mark.verify(minutes=1)
+@pytest.mark.parametrize("robot", ["toy", small(K.FLOATING)], ids=["fixed", "floating"])
+@pytest.mark.parametrize("seed", range(2))
+def test_random_cores(tmp_path, robot, seed):
+    cores = tuple(random_cores(np.random.default_rng(seed), 4))
+    options = {"width": 18, "samples": 256, "cores": cores}
     assert_exact(designed(robot, ALL, options), tmp_path, 2000, seed, flagged=1.0, limit=math.inf)

@@ -249,32 +249,24 @@ def test_beside_another_core(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options), tmp_path, 60, "m")
 
 
-@pytest.mark.verify(minutes=4)
-def test_an_arm(tmp_path: Path) -> None:
-    options = BuildOptions(functions=("id", "step"), width=24, samples=512, horizon=HORIZON)
-    assert_exact(generate(path("iiwa14"), options), tmp_path, 200, "id")
-
-
 @pytest.mark.verify(minutes=2)
-@pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
-def test_rotations_of_three_axes(tmp_path: Path, kind: JointKind) -> None:
-    robot = mechanism([kind, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
+def test_rotations_of_three_axes(tmp_path: Path) -> None:
+    robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (BASE, 0, 0), seed=4)
     overrides = Overrides(default=JointBounds(velocity=2.0, effort=50.0))
     options = BuildOptions(functions=("id", "step"), ii=8, width=24, samples=512, horizon=HORIZON)
     assert_exact(build_design(robot, options, overrides), tmp_path, 100, "id")
 
 
 @pytest.mark.verify(minutes=8)
-@pytest.mark.parametrize("parts", [(), ("samples", "cost", "gains")])
-def test_a_floating_quadruped(tmp_path: Path, parts: tuple[str, ...]) -> None:
-    """One step starts in every cycle, in a quarter of an xcvu9p without the parts."""
+def test_a_floating_quadruped(tmp_path: Path) -> None:
+    """One step starts in every cycle."""
     options = BuildOptions(
         functions=("rollout",),
         width=24,
         samples=512,
         horizon=HORIZON,
         mounting=Mounting("floating"),
-        rollout=parts,
+        rollout=("samples", "cost", "gains"),
     )
     write(generate(path("hyq"), options), tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=5, bulk=True)

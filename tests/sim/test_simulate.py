@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rbdhw.design.entries import ConfidenceEntry
+from rbdhw.design.error_entries import ConfidenceEntry
 from rbdhw.design.folder import Design, read, write
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind

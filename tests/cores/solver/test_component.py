@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
@@ -320,12 +319,6 @@ def test_one_step_and_one_step_length_at_an_interval_of_one():
 def test_a_fixed_time_step():
     model = fixed_solver("toy", 2, 1, ii=II, time_step=STEP)
     check_alone(model, component(model, core(time_step=STEP), SWEEP_II), 1)
-
-
-@pytest.mark.verify(minutes=10)
-def test_an_arm_is_the_model():
-    model = fixed_solver("iiwa14", 2, 2, ii=32, problems=2)
-    check_alone(model, component(model, core("iiwa14", 32), 264, {ArrayResource.ACCUMULATOR: 4}), 1)
 
 
 def test_cores_and_sweeps_that_do_not_fit_are_refused(monkeypatch):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.durations import keep_work
 from benchmarks.rows import Rows
 from benchmarks.synthesis import ALL, DIGEST, Subject, digest_of
 from rbdhw.boards.nextpnr import DEVICES, NEXTPNR, SEED, place_and_route
@@ -88,12 +89,15 @@ def netlist_of(subject: Subject) -> Path:
     plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
     verilog = to_verilog(Accelerator(cores=[plan.core.component(device.primitive)], interface=plan.interface))
     work = PLACED / digest_of(verilog)[:DIGEST]
-    if not (work / NETLIST).exists():
+
+    def synthesize() -> None:
         work.mkdir(parents=True, exist_ok=True)
         (work / VERILOG).write_text(verilog, encoding="utf-8")
         wrapper = work / f"{TOP}.v"
         wrapper.write_text(to_verilog(FoldedAccelerator(data_width=subject.tdata, name=DEFAULT_NAME), TOP))
         synthesize_target((work / VERILOG, wrapper), TOP, FAMILIES[device.family], work, netlist=True)
+
+    keep_work(work / NETLIST, synthesize)
     return work / NETLIST
 
 
@@ -103,9 +107,12 @@ def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str
     The report is kept.
     """
     kept = netlist.with_name(f"placed-{seed}.json")
-    if not kept.exists():
+
+    def place() -> None:
         _, report = place_and_route(netlist, "ecp5-85", clock_mhz, [seed])
         report.rename(kept)
+
+    keep_work(kept, place)
     report = json.loads(kept.read_text())
     ((clock, rate),) = report["fmax"].items()
     edge = f"posedge {clock}"
@@ -116,13 +123,16 @@ def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str
 def estimate_of(netlist: Path, seed: int, clock_mhz: float) -> float:
     """Return the clock that nextpnr estimates when it has placed a design; the log is kept."""
     kept = netlist.with_name(f"estimate-{seed}.log")
-    if not kept.exists():
+
+    def place() -> None:
         log = netlist.with_name("placement.log")
         files = ("--json", netlist.name, "--log", log.name, "--lpf-allow-unconstrained", "--no-route")
         settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
         command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files]
         run_tool(NEXTPNR, command, folder=netlist.parent, log=log)
         log.rename(kept)
+
+    keep_work(kept, place)
     return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", kept.read_text())[0])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,9 +29,24 @@ def keep_minutes(name: str, seconds: float) -> None:
     write_text(MINUTES, json.dumps(dict(sorted(known.items())), indent=1) + "\n")
 
 
+_EARLIER: list[float] = []
+"""The seconds that work took of which this process found the result."""
+
+
 def processor_seconds() -> float:
-    """Return the processor time of this process and of all programs that it has run."""
-    return sum(os.times()[:4])
+    """Return the processor time of this process, of all programs that it has run, and of work kept before."""
+    return sum(os.times()[:4]) + sum(_EARLIER)
+
+
+def keep_work(result: Path, work: Callable[[], None]) -> None:
+    """Do work that writes a file, unless an earlier run has. Then the time that it took there counts."""
+    note = result.with_suffix(".seconds")
+    if result.exists():
+        _EARLIER.append(float(note.read_text()) if note.exists() else 0.0)
+        return
+    start = processor_seconds()
+    work()
+    write_text(note, f"{processor_seconds() - start:.1f}\n")
 
 
 def part_of(names: Sequence[str], part: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import durations, measurement
-from benchmarks.durations import keep_minutes, minutes, part_of
+from benchmarks.durations import keep_minutes, keep_work, minutes, part_of, processor_seconds
 from benchmarks.measurement import write
 from benchmarks.tables import Table
 from rbdhw.errors import InputError
@@ -46,3 +46,18 @@ def test_what_a_table_took_is_kept_and_told(monkeypatch, tmp_path):
     assert told == ["The two (about 10 min)"]
     assert minutes()["two"] == 0.1
     assert list(write([document], told.append, "two")) == ["The two"]
+
+
+def test_work_of_an_earlier_run_counts(tmp_path):
+    result, done = tmp_path / "placed.json", []
+
+    def work():
+        done.append(1)
+        result.write_text("{}")
+
+    keep_work(result, work)
+    result.with_suffix(".seconds").write_text("1000.0\n")
+    before = processor_seconds()
+    keep_work(result, work)
+    assert done == [1]
+    assert processor_seconds() - before == pytest.approx(1000.0, abs=1.0)

@@ -112,3 +112,11 @@ def test_no_accelerator(loaded_folder, far_end, register):
     far_end.registers[register] = 0
     with pytest.raises(InputError, match=r"what answers is no accelerator of rbdhw"):
         load(loaded_folder, far_end)
+
+
+@pytest.mark.parametrize("far_end", [XdmaBoard], indirect=True)
+def test_a_card_that_is_gone(loaded_folder, far_end):
+    """A bus without it reads as ones."""
+    far_end.registers[Register.MAGIC] = 0xFFFFFFFF
+    with pytest.raises(DriverError, match="the device failed in use"):
+        load(loaded_folder, far_end)

@@ -13,6 +13,7 @@ from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.solver_check import check_solutions
 from rbdhw.solving import Solved
+from tests.support.marks import long
 
 KNOTS = 4
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
@@ -95,8 +96,7 @@ def test_the_command(folder, acc, tmp_path, rbdhw):
         np.testing.assert_array_equal(archive["tau"], acc.solve(*START, **COST, iterations=2).tau)
 
 
-@pytest.mark.verify(minutes=3)
-@pytest.mark.parametrize("engine", ["numpy", "rtl", "driver"])
+@pytest.mark.parametrize("engine", [long("numpy", minutes=0.5), long("driver", minutes=3)])
 def test_engines_agree_bit_for_bit(folder, acc, engine):
     other = package.load(folder, engine)
     for each in (acc, other):

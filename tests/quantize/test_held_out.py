@@ -124,12 +124,13 @@ def test_more_random_trees_with_all_functions(seed):
     assert not refusal or REASON.fullmatch(refusal)
 
 
-@pytest.mark.verify(minutes=1.5)
 @pytest.mark.parametrize(
     ("name", "base"),
     [
-        *(("toy", "fixed"), ("iiwa14", "fixed"), ("hyq", "floating")),
-        *(("spot_arm", "fixed"), ("tiago", "floating"), ("hand22", "fixed"), ("atlas", "floating")),
+        long("toy", "fixed", minutes=0.3),
+        long("iiwa14", "fixed", minutes=1),
+        *(long(name, "fixed", minutes=1.5) for name in ("spot_arm", "hand22")),
+        *(long(name, "floating", minutes=1.5) for name in ("hyq", "tiago", "atlas")),
     ],
 )
 def test_bundled_robots(name, base):

@@ -9,6 +9,7 @@ from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
+from rbdhw.rtl.polynomial import pack
 from rbdhw.rtl.rollout_gains import FeedbackSum
 from tests.support.simulation import Simulation
 
@@ -64,9 +65,9 @@ def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
     values, row, gains = drawn(feedback)
     dut = FeedbackSum(feedback=[feedback], words=REFERENCES)
     (width,) = dut.widths
-    packed = _packed([gains[feedback.stored(term)] for term in feedback.terms], [GAIN.width] * 3)
+    packed = pack([gains[feedback.stored(term)] for term in feedback.terms], [GAIN.width] * 3)
     widths = [own.format.width for own in STATE]
-    references = _packed([row[own.name] for own in REFERENCES], [own.format.width for own in REFERENCES])
+    references = pack([row[own.name] for own in REFERENCES], [own.format.width for own in REFERENCES])
     found: list[int] = []
 
     async def testbench(ctx: Any) -> None:
@@ -77,17 +78,8 @@ def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
                 bits = ctx.get(dut.added)
                 found.append(bits - (bits >> width - 1 << width))
             if k < TASKS:
-                ctx.set(dut.values, _packed([int(values[own.name][k]) for own in STATE], widths))
+                ctx.set(dut.values, pack([int(values[own.name][k]) for own in STATE], widths))
             await ctx.tick()
 
     Simulation(dut).run(testbench)
     np.testing.assert_array_equal(found, feedback.added(values, row, gains))
-
-
-def _packed(numbers: list[int], widths: list[int]) -> int:
-    """Return numbers side by side, the first in the lowest bits."""
-    packed, start = 0, 0
-    for number, width in zip(numbers, widths, strict=True):
-        packed |= (number & (1 << width) - 1) << start
-        start += width
-    return packed

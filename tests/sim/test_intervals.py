@@ -1,4 +1,4 @@
-"""All seven functions of the toy at every initiation interval up to 16, and at one of a 7-DoF arm."""
+"""All seven functions of the toy at initiation intervals of every kind, and at one of a 7-DoF arm."""
 
 from dataclasses import replace
 from functools import cache
@@ -30,7 +30,7 @@ def build(robot: str) -> BuildSearch:
 
 def intervals():
     """Return robots and intervals."""
-    yield from (long("toy", ii, minutes=0.3) for ii in (*range(1, 17), 24))
+    yield from (long("toy", ii, minutes=0.3) for ii in (1, 2, 3, 4, 5, 7, 8, 12, 16, 24))
     yield long("iiwa14", 5, minutes=2)
 
 

@@ -21,6 +21,7 @@ from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.bulk import build, exchange
 from rbdhw.verilator.simulator import Disturbance
+from tests.support.marks import long
 from tests.support.parameters import OPTIONS, SETS, toy_with_parameters
 
 CORES = CoreRequest(("id",), 1), CoreRequest(("fd",), 4)
@@ -161,13 +162,12 @@ def test_rollouts_take_loads(tmp_path):
     np.testing.assert_array_equal(chosen.states, expected.states[1])
 
 
-@pytest.mark.verify(minutes=3)
 @pytest.mark.parametrize(
     ("name", "base", "functions", "way"),
     [
-        ("toy", "fixed", ("id", "fd", "dfd"), "load"),
-        ("toy", "given", ("id", "fd", "did"), "task"),
-        ("hyq", "floating", ("id",), "load"),
+        long("toy", "fixed", ("id", "fd", "dfd"), "load", minutes=1),
+        long("toy", "given", ("id", "fd", "did"), "task", minutes=1),
+        long("hyq", "floating", ("id",), "load", minutes=3),
     ],
 )
 def test_ten_thousand_random_parameters(tmp_path, name, base, functions, way):

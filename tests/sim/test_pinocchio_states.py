@@ -21,11 +21,11 @@ from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, Model, optimise, trace_model
 from rbdhw.frontend.read import load_mounted
-from rbdhw.frontend.solvability import WITHOUT_INVERSE, check_solvable
+from rbdhw.frontend.solvability import WITHOUT_INVERSE
 from rbdhw.golden.error_norm import relative_errors
 from rbdhw.golden.pinocchio import compute
 from rbdhw.options.build import BuildOptions, Mounting
-from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
+from rbdhw.protocol import FUNCTIONS
 from rbdhw.quantize.formats import accelerator_model
 from rbdhw.quantize.magnitudes import largest_magnitudes, raise_to_noise
 from rbdhw.robot.elementary import elementary
@@ -36,6 +36,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.urdf import load_urdf
 from tests.support.example_robots import EXAMPLES
 from tests.support.marks import long
+from tests.support.software import solvable_functions
 
 Arrays = dict[str, np.ndarray]
 
@@ -73,7 +74,7 @@ def builds():
         smallest.setdefault(file.parent.parent, file)
     for k, file in enumerate(sorted(smallest.values())):
         base = ("fixed", "floating")[k % 2]
-        yield long(file, base, minutes=0.5)
+        yield long(file, base, minutes=0.25)
 
 
 def pinocchio_model(file: Path, base: str, mimic: bool) -> pin.Model | None:
@@ -123,15 +124,6 @@ def invertible(M: np.ndarray) -> np.ndarray:
     scale = 1.0 / np.sqrt(diagonal[found])
     found[found] = np.linalg.cond(M[found] * scale[:, :, None] * scale[:, None, :]) < WORST_CONDITION
     return found
-
-
-def possible_functions(robot: Robot) -> tuple[str, ...]:
-    """Return all functions, or those without an inverse if ``generate`` refuses the others in every pose."""
-    try:
-        check_solvable(robot, DEFAULT_FUNCTIONS)
-    except InputError:
-        return WITHOUT_INVERSE
-    return DEFAULT_FUNCTIONS
 
 
 def ranging_tasks(model: Model, functions: Sequence[str]) -> tuple[Arrays, Domain]:
@@ -247,7 +239,7 @@ def test_states_of_pinocchio_untouched(file, base, tmp_path):
         layout = PinocchioLayout(robot)
         given = with_followers(robot, given) if model is None else given
         full = given if model is None else freed(robot, given)
-    functions = possible_functions(robot)
+    functions = solvable_functions(robot)
     written(file, base, functions, tmp_path / "design")
     np.savez(tmp_path / "states.npz", **given)
     for function in sorted(functions, key=lambda name: name != "m"):  # its poses decide about the inverses

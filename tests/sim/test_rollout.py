@@ -257,11 +257,11 @@ def test_rotations_of_three_axes(tmp_path: Path) -> None:
     assert_exact(build_design(robot, options, overrides), tmp_path, 100, "id")
 
 
-@pytest.mark.verify(minutes=8)
+@pytest.mark.verify(minutes=5)
 def test_a_floating_quadruped(tmp_path: Path) -> None:
-    """One step starts in every cycle."""
     options = BuildOptions(
         functions=("rollout",),
+        ii=4,
         width=24,
         samples=512,
         horizon=HORIZON,

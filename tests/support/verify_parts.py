@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("rbdhw", "tests", "benchmarks", "requirements.lock")
 """What the results of tests depend on."""
 
-MINUTES_OF_LONG, MINUTES_OF_OTHERS = 0.1, 0.002
+MINUTES_OF_LONG, MINUTES_OF_OTHERS = 0.03, 0.0015
 """What a test is taken to cost that states no minutes: one with the mark ``verify``, and another one."""
 
 

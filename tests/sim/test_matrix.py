@@ -30,6 +30,7 @@ from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target
 from tests.support.chains import MODERATE, options_of, tree
 from tests.support.limbs import limbed
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 from tests.support.verilated import assert_exact
 from tests.support.verilog import count
@@ -296,9 +297,11 @@ def random_cores(rng, fewest):
         yield CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3)))
 
 
-@pytest.mark.verify(minutes=0.4)
-@pytest.mark.parametrize("robot", ["toy", small(K.FLOATING)], ids=["fixed", "floating"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("robot", "seed"),
+    [long("toy", 0, minutes=0.3), long("toy", 1, minutes=0.3), long(small(K.FLOATING), 0, minutes=1.5)],
+    ids=["fixed, 0", "fixed, 1", "floating, 0"],
+)
 def test_random_cores(tmp_path, robot, seed):
     cores = tuple(random_cores(np.random.default_rng(seed), 4))
     options = {"width": 18, "samples": 256, "cores": cores}

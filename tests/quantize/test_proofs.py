@@ -166,9 +166,10 @@ CASES = [
     ("iiwa14", "fixed", ("m",), 18, 512, 2, 0),
 ]
 ALL = ("id", "m", "did", "kin", "gravity", "bias", "com")
-BUNDLED = [("toy", "fixed"), ("iiwa14", "fixed"), ("spot_arm", "fixed"), ("tiago", "fixed")]
+BUNDLED = [("iiwa14", "fixed"), ("spot_arm", "fixed"), ("tiago", "fixed")]
 BUNDLED += [("hyq", "floating"), ("hand22", "fixed")]
 CASES += [long(name, base, ALL, 18, 4096, 8, BULK // len(ALL), minutes=1) for name, base in BUNDLED]
+CASES += [long("toy", "fixed", ALL, 18, 4096, 8, BULK // len(ALL), minutes=0.5)]
 CASES += [long("atlas", "floating", ALL, 18, 4096, 8, BULK // len(ALL), minutes=5)]
 
 

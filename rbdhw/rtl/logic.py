@@ -143,6 +143,8 @@ class Logic:
         if label is not None and label not in self._labels:
             self._labels.add(label)
             name, whole = label
+            known = self._module.wires[wire].width  # an operator may be narrower than its result was
+            whole = replace(whole, width=min(whole.width, known - whole.low))
             self.lines.append(f"wire {bit_range(whole.width)}{name} = {self._names.plain(whole)};")
         return self._names.text(part, label)
 

@@ -298,6 +298,33 @@ def test_repeated_logic_is_written_once() -> None:
     assert text.count(" - ") == 0
 
 
+def test_names_of_parts_stay_within_their_wires() -> None:
+    """The sum is as narrow as what is read of it; a part that has a name is then narrower, too."""
+
+    class Named(wiring.Component):
+        a: In(signed(8))
+        b: In(signed(8))
+        out: Out(3)
+        other: Out(3)
+
+        def elaborate(self, _platform: object) -> Module:
+            m = Module()
+            rounded = Signal(signed(7), name="rounded")
+            m.d.comb += [
+                rounded.eq((self.a + self.b)[2:]),
+                self.out.eq(rounded[1:4]),
+                self.other.eq(rounded[3:6]),
+            ]
+            return m
+
+    text = to_verilog(Named())
+    widths = {name: int(high) + 1 for high, name in re.findall(r"wire (?:signed )?\[(\d+):0\] (\w+)", text)}
+    parts = [(name, int(high)) for name, high in re.findall(r"(\w+)\[(\d+)[:\]]", text)]
+    assert "rounded" in widths
+    assert all(high < widths[name] for name, high in parts if name in widths)
+    assert widths["rounded"] == 6
+
+
 def test_long_lines_are_broken_between_words() -> None:
     class Long(wiring.Component):
         o: Out(700)

@@ -96,7 +96,9 @@ def test_the_command(folder, acc, tmp_path, rbdhw):
         np.testing.assert_array_equal(archive["tau"], acc.solve(*START, **COST, iterations=2).tau)
 
 
-@pytest.mark.parametrize("engine", [long("numpy", minutes=0.5), long("driver", minutes=3)])
+@pytest.mark.parametrize(
+    "engine", [long("numpy", minutes=0.5), long("rtl", minutes=3), long("driver", minutes=3)]
+)
 def test_engines_agree_bit_for_bit(folder, acc, engine):
     other = package.load(folder, engine)
     for each in (acc, other):
@@ -150,11 +152,11 @@ def test_simulate_has_solutions(folder):
     assert report.json()["solutions"] == {"tasks": 8, "mismatches": 0, "unsolved": 0}
 
 
-@pytest.mark.verify(minutes=6)
+@pytest.mark.verify(minutes=15)
 @pytest.mark.timeout(3600)
-def test_an_arm_solves_for_16_steps(tmp_path):
+def test_an_arm_solves_for_64_steps(tmp_path):
     """The Verilog is simulated beside the model, with an iteration or two for each of eight solutions."""
-    options = BuildOptions(("solve",), width=27, ii=16, knots=16, alphas=8, samples=256)
+    options = BuildOptions(("solve",), width=27, ii=16, knots=64, alphas=8, samples=256)
     write(generate(path("iiwa14"), options), tmp_path / "arm")
     report = simulate(tmp_path / "arm", 16, 0)
     assert report.ok

@@ -163,9 +163,9 @@ AT_ONCE = 20_000
     ("function", "count"),
     [
         ("fd", 3000),
-        long("fd", 100_000, minutes=0.2),
-        long("minv", 100_000, minutes=0.2),
-        long("dfd", 25_000, minutes=0.2),
+        long("fd", 1_000_000, minutes=2),
+        long("minv", 1_000_000, minutes=2),
+        long("dfd", 250_000, minutes=2),
     ],
 )
 def test_wrong_answers_are_told(certificates, function, count):
@@ -267,12 +267,12 @@ def test_software_without_a_domain_is_refused(tmp_path):
         made.load().fd(np.zeros(2), np.zeros(2), np.zeros(2), certify=True)
 
 
-@pytest.mark.verify(minutes=1)
+@pytest.mark.verify(minutes=6)
 @pytest.mark.parametrize("function", CERTIFIED)
-def test_a_hundred_thousand_answers_of_the_model_keep_to_their_bounds(tmp_path, function):
+def test_a_million_answers_of_the_model_keep_to_their_bounds(tmp_path, function):
     made = rbdhw.generate(path("iiwa14"), tmp_path / "arm", functions=function)
     acc, robot = made.load(), robot_of("iiwa14")
-    for seed in range(6):
+    for seed in range(62):
         tasks = draw(robot, 16_384, seed)
         names = [name for name in ("q", "v", "tau") if name in golden.inputs_of(robot, function)]
         answer = getattr(acc, function)(*(tasks[name] for name in names), certify=True)

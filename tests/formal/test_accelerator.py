@@ -23,6 +23,7 @@ from rbdhw.rtl.completion import Completion
 from rbdhw.rtl.edge import Edge
 from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.shell import Accelerator
+from rbdhw.rtl.turns import Turns
 from tests.support.contracts import CompletionContract, StandIn, Wire
 from tests.support.edge import OPTIONS, words
 from tests.support.formal import bounded, mutant, reach
@@ -227,8 +228,9 @@ class PartsHarness(EdgeHarness):
     def _changes(self):
         return super()._changes() | {"Completion": self._stand_in}
 
-    def _stand_in(self, **arguments):
-        self.parts.append(StandIn(code=CODES[len(self.parts)], timed=self.timed, **arguments))
+    def _stand_in(self, *, function, **arguments):
+        code = function.code if function else UNKNOWN
+        self.parts.append(StandIn(code=code, timed=self.timed, function=function, **arguments))
         return self.parts[-1]
 
     def elaborate(self, _platform):
@@ -237,15 +239,8 @@ class PartsHarness(EdgeHarness):
         mark, enters, leaves = Signal(name="mark"), Signal(3), Signal(3)
         ledger = Ledger(m, "watched", INSIDE, mark, enters[self.watched], leaves[self.watched])
         self._watch(m, ledger, mark, enters, leaves)
-        part = self.parts[self.watched].contract
-        task, at_output = self._task(), self._at_output()
-        m.d.comb += [
-            Assert(
-                ledger.inside == task.select[self.watched] * self.admission.i.valid + part.inside + at_output
-            ),
-            *(Assert(each.contract.inside == self._of_records(each.contract)) for each in self.parts),
-        ]
-        self._follow(m, ledger, part, at_output)
+        self._count(m)
+        self._follow(m, ledger, self._parts(self.watched))
         return m
 
     def _connect(self, m):
@@ -269,31 +264,58 @@ class PartsHarness(EdgeHarness):
     def _of_records(self, part):
         return part.known + part.stages[1][0] + part.stages[2][0]
 
-    def _follow(self, m, ledger, part, at_output):
+    def _follow(self, m, ledger, parts):
         """Assert where the marked packet is, how many are ahead of it, and whether it is malformed."""
-        task, gone = self._task(), Signal(name="gone")
-        held = self.admission.i.valid & task.tag[0]
-        with m.If(part.leaves_mark):
-            m.d.sync += gone.eq(1)
-        with m.Elif(at_output & self.ready):
-            m.d.sync += gone.eq(0)
-        first, second = part.stages[1], part.stages[2]
-        places = [
-            (held, part.inside, task.malformed),
-            (first[1], part.known + second[0], first[2]),
-            (second[1], part.known, second[2]),
-            (part.waits, part.ahead, part.was_bad),
-        ]
-        m.d.comb += Assert(ledger.waits == sum((here for here, _, _ in places), gone))
+        task, at_output, gone = self._task(), self._at_output(), Signal(name="gone")
+        held, inside = self.admission.i.valid & task.select[self.watched], sum(part.inside for part in parts)
+        leaves = Cat(part.leaves_mark for part in parts).any()
+        m.d.sync += gone.eq(leaves | gone & ~(at_output & self.ready))
+        places = [(held & task.tag[0], inside, task.malformed)]
+        for k, part in enumerate(parts):
+            first, second = part.stages[1], part.stages[2]
+            places += [
+                (first[1], self._before(k, part.known + second[0]), first[2]),
+                (second[1], self._before(k, part.known), second[2]),
+                (part.waits, self._before(k, part.ahead), part.was_bad),
+            ]
+            m.d.comb += Assert(~part.waits | (part.ahead < part.known))
         for here, ahead, bad in places:
             known = bad == ~self.was_good if self.watched < 2 else bad
             m.d.comb += Assert(~here | known & (ledger.ahead == ahead + at_output))
         m.d.comb += [
+            Assert(ledger.inside == held + inside + at_output),
+            Assert(ledger.waits == sum((here for here, _, _ in places), gone)),
             Assert(~gone | at_output & (ledger.ahead == 0)),
-            Assert(~part.waits | (part.ahead < part.known)),
-            Assert(~held | task.select[self.watched]),
             Assert(ledger.used | ~ledger.waits),
         ]
+
+    def _before(self, k, ahead):
+        """Return how many packets are before one with so many before it in the part k of its function."""
+        turns = self._turns(self.watched)
+        return ahead if turns is None else 2 * ahead + ~turns.answered[k]
+
+    def _count(self, m):
+        """Assert that each part has its records, and each of two copies as many packets as turns say."""
+        m.d.comb += [Assert(part.contract.inside == self._of_records(part.contract)) for part in self.parts]
+        for k in range(len(FUNCTIONS)):
+            turns = self._turns(k)
+            if turns is None:
+                continue
+            (first, second), answered = self._parts(k), turns.answered[1]
+            m.d.comb += [
+                *(Assert(turn[0] != turn[1]) for turn in (turns.admitted, turns.recorded_turn)),
+                Assert(turns.answered[0] != answered),
+                Assert(first.inside - second.inside == turns.admitted[1] - answered),
+                Assert(first.known - second.known == turns.recorded_turn[1] - answered),
+            ]
+
+    def _parts(self, k):
+        return [part.contract for part in self.parts if part.code == CODES[k]]
+
+    def _turns(self, k):
+        """Return the turns of the copies of a function, if it has several."""
+        completion = self.dut.edges[0].completions[k]
+        return None if isinstance(completion, StandIn) else completion
 
 
 class PaceHarness(PartsHarness):
@@ -304,6 +326,7 @@ class PaceHarness(PartsHarness):
     def elaborate(self, _platform):
         m = Module()
         self._connect(m)
+        self._count(m)
         self._send(m, Const(0, 1), Signal(3))
         dut = self.dut
         inside = self.admission.i.valid | dut.m_axis_tvalid
@@ -336,7 +359,12 @@ def test_a_completion_that_breaks_its_contract_is_refuted(tmp_path, kind, latenc
 
 TWO_CORES = tuple((function,) for function in FUNCTIONS)
 
-CASES = [{}, {"watched": 1}, {"watched": 2}, {"latency": 2, "ii": 2}, {"cores": TWO_CORES}]
+COPIES = FUNCTIONS, FUNCTIONS[:1]
+
+CASES = [
+    *({}, {"watched": 1}, {"watched": 2}, {"latency": 2, "ii": 2}),
+    *({"cores": TWO_CORES}, {"cores": COPIES}),
+]
 
 NO_CREDITS = (Edge, "admission.available[k].eq(completion.available)", "admission.available[k].eq(1)")
 WRONG_RECORDS = (
@@ -375,6 +403,14 @@ OF_TWO_CORES = [
 ]
 """Changes by which a packet is lost, doubled, cut, out of order or answered by another core."""
 
+OF_COPIES = [
+    (Edge, "completion.recorded.eq(turns.each_recorded[k])", "completion.recorded.eq(turns.each_admit[k])"),
+    (Edge, "completion.admit.eq(turns.each_admit[k])", "completion.admit.eq(turns.admit)"),
+    (Edge, "turns.each_available[k].eq(completion.available)", "turns.each_available[k].eq(1)"),
+    (Turns, "Mux(self.recorded, recorded, 0)", "Mux(self.recorded, admitted, 0)"),
+    (Turns, "completion.ready.eq(self.o.ready & answered[k])", "completion.ready.eq(self.o.ready)"),
+]
+
 
 @pytest.mark.verify
 @pytest.mark.parametrize("case", CASES)
@@ -396,7 +432,7 @@ def test_a_wrong_edge_of_two_cores_is_refuted_with_a_trace(tmp_path, change):
     bounded(EdgeHarness(cores=TWO_CORES, watched=1, change=change), tmp_path, CYCLES).assert_refuted()
 
 
-OF_PARTS = [*CASES, {"cores": TWO_CORES, "watched": 1}]
+OF_PARTS = [*CASES, *({"cores": cores, "watched": 1} for cores in (TWO_CORES, COPIES))]
 
 
 @pytest.mark.parametrize("case", [OF_PARTS[0], *(long(case) for case in OF_PARTS[1:])])
@@ -417,6 +453,12 @@ def test_a_wrong_edge_of_parts_and_two_cores_is_refuted_with_a_trace(tmp_path, c
 
 
 @pytest.mark.verify
+@pytest.mark.parametrize("change", OF_COPIES)
+def test_a_wrong_edge_of_parts_and_copies_is_refuted_with_a_trace(tmp_path, change):
+    bounded(PartsHarness(cores=COPIES, change=change), tmp_path, CYCLES).assert_refuted()
+
+
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "change",
     [ALWAYS_MORE, (Merger, "Mux(valid, free & offered.last, ~inside)", "valid & free & offered.last")],
@@ -432,11 +474,12 @@ def test_no_receiver_waits_long_in_any_number_of_cycles(tmp_path, case):
 
 
 @pytest.mark.verify
-def test_the_marked_packet_leaves_the_stand_ins(tmp_path):
+@pytest.mark.parametrize("cores", [(FUNCTIONS,), COPIES])
+def test_the_marked_packet_leaves_the_stand_ins(tmp_path, cores):
     """What is assumed of them leaves a way to answer."""
 
     class Never(PartsHarness):
         def _follow(self, m, ledger, *_):
             m.d.comb += Assert(~ledger.used | ledger.waits)
 
-    bounded(Never(), tmp_path, CYCLES).assert_refuted()
+    bounded(Never(cores=cores), tmp_path, CYCLES).assert_refuted()

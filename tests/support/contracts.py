@@ -114,17 +114,17 @@ class StandIn(Completion):
 
     def __init__(self, *, code, timed, **arguments):
         super().__init__(**arguments)
-        self._code, self._timed = code, timed
+        self.code, self._timed = code, timed
         self.mark, self.bad = Signal(name="mark"), Signal(name="bad")
         self.free = Signal(8, name=f"free_{code}")
 
     def elaborate(self, _platform):
         m = Module()
         available, more, valid, last, tag, malformed, overflow, result = self.free
-        header = {"tag": tag, "function": Const(self._code, HEADER["function"][1])}
+        header = {"tag": tag, "function": Const(self.code, HEADER["function"][1])}
         header["status"] = overflow << Status.OVERFLOW | malformed << Status.MALFORMED
         bits = (value << HEADER[name][0] for name, value in header.items())
-        self.contract = CompletionContract(m, self, self._code, self.mark, self.bad, self._timed)
+        self.contract = CompletionContract(m, self, self.code, self.mark, self.bad, self._timed)
         m.d.comb += [
             Cat(self.available, self.more, self.o.valid, self.o.p.last).eq(Cat(available, more, valid, last)),
             self.o.p.data.eq(sum(bits, result << HEADER_BITS)),

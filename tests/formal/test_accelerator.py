@@ -85,11 +85,12 @@ class Passing(wiring.Component):
 class EdgeHarness(Elaboratable):
     """An accelerator between free streams. One packet of the function ``watched`` is marked.
 
-    A ``change`` is a block, a text in its source, and another one in its place.
+    A ``change`` is a block, a text in its source, and another one in its place. So many tasks as ``waiting``
+    wait before a core.
     """
 
-    def __init__(self, watched=0, latency=1, ii=1, cores=(FUNCTIONS,), change=None):
-        self.watched = watched
+    def __init__(self, watched=0, latency=1, ii=1, cores=(FUNCTIONS,), waiting=0, change=None):
+        self.watched, self.waiting = watched, waiting
         names = "valid", "last", "pick", "ready"
         self.valid, self.last, self.pick, self.ready = (Signal(name=name) for name in names)
         self.kind = Signal(2, name="kind")
@@ -99,13 +100,15 @@ class EdgeHarness(Elaboratable):
         changes = self._changes()
         if change is not None and change[0] is not Edge:
             changes[change[0].__name__] = mutant(*change)
-        with mock.patch.multiple(edge, **changes), mock.patch.object(shell, "Edge", Edge):
+        of_shell = {"Edge": Edge, "waiting_places": changes["waiting_places"]}
+        with mock.patch.multiple(edge, **changes), mock.patch.multiple(shell, **of_shell):
             if change is not None and change[0] is Edge:
                 shell.Edge = mutant(*change)
             self.fragment = Fragment.get(self.dut, None)
 
     def _changes(self):
-        return {"places": lambda *_: 2, "WITHOUT_RESULTS_DEPTH": 2}
+        waiting = {"waiting_places": lambda *_: self.waiting}
+        return {"places": lambda *_: 2, "WITHOUT_RESULTS_DEPTH": 2} | waiting
 
     def elaborate(self, _platform):
         m = Module()
@@ -416,6 +419,22 @@ OF_COPIES = [
 @pytest.mark.parametrize("case", CASES)
 def test_every_packet_has_one_answer(tmp_path, case):
     bounded(EdgeHarness(**case), tmp_path, CYCLES).assert_proven()
+
+
+QUEUES = {"cores": TWO_CORES, "ii": 2, "waiting": 1}
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("watched", [0, 1])
+def test_every_packet_has_one_answer_of_cores_before_which_tasks_wait(tmp_path, watched):
+    bounded(EdgeHarness(watched=watched, **QUEUES), tmp_path, CYCLES).assert_proven()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("started", ["completion.admit", "entrance.start.any() | completion.admit"])
+def test_a_task_that_starts_before_it_has_waited_is_refuted(tmp_path, started):
+    change = (Edge, "completion.start.eq(entrance.start[k])", f"completion.start.eq({started})")
+    bounded(EdgeHarness(change=change, **QUEUES), tmp_path, CYCLES).assert_refuted()
 
 
 @pytest.mark.verify

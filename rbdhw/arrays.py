@@ -143,11 +143,12 @@ def kind_of(array: str, function: str | None = None) -> ArrayKind:
 def results_of(function: str, sizes: Mapping[str, int], extended: bool) -> tuple[str, ...]:
     """Return the names of a function's results, or with optional ones, for a robot with these sizes.
 
-    A robot whose gains of contacts are constants has no derivatives by them, for example.
+    There are no derivatives by damping and gains of contacts that are constants.
     """
     entry = FUNCTIONS[function]
     names = entry.outputs + entry.optional_outputs if extended else entry.outputs
-    return tuple(name for name in names if 0 not in kind_of(name, function).shape(sizes))
+    constant = sizes[HOLDING] == 0
+    return tuple(name for name in names if not (constant and HOLDING in kind_of(name, function).dimensions))
 
 
 SOLVE_INPUTS: dict[str, tuple[str | int, ...]] = {

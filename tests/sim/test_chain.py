@@ -73,14 +73,14 @@ def hang(parents: list[int], on: int, links: int) -> None:
 
 @pytest.mark.verify(minutes=6)
 def test_a_long_robot_that_branches(tmp_path: Path) -> None:
-    """Arms of 8 links on a body of 16, with hands of three fingers."""
+    """Arms of 8 links on a body of 16, with hands of three fingers, on the chain core."""
     parents = list(range(-1, 15))
     for shoulder in (5, 10):
         hang(parents, shoulder, 8)
         wrist = len(parents) - 1
         for _ in range(3):
             hang(parents, wrist, 2)
-    robot, options = tree(parents, "mixed"), replace(options_of(len(parents), 2, 32), core=None)
+    robot, options = tree(parents, "mixed"), options_of(len(parents), 2, 32)
     write(build_design(robot, options, MODERATE), tmp_path / "design")
     report = simulate(tmp_path / "design", 200, seed=3, bulk=True)
     assert (report.tasks, report.mismatches) == (200, 0)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.durations import keep_work
+from benchmarks.durations import keep_work, on_all_cores
 from benchmarks.rows import Rows
 from benchmarks.synthesis import ALL, DIGEST, Subject, digest_of
 from rbdhw.boards.nextpnr import DEVICES, NEXTPNR, SEED, place_and_route
@@ -171,15 +171,33 @@ class PlacedDesign:
         return max(ranks, default=None)
 
 
-def placed_design(subject: Subject) -> PlacedDesign:
-    """Return a design of the table, placed."""
+@dataclass(frozen=True)
+class Placement:
+    """The netlist of a design of the table, and what nextpnr makes of it, as in :class:`PlacedDesign`."""
+
+    netlist: Path
+    mhz: tuple[float, ...]
+    ends: tuple[str, ...]
+
+
+def place(subject: Subject) -> Placement:
+    """Return a design's placements by all of its seeds."""
     netlist, clock = netlist_of(subject), subject.clock_mhz or find_target(subject.target).clock_mhz
-    graph = Graph(read_netlist(netlist, TOP), ECP5)
     if subject in unrouted():
-        return PlacedDesign(str(subject), graph, (estimate_of(netlist, SEED, clock),), ())
+        return Placement(netlist, (estimate_of(netlist, SEED, clock),), ())
     seeds = SEEDS if subject in routed() else SEEDS[:1]
     mhz, ends = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
-    return PlacedDesign(str(subject), graph, mhz, ends)
+    return Placement(netlist, mhz, ends)
+
+
+def placed_designs() -> list[PlacedDesign]:
+    """Return the designs of the table, of which each core places one at a time."""
+    return [
+        PlacedDesign(
+            str(subject), Graph(read_netlist(placement.netlist, TOP), ECP5), placement.mhz, placement.ends
+        )
+        for subject, placement in zip(subjects(), on_all_cores(place, subjects()), strict=True)
+    ]
 
 
 def fit(designs: Sequence[PlacedDesign]) -> Wires:
@@ -222,7 +240,7 @@ def count_luts(netlist: Netlist) -> int:
 
 def clock_rows() -> Rows:
     """Return the clocks of the check and of nextpnr, and its errors, also by the wires of other designs."""
-    return rows_of([placed_design(subject) for subject in subjects()])
+    return rows_of(placed_designs())
 
 
 def rows_of(designs: Sequence[PlacedDesign]) -> Rows:

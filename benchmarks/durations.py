@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from rbdhw.errors import InputError
 from rbdhw.runtime.files import write_text
@@ -29,6 +32,9 @@ def keep_minutes(name: str, seconds: float) -> None:
     write_text(MINUTES, json.dumps(dict(sorted(known.items())), indent=1) + "\n")
 
 
+A = TypeVar("A")
+B = TypeVar("B")
+
 _EARLIER: list[float] = []
 """The seconds that work took of which this process found the result."""
 
@@ -47,6 +53,23 @@ def keep_work(result: Path, work: Callable[[], None]) -> None:
     start = processor_seconds()
     work()
     write_text(note, f"{processor_seconds() - start:.1f}\n")
+
+
+def on_all_cores(work: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    """Yield the results of work on some items, in their order; each core has a process of its own.
+
+    The time of what an earlier run has kept counts, as in this process.
+    """
+    with ProcessPoolExecutor() as pool:
+        for result, earlier in pool.map(partial(_with_earlier_seconds, work), items):
+            _EARLIER.append(earlier)
+            yield result
+
+
+def _with_earlier_seconds(work: Callable[[A], B], item: A) -> tuple[B, float]:
+    before = sum(_EARLIER)
+    result = work(item)
+    return result, sum(_EARLIER) - before
 
 
 def part_of(names: Sequence[str], part: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import durations, measurement
-from benchmarks.durations import keep_minutes, keep_work, minutes, part_of, processor_seconds
+from benchmarks.durations import keep_minutes, keep_work, minutes, on_all_cores, part_of, processor_seconds
 from benchmarks.measurement import write
 from benchmarks.tables import Table
 from rbdhw.errors import InputError
@@ -61,3 +61,19 @@ def test_work_of_an_earlier_run_counts(tmp_path):
     keep_work(result, work)
     assert done == [1]
     assert processor_seconds() - before == pytest.approx(1000.0, abs=1.0)
+
+
+def half_of(result):
+    """Return half of a number in a file that this run has or an earlier one has written."""
+    keep_work(result, lambda: result.write_text("7"))
+    return int(result.read_text()) / 2
+
+
+def test_work_on_all_cores_counts(tmp_path):
+    results = [tmp_path / f"{k}.txt" for k in range(3)]
+    for k in (0, 2):
+        results[k].write_text(str(k))
+        results[k].with_suffix(".seconds").write_text("500.0\n")
+    before = processor_seconds()
+    assert list(on_all_cores(half_of, results)) == [0.0, 3.5, 1.0]
+    assert processor_seconds() - before == pytest.approx(1000.0, abs=5.0)

@@ -23,6 +23,7 @@ from rbdhw.verilator import simulator
 from rbdhw.verilator.simulator import AS_ONE_FILE
 from rbdhw.verilator.tools import FLAGS, Tools
 from tests.support.designs import faulty, rail_design
+from tests.support.few_samples import few_samples
 from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
@@ -116,6 +117,7 @@ def rare_collection():
     with pytest.MonkeyPatch.context() as patch, seldom_collect():
         patch.setattr(verilog, "pause_collection", no_collection)
         yield
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -161,6 +163,13 @@ def without_verilog():
 def only_heading():
     """Write only the heading of Verilog in this test."""
     with headings():
+        yield
+
+
+@pytest.fixture(name="few_samples")
+def with_few_samples():
+    """Choose number formats from few random tasks in this test."""
+    with few_samples():
         yield
 
 

@@ -6,7 +6,7 @@ from benchmarks.chain_builds import WAYS, builds_layout, chain_builds, chain_lat
 from tests.support.marks import long
 
 
-@pytest.mark.parametrize(("function", "core"), [("fd", "array"), long("fd", "chain"), ("id", "chain")])
+@pytest.mark.parametrize(("function", "core"), [long("fd", "array"), long("fd", "chain"), ("id", "chain")])
 def test_rows_of_a_short_chain(function: str, core: str) -> None:
     (row,) = chain_builds([(function, core, 2, 16)])
     assert (row["function"], row["core"], row["links"], row["ii"]) == (function, core, 2, 16)
@@ -19,6 +19,7 @@ def test_rows_of_a_short_chain(function: str, core: str) -> None:
     assert (line["Verilog"], line["`generate`, one core"]) == ("2.3 MB", "54 s")
 
 
+@pytest.mark.verify
 def test_ways_of_a_short_chain_on_a_pipeline() -> None:
     rows = chain_latencies({3: 4})
     assert [(row["links"], row["way"], row["ii"]) for row in rows] == [(3, way, 4) for way in WAYS]

@@ -3,12 +3,12 @@
 import pytest
 
 from benchmarks.register_cells import register_cells, register_layout
-from tests.support.marks import long
 
 MOST_LUTS = 800
 
 
-@pytest.mark.parametrize("family", ["ecp5", long("xc7"), long("xcup")])
+@pytest.mark.verify
+@pytest.mark.parametrize("family", ["ecp5", "xc7", "xcup"])
 def test_registers_take_few_cells(family: str) -> None:
     found = register_cells(family)
     assert 200 < found.luts <= MOST_LUTS

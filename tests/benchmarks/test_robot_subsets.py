@@ -24,6 +24,7 @@ def test_subsets_that_meet_the_budget_are_not_mentioned(robot):
     assert check(robot) == []
 
 
+@pytest.mark.verify
 def test_a_subset_that_no_algorithms_bring_into_the_budget_has_its_reason(robot, monkeypatch):
     monkeypatch.setattr(robot_subsets, "DEFAULT_MAX_ERROR", 1e-9)
     lines = check(robot)

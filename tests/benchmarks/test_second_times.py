@@ -66,6 +66,7 @@ def test_the_urdf_is_the_robot(tmp_path):
     np.testing.assert_allclose(read, own, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("quick")
 def test_a_row_has_all_ways_that_go_as_far(monkeypatch):
     monkeypatch.setattr(

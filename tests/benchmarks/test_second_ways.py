@@ -1,8 +1,11 @@
 """Second derivatives by two algorithms, and the steps of ``sfd``."""
 
+import pytest
+
 from benchmarks.second_ways import STEPS, WAYS, second_ways, ways_layout
 
 
+@pytest.mark.verify
 def test_ways_and_steps_of_short_robots():
     chain, tree = second_ways([3])
     assert (chain["robot"], tree["robot"]) == ("chain of 3", "binary tree of 3")

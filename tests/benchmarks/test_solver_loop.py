@@ -31,6 +31,7 @@ def check_loop(rows, ticks):
     assert fixed["median"] != exact["median"]
 
 
+@pytest.mark.verify
 def test_the_solver_on_chip_tracks_as_double_precision():
     rows = solver_loop_rows("toy", 10, 0.2)
     check_loop(rows, 200)

@@ -26,6 +26,7 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.few_samples import few_samples
 from tests.support.marks import long
 
 ROTORS = {"shoulder": 0.3, "elbow": 0.3}
@@ -33,8 +34,8 @@ ROTORS = {"shoulder": 0.3, "elbow": 0.3}
 
 @pytest.fixture(autouse=True, scope="module")
 def shorter_horizons():
-    """Plan over half the horizon, for fewer problems, with a coarser robot."""
-    with pytest.MonkeyPatch.context() as patch:
+    """Plan over half the horizon, for fewer problems, with a coarser robot; observe fewer tasks."""
+    with pytest.MonkeyPatch.context() as patch, few_samples():
         for name, number in {"KNOTS": 10, "PROBLEMS": 2, "FINER": 1}.items():
             patch.setattr(loop, name, number)
         yield

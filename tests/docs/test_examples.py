@@ -62,13 +62,14 @@ def test_pages_with_examples() -> None:
     assert {name(page) for page in ALONE} >= {"docs/conventions.md", "docs/interface.md", "docs/joints.md"}
 
 
+@pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize("page", SIMULATED, ids=name)
 def test_examples_with_a_simulator(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(page, {}) != []
 
 
-@pytest.mark.usefixtures("only_heading")
+@pytest.mark.usefixtures("few_samples", "only_heading")
 @pytest.mark.parametrize("page", ALONE, ids=name)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -77,6 +78,7 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(names) > 1
 
 
+@pytest.mark.usefixtures("few_samples")
 def test_the_six_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The README's Python, with the robot that the tutorial writes first."""
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ from rbdhw.software.compiler import compile_library
 from tests.support import far_ends
 from tests.support.driver_folder import FOLDER, OPTIONS
 from tests.support.faulty_line import random_work
+from tests.support.few_samples import few_samples
 from tests.support.shared import shared_folder
 
 
@@ -34,7 +35,8 @@ def loaded_folder(tmp_path_factory):
         return Path(os.environ[FOLDER])
 
     def make(directory):
-        folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
+        with few_samples():
+            folder.write(generate(path("toy"), *asked_build(**OPTIONS)), directory)
 
     return shared_folder(tmp_path_factory, "driver", make)
 

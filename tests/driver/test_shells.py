@@ -35,7 +35,7 @@ SMALL = {"functions": "id", "width": 18, "ii": 4, "max_error": 0.1}
 
 WHOLE = OPTIONS | {"functions": "id,rollout"}
 
-AGAIN = ("vcu118-uart", "vcu118")
+AGAIN = ("arty-a7-100t", "vcu118-uart", "vcu118")
 """Boards with the shell of another one and other pins, or with another diagram: a long case."""
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from rbdhw.robots import path
+from tests.support.few_samples import few_samples
 
 MOST_BYTES = 80_000
 """Of a picture in the documentation."""
@@ -22,4 +23,5 @@ def example(tmp_path, monkeypatch):
         assert 1000 < picture.stat().st_size < MOST_BYTES
         return results
 
-    return example
+    with few_samples():
+        yield example

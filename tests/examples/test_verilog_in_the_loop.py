@@ -44,8 +44,8 @@ def one_design(monkeypatch):
     ("module", "options"),
     [
         (payload, ("--period", "0.4")),
-        (arm, ("--seconds", "0.2", "--knots", "6")),
-        (mppi, ("--steps", "6", "--samples", "16")),
+        long(arm, ("--seconds", "0.2", "--knots", "6")),
+        long(mppi, ("--steps", "6", "--samples", "16")),
         long(reach, ("--steps", "30", "--knots", "3")),
         long(legs, ("--robot", str(path("hyq")), "--task", "stand", "--seconds", "0.02", "--ii", "32")),
     ],
@@ -55,6 +55,7 @@ def test_verilog_in_the_loop_is_the_model(example, module, options):
     check_same(example, module, options)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("losses")
 def test_two_legs_with_verilog_in_the_loop(example, tmp_path):
     parts = [joint("hip_left", "body", "left"), joint("hip_right", "body", "right")]

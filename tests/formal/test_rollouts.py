@@ -152,6 +152,7 @@ def _earlier(steps, every, due):
     return Mux((every == 0) | (due > steps), steps, due)
 
 
+@pytest.mark.verify
 def test_every_rollout_has_its_steps_and_answers(tmp_path):
     reach(RolloutHarness(), tmp_path).assert_proven()
 

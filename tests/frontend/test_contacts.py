@@ -243,6 +243,7 @@ def test_tasks_bring_damping_and_gains(function):
 
 
 @pytest.mark.usefixtures("without_verilog")
+@pytest.mark.usefixtures("few_samples", "only_heading")
 def test_hardware_and_c_take_damping_and_gains(tmp_path):
     options = {
         "contacts": "tip:point",
@@ -256,7 +257,10 @@ def test_hardware_and_c_take_damping_and_gains(tmp_path):
     tasks = {name: np.array([x]) for name, x in task.items()}
     expected = golden.evaluate(robot, "cfd", tasks)["a"][0]
     slopes = golden.evaluate(robot, "dcfd", tasks, extended=True)
-    for name, more in (("c", {"target": "c"}), ("v", {"ii": 16, "width": 24, "max_error": 0.1})):
+    for name, more in (
+        ("c", {"target": "c"}),
+        ("v", {"ii": 16, "width": 24, "max_error": 0.1}),
+    ):
         rbdhw.generate(path("toy"), tmp_path / name, **options, **more)
         acc = rbdhw.load(tmp_path / name)
         rtol = 1e-2 if name == "v" else 1e-9

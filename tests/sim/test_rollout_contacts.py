@@ -105,7 +105,7 @@ def test_golden_rollouts_are_golden_steps(folder: Path) -> None:
         state |= {"q": after[:, :2], "v": after[:, 2:]}
 
 
-@pytest.mark.parametrize("parts", [(), long(("cost",)), long(tuple(ROLLOUT_PARTS))])
+@pytest.mark.parametrize("parts", [long(()), long(("cost",)), long(tuple(ROLLOUT_PARTS))])
 def test_the_hardware_has_the_contacts_of_each_row(made: Callable[..., Path], parts: tuple[str, ...]) -> None:
     report = simulate(made(*parts), 60, seed=4, bulk=True)
     assert report.rollouts is not None

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -26,11 +27,22 @@ BUILDS = {
 }
 
 
-@pytest.fixture(scope="module", params=["by task", "singles", long("one step")])
-def folder(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dstep") / "toy"
-    write(generate(path("toy"), BUILDS[request.param]), folder)
-    return folder
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder of a build."""
+
+    @cache
+    def made(name):
+        folder = tmp_path_factory.mktemp("dstep") / "toy"
+        write(generate(path("toy"), BUILDS[name]), folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(params=["by task", "singles", long("one step")])
+def folder(request, made):
+    return made(request.param)
 
 
 def tasks_of(acc):
@@ -42,19 +54,28 @@ def tasks_of(acc):
     return {"q": q, "v": v, "tau": tau} | ({"h": h} if acc.robot.time_step is None else {})
 
 
-def test_engines_agree_in_every_bit(folder):
-    model = rbdhw.load(folder)
+def assert_agrees(folder, engine):
+    """Check that an engine's answers have the bits of the model's; return these, their tasks, and both."""
+    model, acc = rbdhw.load(folder), rbdhw.load(folder, engine=engine)
     tasks = tasks_of(model)
-    expected = model.dstep(**tasks)
+    expected, found = model.dstep(**tasks), acc.dstep(**tasks)
     assert np.flatnonzero(expected.status).tolist() == [3, 5]
     assert np.isnan(expected.A[5]).all()
-    for engine in ("numpy", "driver"):
-        acc = rbdhw.load(folder, engine=engine)
-        for array, result in expected._asdict().items():
-            np.testing.assert_array_equal(getattr(acc.dstep(**tasks), array), result, err_msg=engine)
-    alone = acc.submit("dstep", **{name: array[1] for name, array in tasks.items()}).result()
-    np.testing.assert_array_equal(alone.A, expected.A[1])
-    np.testing.assert_array_equal(model.dstep(**{n: a[1] for n, a in tasks.items()}).B, expected.B[1])
+    for array, result in expected._asdict().items():
+        np.testing.assert_array_equal(getattr(found, array), result, err_msg=array)
+    return expected, tasks, model, acc
+
+
+def test_the_interpreter_agrees_in_every_bit(folder):
+    assert_agrees(folder, "numpy")
+
+
+@pytest.mark.parametrize("build", ["by task", long("singles"), long("one step")])
+def test_the_hardware_agrees_in_every_bit(made, build):
+    expected, tasks, model, acc = assert_agrees(made(build), "driver")
+    alone = {name: array[1] for name, array in tasks.items()}
+    np.testing.assert_array_equal(acc.submit("dstep", **alone).result().A, expected.A[1])
+    np.testing.assert_array_equal(model.dstep(**alone).B, expected.B[1])
 
 
 def test_positions_are_the_step_times_velocities(folder):

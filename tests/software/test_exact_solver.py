@@ -17,6 +17,7 @@ from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import NUMBERS, BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.exact import model_files
@@ -26,6 +27,7 @@ from rbdhw.solving import Solved
 from tests.support.compilers import COMPILERS, assert_no_warning
 from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of, solve_arrays
 from tests.support.fixed_solvers import STEP, fixed_solver
+from tests.support.mechanisms import mechanism
 
 REFUSED = -1
 
@@ -53,6 +55,18 @@ def test_random_problems_cold_and_warm(both, seed):
     check_loop(both, seed, 1 + 2 * seed)
 
 
+def solver_of(robot, knots):
+    options = BuildOptions(("step", "dstep"), width=27, ii=4, samples=256)
+    solver = BuildOptions(("solve",), knots=knots, alphas=2, iterations=8)
+    return FixedSolver(solver_model(plan_build(robot, options).accelerator, solver))
+
+
+def test_three_joints():
+    kinds = [JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE]
+    check_loop(Both(solver_of(mechanism(kinds, [-1, 0, 0], 2), 3)), 0, 2)
+
+
+@pytest.mark.verify(minutes=0.4)
 def test_an_arm():
     check_loop(Both(fixed_solver("iiwa14", 3, 2, ii=32)), 0, 2)
 
@@ -133,10 +147,9 @@ def test_problems_in_arrays(number):
 def test_joints_without_limits(tmp_path):
     """Their angles and errors wrap, so the way to a goal behind half a turn is the short one."""
     (tmp_path / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
-    robot, sizes = load_urdf(tmp_path / "turning.urdf"), {"knots": KNOTS, "alphas": 2, "iterations": 8}
-    model = plan_build(robot, BuildOptions(("step", "dstep"), width=27, ii=4)).accelerator
-    solver = FixedSolver(solver_model(model, BuildOptions(("solve",), **sizes)))
-    assert model.domain.wraps == (True, True)
+    robot = load_urdf(tmp_path / "turning.urdf")
+    solver = solver_of(robot, KNOTS)
+    assert solver.model.domain.wraps == (True, True)
     both, problem = Both(solver), problem_of(solver, 0)
     q, still = np.array([np.pi - 0.05, 0.3]), np.zeros(2)
     held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]

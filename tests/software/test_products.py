@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from rbdhw.frontend.read import mount
 from rbdhw.graph.graph import Edge, GraphBuilder
 from rbdhw.graph.interpret import interpret
 from rbdhw.options.build import Mounting
+from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.scalar import Region
@@ -18,6 +20,7 @@ from rbdhw.software.arrangement import arrange
 from rbdhw.software.kernel import Division
 from rbdhw.software.products import find_products
 from tests.support.compilers import assert_no_warning
+from tests.support.mechanisms import mechanism
 from tests.support.software import Built, assert_close, assert_computes_its_graphs, compute
 
 ROWS, INNER, COLUMNS = 10, 12, 9
@@ -209,28 +212,41 @@ def everywhere(monkeypatch):
     monkeypatch.setattr(floating, "PROCESSOR", Division(operations=20, vectors=2, loops=True))
 
 
+@cache
+def small_arm():
+    """Return the software of an arm of four joints, with loops of all products."""
+    return Built(mechanism([JointKind.REVOLUTE] * 4, range(-1, 3), 1), ("difd",))
+
+
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(
     ("number", "flags"),
     [("float64", []), ("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
 )
 def test_loops_compute_the_graph(number, flags):
+    own = small_arm()
+    assert "KERNEL(difd_rows" in own.texts["kernels_difd.h"]
+    assert "KERNEL(difd_given_rows" in own.texts["kernels_difd.h"]
+    assert_computes_its_graphs(own, own.library(number, flags))
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("everywhere")
+def test_loops_of_an_arm_compute_the_graph():
     own = Built(load_urdf(path("iiwa14")), ("dfd", "difd"))
     assert "KERNEL(dfd_rows" in own.texts["kernels_dfd.h"]
-    assert_computes_its_graphs(own, own.library(number, flags))
+    assert_computes_its_graphs(own, own.library())
 
 
 @pytest.mark.usefixtures("everywhere")
 def test_columns_with_the_same_panels_are_computed_together():
-    (text,) = re.findall(
-        r"difd_terms0\)\[\] = \{(.*)\}", Built(load_urdf(path("iiwa14")), ("difd",)).texts["kernels_difd.h"]
-    )
+    (text,) = re.findall(r"difd_terms0\)\[\] = \{(.*)\}", small_arm().texts["kernels_difd.h"])
     numbers, sizes = list(map(int, text.split(","))), []
     while numbers:
         count, together, *numbers = numbers
         sizes.append(together)
         numbers = numbers[count:]
-    assert {*sizes} == {1, 3}  # seven columns
+    assert {*sizes} == {1, 3}  # four columns
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -255,7 +271,7 @@ def test_optional_results_are_computed_on_request(count):
     [("the host's", ("-std=c11",)), ("clang", ("-xc++", "-std=c++17", "-DRBDHW_REAL=float"))],
 )
 def test_no_compiler_warns_of_loops(compiler, options, tmp_path):
-    for name, text in Built(load_urdf(path("iiwa14")), ("dfd",)).texts.items():
+    for name, text in small_arm().texts.items():
         (tmp_path / name).write_text(text)
-    assert "KERNEL(dfd_rows" in (tmp_path / "kernels_dfd.h").read_text()
+    assert "KERNEL(difd_rows" in (tmp_path / "kernels_difd.h").read_text()
     assert_no_warning(tmp_path, compiler, *options)

@@ -27,7 +27,7 @@ from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.optimal_control import random_problem, toy
 
-KNOTS, ALPHAS = 5, 3
+KNOTS, ALPHAS, COUNT = 5, 3, 3
 
 
 def following():
@@ -81,8 +81,13 @@ ROBOTS = {
 
 
 @cache
-def files(name, alphas=ALPHAS):
-    robot = ROBOTS[name]()
+def robot_of(name):
+    return ROBOTS[name]()
+
+
+@cache
+def files(name, alphas):
+    robot = robot_of(name)
     steps = steps_with(contacts=bool(robot.contacts.places))
     weighed = name in MOMENTUM
     model = prepare(
@@ -90,32 +95,38 @@ def files(name, alphas=ALPHAS):
     )  # without the search for algorithms
     sources = trace_sources(model, steps)
     texts = dynamics_files(robot, sources, ())
-    return robot, texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), KNOTS, alphas)
+    return texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), KNOTS, alphas)
 
 
 def library(name, number="float64", flags=(), alphas=ALPHAS):
-    robot, texts = files(name, alphas)
-    return SolverLibrary(texts, robot, KNOTS, number, ["-O1", *flags], momentum=name in MOMENTUM)
+    flags, texts = ["-O1", *flags], files(name, alphas)
+    return SolverLibrary(texts, robot_of(name), KNOTS, number, flags, momentum=name in MOMENTUM)
 
 
-@cache
 def problems(name, count, rows=2):
-    robot = files(name)[0]
-    drawn = [random_problem(robot, KNOTS, seed, rows, name in MOMENTUM) for seed in range(count)]
+    drawn = [random_problem(robot_of(name), KNOTS, seed, rows, name in MOMENTUM) for seed in range(count)]
     return {key: np.stack([problem[key] for problem in drawn]) for key in drawn[0]}
 
 
+def each(arrays):
+    """Return the problems of arrays of problems, one by one."""
+    return [dict(zip(arrays, rows, strict=True)) for rows in zip(*arrays.values(), strict=True)]
+
+
 @cache
-def expected(name, count, iterations=4, rows=2):
-    """Return the solutions of the golden solver."""
-    robot, drawn = files(name)[0], problems(name, count, rows)
-    rows_of = [{key: array[k] for key, array in drawn.items()} for k in range(count)]
-    solutions = [solve(robot, problem, iterations, ALPHAS, 1e-12) for problem in rows_of]
-    return {key: np.stack([solution[key] for solution in solutions]) for key in solutions[0]}
+def solutions(name, iterations):
+    """Return the solutions of the golden solver, of :data:`COUNT` problems."""
+    drawn = each(problems(name, COUNT))
+    solved = [solve(robot_of(name), problem, iterations, ALPHAS, 1e-12) for problem in drawn]
+    return {key: np.stack([solution[key] for solution in solved]) for key in solved[0]}
+
+
+def expected(name, count, iterations=4):
+    return {key: array[:count] for key, array in solutions(name, iterations).items()}
 
 
 def known(name, drawn):
-    return {key: drawn[key] for key in inputs_of(files(name)[0], name in MOMENTUM)}
+    return {key: drawn[key] for key in inputs_of(robot_of(name), name in MOMENTUM)}
 
 
 def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost")):
@@ -161,7 +172,7 @@ def test_batches_of_any_size(count):
     "name", ["follower", "touching", "reaching", long("swinging"), long("floating"), long("planar")]
 )
 def test_rollouts_and_means_equal_the_golden_ones(name, flags):
-    robot, drawn = files(name)[0], problems(name, 3)
+    robot, drawn = robot_of(name), problems(name, 3)
     sampling = Sampling(np.linspace(0.5, 1.5, KNOTS * robot.nv).reshape(KNOTS, -1), np.arange(3), 2, 0.6)
     fresh, filtered = normal_samples(np.arange(11), np.arange(KNOTS), robot.nv), []
     for k in range(KNOTS):
@@ -171,7 +182,7 @@ def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     changes = sampling.std * np.stack(filtered, axis=1)
     one = {key: array[:1] for key, array in drawn.items()} | {key: drawn[key] for key in ("q", "v")}
     found = library(name, flags=flags).roll_out(known(name, one), sampling, KNOTS - 1, 2)
-    rest = {key: array[0] for key, array in drawn.items()}
+    rest, *_ = of_each = each(drawn)
     for k in range(3):
         first = {"q": drawn["q"][k], "v": drawn["v"][k]}
         wanted = roll_out(robot, rest | first, changes[k, : KNOTS - 1])
@@ -180,7 +191,7 @@ def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     same = replace(sampling, seeds=np.zeros(3, np.int64))
     mean = library(name, flags=flags).mean_of_samples(known(name, drawn), same, 11, 9.0)
     for k in range(3):
-        wanted = mean_of_samples(robot, {key: array[k] for key, array in drawn.items()}, changes, 9.0)
+        wanted = mean_of_samples(robot, of_each[k], changes, 9.0)
         for key, array in wanted.items():
             assert mean[key][k] == pytest.approx(array, rel=1e-8, abs=1e-11), key
 
@@ -193,11 +204,11 @@ def test_vectors_of_any_width(name, flags):
 
 
 def test_one_step_length_without_rows():
-    robot = files("arm", 1)[0]
+    robot = robot_of("arm")
     drawn = problems("arm", 2, 0)
     results = library("arm", alphas=1).solve(drawn, 3, 1e-12)
-    for k in range(2):
-        wanted = solve(robot, {key: array[k] for key, array in drawn.items()}, 3, 1, 1e-12)
+    for k, problem in enumerate(each(drawn)):
+        wanted = solve(robot, problem, 3, 1, 1e-12)
         np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-9, atol=1e-9)
 
 
@@ -230,29 +241,29 @@ def test_every_status(count):
 
 
 def test_a_warm_trajectory_has_feedback():
-    robot = files("arm")[0]
+    robot = robot_of("arm")
     drawn = problems("arm", 2)
     built = library("arm")
     solved = built.solve(drawn, 4, 1e-12)
     warm = drawn | {name: solved[name] for name in ("states", "tau", "K")}
     warm["q"] = drawn["q"] + 0.01
     results = built.solve(warm, 0, 0.0)
-    for k in range(2):
-        wanted = solve(robot, {key: array[k] for key, array in warm.items()}, 0, ALPHAS, 0.0)
+    for k, problem in enumerate(each(warm)):
+        wanted = solve(robot, problem, 0, ALPHAS, 0.0)
         np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-10)
 
 
 @pytest.mark.parametrize("count", [2, long(3)])
 def test_a_base_that_nothing_drives(count):
-    robot, drawn = files("floating")[0], problems("floating", 3)
+    robot, drawn = robot_of("floating"), problems("floating", 3)
     limits = np.append(np.zeros(6), 1e3)
     drawn = {key: array[:count] for key, array in drawn.items()}
     drawn |= {"tau_min": np.tile(-limits, (count, 1)), "tau_max": np.tile(limits, (count, 1))}
     results = library("floating").solve(drawn, 6, 1e-12)
     assert not results["tau"][..., :6].any()
     assert np.abs(results["K"][..., :6, :]).max() < 1e-3
-    for k in range(count):
-        wanted = solve(robot, {key: array[k] for key, array in drawn.items()}, 6, ALPHAS, 1e-12)
+    for k, problem in enumerate(each(drawn)):
+        wanted = solve(robot, problem, 6, ALPHAS, 1e-12)
         np.testing.assert_allclose(results["tau"][k], wanted["tau"], rtol=1e-6, atol=1e-8)
 
 
@@ -270,7 +281,7 @@ def test_nothing_beyond_the_memory_is_written():
 
 
 def test_large_batches_are_divided_among_threads():
-    robot, texts = files("arm")
+    robot, texts = robot_of("arm"), files("arm", ALPHAS)
     drawn = {key: np.repeat(array, 70, axis=0) for key, array in problems("arm", 3).items()}
     one, three = (
         SolverLibrary(texts, robot, KNOTS, flags=["-O1"], threads=threads).solve(drawn, 4, 1e-12)
@@ -308,7 +319,7 @@ def test_a_constant_time_step_is_built_in():
     ],
 )
 def test_no_compiler_warns(compiler, options, tmp_path):
-    for name, text in files("swinging")[1].items():
+    for name, text in files("swinging", ALPHAS).items():
         (tmp_path / name).write_text(text)
     for source in tmp_path.glob("dynamics*.c"):
         source.unlink()

@@ -17,9 +17,9 @@ STEP, ITERATIONS = 0.01, 255
 
 
 @cache
-def plan_of(name, width, ii, number="fixed", time_step=None):
+def plan_of(name, width, ii, number, time_step):
     """Return the plan of an accelerator with steps and their derivatives."""
-    options = BuildOptions(functions=("step", "dstep"), width=width, ii=ii, number=number)
+    options = BuildOptions(("step", "dstep"), width=width, ii=ii, number=number, samples=256)
     return plan_build(replace(load_urdf(path(name)), time_step=time_step), options)
 
 

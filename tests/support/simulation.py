@@ -5,6 +5,8 @@ from typing import Any
 
 from amaranth.sim import Simulator, SimulatorContext
 
+from tests.support.ordered_engine import OrderedEngine
+
 Testbench = Callable[[SimulatorContext], Awaitable[None]]
 
 
@@ -25,7 +27,7 @@ class Simulation:
         self._testbench = testbench
         simulator, self._simulator = self._simulator, None
         if simulator is None:
-            simulator = Simulator(self.component)
+            simulator = Simulator(self.component, engine=OrderedEngine)
             simulator.add_clock(1e-6)
             simulator.add_testbench(self._run_testbench)
         else:

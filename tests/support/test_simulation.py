@@ -1,11 +1,15 @@
 """A simulator that serves many testbenches serves each from power-up."""
 
+import random
+
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
 
+from tests.support.ordered_engine import OrderedEngine
 from tests.support.simulation import Simulation
 
 
@@ -47,3 +51,50 @@ def test_each_testbench_starts_after_power_up():
         simulation.run(broken)
     simulation.run(testbench)
     assert seen == [(0, 5, 7), (9, 8, 9)] * 3
+
+
+class Web(wiring.Component):
+    """Signals that depend on others in any order, by parts, and on each other without a loop of bits."""
+
+    i: In(8)
+    o: Out(8)
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=16, init=range(1, 17))
+        write, read = memory.write_port(granularity=4), memory.read_port(domain="comb")
+        held, late, early = Signal(8, init=3), Signal(8), Signal(8)
+        low, high, turned = Signal(4), Signal(4), Signal(signed(9))
+        m.d.comb += [self.o.eq(late ^ read.data), late.eq(early + held), early.eq(self.i ^ held)]
+        m.d.comb += [write.addr.eq(late), write.data.eq(turned), write.en.eq(early), read.addr.eq(held)]
+        m.d.comb += [low.eq(early[:4]), high.eq(low + turned), turned[:4].eq(low), turned[8].eq(early[7])]
+        with m.Switch(low[:2]):
+            with m.Case(0):
+                m.d.comb += Cat(turned[4:8]).eq(early)
+            with m.Case(1):
+                m.d.comb += turned[4:8].eq(held)
+                m.d.sync += held.eq(late + high)
+            with m.Default():
+                m.d.sync += held.eq(self.o)
+        return m
+
+
+def test_signals_in_order_are_those_of_amaranths_own_engine():
+    traces = []
+    for engine in (OrderedEngine, "pysim"):
+        web, trace, rng = Web(), [], random.Random(0)
+
+        async def testbench(ctx, web=web, trace=trace, rng=rng):
+            for _ in range(300):
+                ctx.set(web.i, rng.randrange(256))
+                trace.append(ctx.get(web.o))
+                await ctx.tick()
+                trace.append(ctx.get(web.o))
+
+        simulator = Simulator(web, engine=engine)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(testbench)
+        simulator.run()
+        traces.append(trace)
+    assert traces[0] == traces[1]
+    assert len({*traces[0]}) > 100

@@ -1,0 +1,177 @@
+"""An engine of Amaranth's simulator that computes each combinational signal after those it depends on.
+
+Amaranth's own computes all signals of a module whenever one of its inputs has changed, until none changes.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from copy import copy
+from heapq import heappop, heappush
+
+from amaranth.hdl import Fragment
+from amaranth.hdl._ast import SignalDict, _StatementList
+from amaranth.sim import pysim
+from amaranth.sim._pyrtl import _FragmentCompiler
+
+
+def independent(statements):
+    """Return statements in groups that drive no signal together, and those that drive none."""
+    group_of, without = SignalDict(), _StatementList()
+    for statement in statements:
+        signals = statement._lhs_signals()
+        if not signals:
+            without.append(statement)
+            continue
+        joined = {id(group_of[signal]): group_of[signal] for signal in signals if signal in group_of}
+        group = [each for earlier in joined.values() for each in earlier]
+        group.append((statement, signals))
+        for signal in (signal for _, driven in group for signal in driven):
+            group_of[signal] = group
+    groups = {id(group): group for group in group_of.values()}
+    return [_StatementList(statement for statement, _ in group) for group in groups.values()], without
+
+
+class _Signal(pysim._PySignalState):
+    """The state of a signal, which knows the groups that read it."""
+
+    __slots__ = ("queue", "readers")
+
+    def commit(self):
+        """Take the next value; return whether it is another one."""
+        if self.curr == self.next:
+            return False
+        if self.wakers:
+            pysim._run_wakers(self.wakers, self.curr, self.next)
+        self.curr = self.next
+        is_due = self.queue.is_due
+        for place in self.readers:
+            if not is_due[place]:
+                is_due[place] = True
+                heappush(self.queue.places, place)
+        return True
+
+
+class _Queue:
+    """The groups that are due to run, by their places in the order."""
+
+    def __init__(self):
+        self.places: list[int] = []
+        self.is_due: list[bool] = []
+
+    def fill(self):
+        self.places[:] = range(len(self.is_due))
+        self.is_due[:] = [True] * len(self.is_due)
+
+
+class _State(pysim._PyEngineState):
+    """The state of a simulation, which may note the inputs of a process instead of letting them wake it."""
+
+    inputs: set[int] | None = None
+
+    def __init__(self):
+        super().__init__()
+        self.queue = _Queue()
+
+    def get_signal(self, signal):
+        if signal not in self.signals:
+            self.signals[signal] = len(self.slots)
+            self.slots.append(_Signal(signal, self.pending))
+            self.slots[-1].readers, self.slots[-1].queue = [], self.queue
+        return self.signals[signal]
+
+    def add_signal_waker(self, signal, waker):
+        if self.inputs is None:
+            super().add_signal_waker(signal, waker)
+        else:
+            self.inputs.add(self.get_signal(signal))
+
+
+class _Compiler(_FragmentCompiler):
+    """Compiles each group of combinational statements as a process of its own, and keeps these apart."""
+
+    def __init__(self, state):
+        super().__init__(state)
+        self.groups: list[tuple[Callable[[], None], set[int], set[int]]] = []
+
+    def __call__(self, fragment):
+        groups, without = independent(fragment.statements.get("comb", ()))
+        for statements in groups:
+            part = Fragment()
+            part.statements["comb"] = statements
+            self.state.inputs = set()
+            (process,) = super().__call__(part)
+            outputs = {self.state.get_signal(signal) for signal in statements._lhs_signals()}
+            self.groups.append((process.run, self.state.inputs, outputs))
+            self.state.inputs = None
+        rest = copy(fragment)
+        rest.statements = {**fragment.statements, "comb": without}
+        if not without:
+            del rest.statements["comb"]
+        return super().__call__(rest)
+
+
+def in_order(groups) -> Iterator[int]:
+    """Yield the numbers of groups, those that drive the inputs of another before it, except in a loop."""
+    drivers, reached = defaultdict(list), set()
+    for number, (_, _, outputs) in enumerate(groups):
+        for signal in outputs:
+            drivers[signal].append(number)
+
+    def before(number):
+        return iter([driver for signal in groups[number][1] for driver in drivers[signal]])
+
+    for root in range(len(groups)):
+        stack = [] if root in reached else [(root, before(root))]
+        reached.add(root)
+        while stack:
+            number, rest = stack[-1]
+            driver = next((each for each in rest if each not in reached), None)
+            if driver is None:
+                yield number
+                stack.pop()
+            else:
+                reached.add(driver)
+                stack.append((driver, before(driver)))
+
+
+class OrderedEngine(pysim.PySimEngine):
+    """Amaranth's engine but for the order in which combinational statements run."""
+
+    def __init__(self, design):
+        self._design, self._state = design, _State()
+        self._testbenches, self._vcd_writers = [], []
+        self._active_triggers, self._delta_cycles = set(), 0
+        compiler = _Compiler(self._state)
+        self._processes = compiler(design.fragment)
+        groups = [compiler.groups[number] for number in in_order(compiler.groups)]
+        self._runs = [run for run, _, _ in groups]
+        self._queue = self._state.queue
+        self._queue.is_due = [False] * len(groups)
+        for place, (_, inputs, _) in enumerate(groups):
+            for signal in inputs:
+                self._state.slots[signal].readers.append(place)
+        self._queue.fill()
+
+    def reset(self):
+        super().reset()
+        self._queue.fill()
+
+    def step_design(self):
+        while True:
+            super().step_design()
+            if not self._settle():
+                return
+
+    def _settle(self):
+        """Run the groups that are due, in order; return whether there were any."""
+        places, is_due = self._queue.places, self._queue.is_due
+        pending = self._state.pending
+        any_due = bool(places)
+        while places:
+            place = heappop(places)
+            is_due[place] = False
+            self._runs[place]()
+            for state in pending:
+                state.commit()
+            pending.clear()
+        return any_due

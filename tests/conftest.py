@@ -28,7 +28,7 @@ from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
-settings.register_profile("few", settings.get_profile("ci"), max_examples=12)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=8)
 """The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
 HOUR = 3600

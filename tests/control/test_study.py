@@ -158,7 +158,7 @@ def test_no_candidate_can_be_built(tmp_path, monkeypatch):
 def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw):
     design = package.generate(path("toy"), tmp_path / "toy", target="c", functions="step").folder
     folder = tmp_path / "study"
-    arguments = "--formats", "Q10.20", "--seconds", "0.2", "--workers", "1", "--task", "track"
+    arguments = "--formats", "Q10.20", "--seconds", "0.1", "--workers", "1", "--task", "track"
     status, out, errors = rbdhw("study", path("toy"), "-o", folder, *arguments, "--plot")
     assert status == 0, errors
     assert "Q10.20 is the narrowest that is as good as double precision" in out

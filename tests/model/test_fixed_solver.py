@@ -249,7 +249,7 @@ def test_a_problem_of_the_costs_alone_is_taken(fixed):
 
 
 def test_robots_that_a_solver_does_not_take_are_refused(fixed):
-    model = replace(plan_of("toy", 27, 4, "fixed", None).accelerator, robot=floating("toy"))
+    model = replace(plan_of("toy").accelerator, robot=floating("toy"))
     with pytest.raises(InputError, match="has a joint of several degrees of freedom; expected joints of one"):
         with_solver(model, fixed.sweep, ALPHAS, 1)
 

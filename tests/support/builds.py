@@ -1,7 +1,6 @@
 """Results of the pipeline's stages for bundled and random robots, cached for several tests."""
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 
@@ -26,30 +25,31 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.schedule.model import Bound
 from rbdhw.target import target
+from tests.support.remembered import remembered
 
 SAMPLES = 2048
 
 
-@cache
+@remembered
 def model_of(name: str, fext: str = "none") -> Model:
     """Return a bundled robot, rewritten for inverse dynamics."""
     return prepare(load_urdf(path(name)), ("id",), fext)
 
 
-@cache
+@remembered
 def graph_of(name: str, fext: str = "none") -> Graph:
     """Return the optimised graph of a bundled robot's inverse dynamics."""
     model = model_of(name, fext)
     return optimise(trace_model(model, ("id",)), target("xcvu9p").delays)
 
 
-@cache
+@remembered
 def program_of(name: str, width: int, fext: str = "none") -> Program:
     """Return the bit-exact program of a bundled robot's inverse dynamics."""
     return lowered(model_of(name, fext), graph_of(name, fext), width)
 
 
-@cache
+@remembered
 def widened_program(name: str, width: int, error: float) -> Program:
     """Return the same program with wider products where the predicted error would exceed ``error``."""
     model, graph = model_of(name), graph_of(name)

@@ -1,7 +1,6 @@
 """The bit-exact solver in C beside its model, and problems that end in every way."""
 
 import ctypes
-from functools import cache
 
 import numpy as np
 
@@ -12,11 +11,12 @@ from rbdhw.software.exact_library import ExactSolver
 from rbdhw.solving import Solved
 from tests.support.bit_exact import assert_same_bits, draw_words
 from tests.support.fixed_solvers import fixed_solver, solver_problem
+from tests.support.remembered import remembered
 
 KNOTS, ALPHAS = 6, 4
 
 
-@cache
+@remembered
 def fixed(number="fixed", time_step=None):
     """Return a small solver of the toy."""
     return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step)

@@ -1,7 +1,6 @@
 """Solvers on the words of accelerators, and problems for them."""
 
 from dataclasses import replace
-from functools import cache
 
 from rbdhw.explore.solver import OBSERVED_KNOTS
 from rbdhw.model.fixed_solver import FixedSolver
@@ -12,12 +11,13 @@ from rbdhw.pipeline import plan_build
 from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.remembered import remembered
 
 STEP, ITERATIONS = 0.01, 255
 
 
-@cache
-def plan_of(name, width, ii, number, time_step):
+@remembered
+def plan_of(name, width=27, ii=4, number="fixed", time_step=None):
     """Return the plan of an accelerator with steps and their derivatives."""
     options = BuildOptions(("step", "dstep"), width=width, ii=ii, number=number, samples=256)
     return plan_build(replace(load_urdf(path(name)), time_step=time_step), options)
@@ -28,7 +28,7 @@ def solver_problem(model, knots, seed):
     return random_problem(model.robot, model.domain, knots, STEP, seed)
 
 
-@cache
+@remembered
 def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
     model = plan_of(name, width, ii, number, time_step).accelerator

@@ -28,7 +28,7 @@ def fixed():
 
 def core(name="toy", ii=II, time_step=None):
     """Return a core of steps and their derivatives."""
-    (built,) = plan_of(name, 27, ii, "fixed", time_step).cores
+    (built,) = plan_of(name, ii=ii, time_step=time_step).cores
     return built.component(None)
 
 

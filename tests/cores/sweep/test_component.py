@@ -1,7 +1,6 @@
 """The core of a sweep back: it equals the bit-exact model, bit for bit, and has a place for every number."""
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
@@ -13,6 +12,7 @@ from rbdhw.target import target
 from tests.support.knots import any_words, fixed_sweep, random_words
 from tests.support.marks import long
 from tests.support.optimal_control import toy
+from tests.support.remembered import remembered
 from tests.support.swept import expected, simulated
 
 KNOTS = 2
@@ -23,13 +23,13 @@ ARM = {ArrayResource.ACCUMULATOR: 4}
 MORE = {ArrayResource.SOURCE: 1, ArrayResource.ACCUMULATOR: 2}
 
 
-@cache
+@remembered
 def fixed(width):
     return fixed_sweep(toy(), KNOTS, width)
 
 
-@cache
-def built(width, ii, more):
+@remembered
+def built(width, ii, more=False):
     model = fixed(width)
     return build_sweep(model.sweeps, model.program, target("xcvu9p"), ii, MORE if more else None)
 
@@ -94,11 +94,11 @@ def test_an_arm_takes_few_look_up_tables_and_blocks():
 
 
 def test_more_sources_hand_numbers_out_sooner():
-    assert built(18, 34, True).rows_of_knot < built(18, 34, False).rows_of_knot
+    assert built(18, 34, True).rows_of_knot < built(18, 34).rows_of_knot
 
 
 def test_a_longer_horizon_takes_memory_and_nothing_else():
-    sweep = built(27, 112, False)
+    sweep = built(27, 112)
     longer = replace(sweep, sweeps=replace(sweep.sweeps, links=1025))
     before, after = sweep.cells(), longer.cells()
     assert after["waiting"].block_rams > before["waiting"].block_rams

@@ -18,6 +18,7 @@ BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
     ("toy", "xcvu9p", 4, None),
     ("iiwa14", "xcvu9p", 16, None),
     ("iiwa14", "xcvu9p", 4, 280),
+    ("iiwa14", "xcvu9p", 4, 120),
     ("iiwa14", "xck26", 32, 680),
 )
 """Robots and targets, `--ii` and `--sweep-ii`."""
@@ -54,7 +55,7 @@ def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[s
         "sweep: ii": array.schedule.ii,
         "luts of it": of_sweep.luts,
         "dsp blocks of it": of_sweep.dsp_blocks,
-        "handed on after": array.schedule.latency[array.sweep],
+        "handed on after": array.handed_on,
         "sweep": array.cycles,
         "first pass": timing.solution(0),
         "iteration": timing.solution(1) - timing.solution(0),

@@ -186,7 +186,7 @@ class BuildOptions:
     iterations: int = DEFAULT_ITERATIONS
     """The most iterations of a solution of an accelerator."""
     sweep_ii: int | None = None
-    """The cycles between the knots of its sweep; None takes about the fewest."""
+    """The cycles between the knots of its sweep; None takes those for 26 accumulators."""
     parameters_by: str = BY_TASK
     """One of :data:`WAYS_OF_PARAMETERS`: what brings the parameters that are given at run time."""
     parameter_sets: int = 1

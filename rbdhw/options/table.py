@@ -445,7 +445,7 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "sweep-ii",
         int | None,
-        "Cycles between knots in the sweep of solve; more take less hardware. By default about the fewest.",
+        "Cycles between knots in the sweep of solve; more take less hardware.",
         SOLVER,
         attribute="sweep_ii",
         metavar="N",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
@@ -28,6 +28,7 @@ class CorePorts(wiring.Component):
         # By function, cycles from a task's start to the cycle in which its last result is computed.
         latency: Mapping[str, int],
         more: Mapping[str, Any] | None = None,  # ports beside those of all cores
+        inside: Collection[str] = (),  # the functions whose results stay in the core
     ) -> None:
         self.program = program
         self._ii = ii
@@ -42,7 +43,8 @@ class CorePorts(wiring.Component):
             "options": In(HEADER["options"][1]),  # the options of that task's header
         }
         for function in program.outputs:
-            members[f"result_{function}"] = Out(self.result_bits(function))
+            if function not in inside:
+                members[f"result_{function}"] = Out(self.result_bits(function))
             members[f"overflow_{function}"] = Out(1)
         super().__init__(members)
 

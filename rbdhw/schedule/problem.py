@@ -49,7 +49,7 @@ def problem(
 
 def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
     """Return the clock of a program's design; see :func:`problem`, which raises the same errors."""
-    reciprocals = _reciprocal_ways(program, target.delays, ii)
+    reciprocals = reciprocal_ways(program, target.delays, ii)
     products = products_of(program, target, ii).values()
     least = max(target.least_period(products), min(map(max, reciprocals), default=0.0))
     clock = target.clock(clock_mhz, least)
@@ -144,7 +144,7 @@ def _product_step(
     return Step((i,), operands, operation.region, kind, entry + check, 0, entry, registered=ii > 1)
 
 
-def _reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
+def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
     """Return the delays (ns) in the reciprocal unit's cycles, for zero to three additional registers.
 
     Cycles of its products are left out. Operands are normalised before the tables. After the last register
@@ -170,7 +170,7 @@ def _reciprocal_step(
     program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], period: float, ii: int
 ) -> Step:
     assert program.reciprocal is not None
-    ways = _reciprocal_ways(program, delays, ii)
+    ways = reciprocal_ways(program, delays, ii)
     extra = next((k for k, way in enumerate(ways) if max(way) <= period), len(ways) - 1)
     setup, *_, delay = ways[extra]
     latency = polynomial_latency(program.reciprocal.order, pipelines[Resource.RECIPROCAL].registers) + extra

@@ -34,8 +34,8 @@ def simulated(sweep, runs, slot=None):
             held |= changed
             for (row, column), integer in changed.items():
                 ctx.set(core.write_enable, 1 << column)
-                ctx.set(core.write_row, row)
-                ctx.set(core.write_data, integer)
+                ctx.set(getattr(core, f"write_row_{column}"), row)
+                ctx.set(getattr(core, f"write_data_{column}"), integer)
                 await ctx.tick()
             ctx.set(core.write_enable, 0)
             ctx.set(core.regularisation, int(words["regularisation"]))

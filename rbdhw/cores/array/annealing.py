@@ -22,6 +22,7 @@ from rbdhw.cores.array.model import (
     ArraySchedule,
     Constant,
     Factor,
+    Handover,
     Output,
     Port,
     Term,
@@ -48,13 +49,24 @@ Move = tuple[int, int, int]
 
 
 def anneal(
-    array: ArraySchedule, outputs: Mapping[str, Sequence[int]], widths: tuple[int, int], seed: int = 0
+    array: ArraySchedule,
+    outputs: Mapping[str, Sequence[int]],
+    widths: tuple[int, int],
+    handed: Mapping[int, int] | None = None,
+    seed: int = 0,
 ) -> ArraySchedule:
-    """Return an equivalent array with the same latency, no more units, and at most as many connections."""
+    """Return an equivalent array with the same latency, no more units, and at most as many connections.
+
+    What is ``handed`` on takes no more cycles than before.
+    """
     last: dict[int, int] = {}
     for function, values in outputs.items():
         for value in values:
             last[value] = min(array.latency[function], last.get(value, array.latency[function]))
+    cycles = Handover.cycles(array, handed or {})
+    for word, result in (handed or {}).items():
+        if word in array.producer:
+            last[result] = min(last[result], array.producer[word].start + cycles - 1)
     state = _State(array)
     before = state.cost
     _Annealer(state, last, widths, random.Random(seed)).run()
@@ -253,9 +265,10 @@ class _PlaceSearch:
     def _bring(self, port: Port, value: int, first: int, last: int) -> list[tuple[Port, Write]] | None:
         """Return the writes with which a memory holds a value from one cycle to another, or None."""
         state, planned = self._state, [write for other, write in self.place.writes if other == port]
+        written = state.start.timing.write
         known = state.writes[port].get(value) or next((w for w in planned if w.value == value), None)
         if known is not None:
-            return [] if known.cycle < first and last < known.cycle + self._age else None
+            return [] if known.cycle + written <= first and last < known.cycle + self._age else None
         k = state.producer[value]
         unit = self.place.unit if k == self._k else state.places[k].unit
         ready = self._ready if k == self._k else state.ready[value]
@@ -264,7 +277,7 @@ class _PlaceSearch:
         for delay in range(HOLD):
             cycle = ready + delay
             slot = cycle % state.ii
-            if cycle >= first:
+            if cycle + written > first:
                 break
             if last < cycle + self._age and slot not in state.slots[port]:
                 if any(write.cycle % state.ii == slot for write in planned):
@@ -322,11 +335,14 @@ class _Annealer:
     def _start(self, k: int, slot: int) -> int | None:
         """Return a cycle in a slot, near the job's last one, that is neither too early nor too late."""
         state, job, place = self.state, self.state.jobs[k], self.state.places[k]
-        needed = [state.ready[v] + 1 - j for j, term in enumerate(place.terms) for v in term.values]
+        timing = state.start.timing
+        needed = [
+            state.ready[v] + timing.write - j for j, term in enumerate(place.terms) for v in term.values
+        ]
         earliest = max(0, *needed) if needed else 0
-        reads = [min(cycles) - 1 for value in job.values for cycles in state.reads[value].values()]
+        reads = [min(cycles) - timing.write for value in job.values for cycles in state.reads[value].values()]
         leaves = [self._last[value] for value in job.values if value in self._last]
-        latest = min(reads + leaves) - state.start.timing.ready(job, 0)
+        latest = min(reads + leaves) - timing.ready(job, 0)
         half = state.ii // 2
         start = place.start + (slot - place.start + half) % state.ii - half
         start += state.ii * ((start < earliest) - (start > latest))

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rbdhw.cores.array.annealing import anneal
-from rbdhw.cores.array.jobs import jobs
-from rbdhw.cores.array.model import ArrayResource, ArraySchedule, Timing
+from rbdhw.cores.array.jobs import jobs, least_handover, needs_of
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Timing
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
 from rbdhw.fixed.program import Program
-from rbdhw.schedule.problem import polynomial_latency, select_levels
-from rbdhw.target import Pipeline, Target
+from rbdhw.schedule.problem import polynomial_latency, reciprocal_ways, select_levels
+from rbdhw.target import Pipeline, Product, Target
 
 REGISTERS = (2, 3)
 """Possible numbers of pipeline registers of a product between the operand memories and the shifter."""
+
+DIRECT_REGISTERS = (1, 2)
+"""Possible numbers of them where the first takes the operands from memories that are read directly."""
 
 SPARE_CYCLES = 3
 """The cycles of the reciprocal unit besides those of its tables and products: one for each shifter."""
 
 USUAL_CHOICES = 16
 """The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
+
+SLOW = 1.3
+"""An interval that is this many times the least that results take to be handed on is not short."""
+
+TABLE_WORDS = 64
+"""The words of a memory that one look-up table has for each bit; more take multiplexers."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Pipeline registers, and the cycles of units that follow from them."""
+
+    pipeline: Pipeline
+    timing: Timing
+    unit_entry: float = 0.0
+    """The delay (ns) from an operand of a direct reciprocal unit to its first register."""
+    unit_exit: float = 0.0
+    """The delay (ns) from its last register to the result."""
 
 
 def build_array(
@@ -31,69 +52,95 @@ def build_array(
     clock_mhz: float | None,
     ii: int,
     share: float = 1.0,
-    awaited: Mapping[int, int] | None = None,
+    handed: Mapping[int, int] | None = None,
     extra: Mapping[ArrayResource, int] | None = None,
 ) -> ArraySchedule:
     """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
-    block RAMs may be used. Values that are ``awaited`` come first, by the cycles of what follows them, and
+    block RAMs may be used. ``handed`` are words that a task takes from results of an earlier one, which come
+    first. If the interval is short for them, memories are direct (:class:`Timing`) where the clock allows it.
     ``extra`` units may make all results earlier.
 
     Raises InputError if the clock is too fast, or there is no place for a job.
     """
-    pipelines = [device.pipelines(program.port_widths)[registers] for registers in REGISTERS]
     clock = device.clock(clock_mhz)
     usable = device.usable_period(clock.schedule_mhz)
-    pipeline = next(
-        (way for way in pipelines if _period(device, way, USUAL_CHOICES, USUAL_CHOICES) <= usable),
-        pipelines[-1],
-    )
-    work = jobs(program)
+    pipelines = device.pipelines(program.port_widths)
+    ways = [_Way(pipelines[registers], timing(program, registers)) for registers in REGISTERS]
+    work = jobs(program, (handed or {}).keys())
+
+    def fastest(ways: Sequence[_Way]) -> _Way:
+        choices = USUAL_CHOICES, USUAL_CHOICES
+        return next((way for way in ways if _period(device, way, ii, *choices) <= usable), ways[-1])
+
+    way = fastest(ways)
+    if handed and ii < SLOW * least_handover(work, needs_of(work), way.timing, handed.values()):
+        direct = (_direct_way(program, device, pipelines[k], clock.schedule_mhz) for k in DIRECT_REGISTERS)
+        way = fastest([*direct, *ways])
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
     array = place_jobs(
         work,
         outputs,
         ii,
         clock.mhz,
-        timing(program, pipeline.registers),
-        pipeline.registers,
+        way.timing,
+        way.pipeline.registers,
         program.port_widths,
-        awaited,
+        handed,
         extra,
     )
-    array = anneal(array, outputs, program.port_widths)
-    array = replace(array, block_rams=device.operand_blocks(share))
+    array = anneal(array, outputs, program.port_widths, handed)
+    array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
     verify(array, work, outputs)
-    device.check_clock(clock.schedule_mhz, _longest(array, device, pipeline))
+    device.check_clock(clock.schedule_mhz, _longest(array, device, way))
     return array
 
 
 def timing(program: Program, registers: int) -> Timing:
     """Return the cycles of each kind of unit if products have this number of pipeline registers."""
-    cycles = {ArrayResource.ACCUMULATOR: registers + 1, ArrayResource.SOURCE: 0}
-    cycles[ArrayResource.TRIGONOMETRY] = polynomial_latency(program.trigonometry.order, registers)
+    return Timing(_cycles(program, registers, registers, SPARE_CYCLES), registers)
+
+
+def _cycles(program: Program, registers: int, of_units: int, spare: int) -> dict[ArrayResource, int]:
+    cycles = {ArrayResource.ACCUMULATOR: registers + 1, **dict.fromkeys(SUPPLIES, 0)}
+    cycles[ArrayResource.TRIGONOMETRY] = polynomial_latency(program.trigonometry.order, of_units)
     if program.reciprocal is not None:
-        cycles[ArrayResource.RECIPROCAL] = (
-            polynomial_latency(program.reciprocal.order, registers) + SPARE_CYCLES
-        )
-    return Timing(cycles)
+        cycles[ArrayResource.RECIPROCAL] = polynomial_latency(program.reciprocal.order, of_units) + spare
+    return cycles
 
 
-def _period(device: Target, pipeline: Pipeline, shifts: int, inputs: int) -> float:
+def _direct_way(program: Program, device: Target, pipeline: Pipeline, clock_mhz: float) -> _Way:
+    """Return a way with direct memories and the fewest cycles of units."""
+    widths = program.trigonometry.multipliers
+    if program.reciprocal is not None:
+        widths = (*widths, *program.reciprocal.multipliers)
+    of_units = max(device.pipeline(Product(pair), clock_mhz).registers for pair in widths)
+    found = []
+    for spare, (entry, *_, end) in enumerate(reciprocal_ways(program, device.delays, 1) or ((0.0, 0.0),)):
+        cycles = _cycles(program, pipeline.registers, of_units, spare)
+        found.append(_Way(pipeline, Timing(cycles, of_units, read=0, write=0), entry, end))
+    usable = device.usable_period(clock_mhz)
+    choices = 1, USUAL_CHOICES, USUAL_CHOICES
+    return next((way for way in found if _period(device, way, *choices) <= usable), found[-1])
+
+
+def _period(device: Target, way: _Way, ii: int, shifts: int, inputs: int) -> float:
     """Return the length (ns) of the longest cycle: to, in, or after a product, or on to a memory."""
-    delays = device.delays
-    return max(
-        delays.table + pipeline.before,
-        pipeline.between,
-        pipeline.after + delays.select * select_levels(shifts) + delays.add,
-        delays.select * select_levels(inputs) + delays.select,
-    )
+    delays, pipeline = device.delays, way.pipeline
+    to_memory = delays.select * select_levels(inputs) + delays.select
+    summed = pipeline.after + delays.select * select_levels(shifts) + delays.add
+    if not way.timing.direct:
+        return max(delays.table + pipeline.before, pipeline.between, summed, to_memory)
+    passed = to_memory + delays.select  # past the memory
+    stored = delays.table + delays.select * (1 + select_levels(-(-ii // TABLE_WORDS)))
+    operand = max(passed, stored) + max(pipeline.before, way.unit_entry)
+    return max(operand, pipeline.between, summed, way.unit_exit + passed + pipeline.before)
 
 
-def _longest(array: ArraySchedule, device: Target, pipeline: Pipeline) -> float:
+def _longest(array: ArraySchedule, device: Target, way: _Way) -> float:
     shifts: dict[int, set[int]] = defaultdict(set)
     for step in array.steps:
         shifts[step.unit].update(term.shift for term in step.job.terms)
     inputs = [len({write.output for write in row.values()}) for row in array.writes.values()]
-    return _period(device, pipeline, max(map(len, shifts.values())), max(inputs, default=1))
+    return _period(device, way, array.ii, max(map(len, shifts.values())), max(inputs, default=1))

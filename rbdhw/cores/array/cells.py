@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from rbdhw.cores.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Handover
 from rbdhw.cores.pipeline.cells import unit_cells
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -24,11 +24,15 @@ CONTROL_BITS = 8
 
 
 def array_cells(
-    program: Program, array: ArraySchedule, device: Target, streamed: Set[int] = frozenset()
+    program: Program,
+    array: ArraySchedule,
+    device: Target,
+    streamed: Set[int] = frozenset(),
+    handover: Handover | None = None,
 ) -> dict[str, Cells]:
     """Return the cells of an array, by the parts of :data:`rbdhw.estimate.calibration.PARTS`.
 
-    Words that are ``streamed`` wait elsewhere.
+    Words that are ``streamed`` wait elsewhere, and those of a ``handover`` from their results on.
     """
     fabric = FABRICS[device.family]
     width = max(program.port_widths)
@@ -40,14 +44,15 @@ def array_cells(
             arithmetic += Cells(total, 2.0 * total)
             selection += Cells(_multiplexers(fabric, len(shifts), total), CONTROL_BITS)
             selection += Cells(fabric.constants(array.ii, len(shifts).bit_length() + 2))
-        elif resource is ArrayResource.SOURCE:
+        elif resource in SUPPLIES:
             words = sum(streamed.isdisjoint(step.job.results) for step in array.steps_of[unit])
             choices = words + (words < len(array.steps_of[unit]))
-            selection += Cells(_multiplexers(fabric, choices, width), words * width)
+            kept = words if resource is ArrayResource.SOURCE else 0
+            selection += Cells(_multiplexers(fabric, choices, width), kept * width)
         else:
             kind = model.Resource(resource.value)
             units += unit_cells(program, kind, fabric)
-    waiting = _delay_memories(program, array, device, fabric)
+    waiting = _delay_memories(program, array, device, fabric, handover)
     held = contents(array)
     blocks = block_memories(array, held, program.port_widths, array.block_rams)
     for port, stored in held.items():
@@ -64,7 +69,7 @@ def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
         ArrayResource.ACCUMULATOR: (program.port_widths,),
         ArrayResource.TRIGONOMETRY: program.trigonometry.multipliers,
         ArrayResource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
-        ArrayResource.SOURCE: (),
+        **dict.fromkeys(SUPPLIES, ()),
     }
     return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
 
@@ -88,12 +93,18 @@ def _memory(
     return cells + fabric.distributed(width, held.depth(array.ii))
 
 
-def _delay_memories(program: Program, array: ArraySchedule, device: Target, fabric: Fabric) -> Cells:
+def _delay_memories(
+    program: Program, array: ArraySchedule, device: Target, fabric: Fabric, handover: Handover | None
+) -> Cells:
     """Return the cells of results that wait for the last of their function, and of outputs that are kept."""
     cells = Cells()
     stages: dict[int, set[int]] = {}
+    if handover is not None:
+        for given, result in handover.words.items():
+            if {given, result} <= array.producer.keys():
+                stages.setdefault(result, set()).add(stage(handover.wait(array, given), array.ii))
     for function, words in program.outputs.items():
-        for word in words:
+        for word in words if handover is None or function != handover.function else ():
             step = array.producer.get(word.value)
             ready = step.ready if step else 0
             stages.setdefault(word.value, set()).add(stage(array.latency[function] - ready, array.ii))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In
 
 from rbdhw.cores.array.accumulator import Accumulator, TermControl, sum_bits
 from rbdhw.cores.array.control import Sequencer, places
 from rbdhw.cores.array.memories import block_memories, contents, outputs
-from rbdhw.cores.array.model import ArrayResource, ArraySchedule, ArrayStep, Output, Port
+from rbdhw.cores.array.model import (
+    SUPPLIES,
+    ArrayResource,
+    ArraySchedule,
+    ArrayStep,
+    Handover,
+    Output,
+    Port,
+)
 from rbdhw.cores.array.operand_memory import OperandMemory
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
@@ -41,6 +49,8 @@ class ArrayComponent(CorePorts):
         primitive: Primitive | None = None,
         # Words that arrive by themselves, at the port of their source, in the cycle that hands them out.
         streamed: Collection[int] = (),
+        # Words that a task takes from an earlier one, or zeros if `first` is set when it starts.
+        handover: Handover | None = None,
     ) -> None:
         self.array = array
         self.primitive = primitive
@@ -48,8 +58,11 @@ class ArrayComponent(CorePorts):
         self._names = value_names(program, range(len(program.operations)), {})
         self._contents = contents(array)
         self._blocks = block_memories(array, self._contents, program.port_widths, array.block_rams)
-        self._streamed = frozenset(streamed)
-        super().__init__(program, array.ii, array.latency, self._streams(program))
+        self._streamed, self._handover = frozenset(streamed), handover
+        ports, inside = self._streams(program), {handover.function} if handover else set()
+        if handover:
+            ports["first"] = In(1)
+        super().__init__(program, array.ii, array.latency, ports, inside)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -57,8 +70,13 @@ class ArrayComponent(CorePorts):
         m.d.sync += self._slots.eq(self._slots.rotate_left(1))
         m.d.comb += self.phase_zero.eq(self._slots[0])
         self._words = self._decode(m)
+        if self._handover:
+            self._first = Signal(name="kept_first")
+            with m.If(self._slots[0]):
+                m.d.sync += self._first.eq(self.first)
         self._results: dict[tuple[int, int], Signal] = {}
         self._overflows: dict[int, Signal] = {}
+        self._handed: dict[int, Signal] = {}
         memories: dict[Port, OperandMemory] = {}
         for unit, resource in enumerate(self.array.units):
             ports = [port for port in self._contents if port.unit == unit]
@@ -68,6 +86,7 @@ class ArrayComponent(CorePorts):
                 memories[port] = self._memory(m, port, sequencer)
             self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])
         self._connect(m, memories)
+        self._hand_on(m)
         self._encode(m)
         return m
 
@@ -117,6 +136,7 @@ class ArrayComponent(CorePorts):
             contents=held,
             inputs=len(outputs(self.array, port)),
             style="block" if port in self._blocks else "distributed",
+            direct=self.array.timing.direct,
             sequencer=sequencer,
             primitive=self.primitive,
         )
@@ -134,6 +154,8 @@ class ArrayComponent(CorePorts):
                 self._trigonometry(m, unit, sequencer, operands)
             case ArrayResource.RECIPROCAL:
                 self._reciprocal(m, unit, sequencer, operands)
+            case ArrayResource.HANDOVER:
+                self._take_over(m, unit, sequencer)
             case ArrayResource.SOURCE:
                 self._source(m, unit, sequencer)
 
@@ -144,7 +166,9 @@ class ArrayComponent(CorePorts):
             width = self._width(step.job.values[0])
             for k, term in enumerate(step.job.terms):
                 more = k < len(step.job.terms) - 1
-                controls[(step.start + k + 1) % self.ii] = TermControl(term.negative, term.shift, more, width)
+                controls[(step.start + k + self.array.timing.read) % self.ii] = TermControl(
+                    term.negative, term.shift, more, width
+                )
         m.submodules[f"accumulator_{unit}"] = hardware = Accumulator(
             widths=(len(operands[0]), len(operands[1])),
             sum_bits=widest,
@@ -206,14 +230,28 @@ class ArrayComponent(CorePorts):
             choices[step.start % self.ii] = kept
         self._results[unit, 0] = self._select(m, sequencer, f"source_{unit}", choices)
 
+    def _take_over(self, m: Module, unit: int, sequencer: Sequencer) -> None:
+        """Take results of an earlier task, which :meth:`_hand_on` keeps, or zeros."""
+        choices = {}
+        for step in self.array.steps_of[unit]:
+            (value,) = step.job.values
+            width = self._operation(value).format.width
+            self._handed[value] = Signal(signed(width), name=f"handed_{value}")
+            choices[step.start % self.ii] = self._handed[value]
+        word = self._select(m, sequencer, f"handover_{unit}", choices)
+        self._results[unit, 0] = taken = Signal(word.shape(), name=f"taken_{unit}")
+        m.d.comb += taken.eq(Mux(self._first, 0, word))
+
     def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         name = f"trigonometry_{unit}"
-        hardware = TrigonometryUnit(self.program.trigonometry, self.array.registers, self.primitive)
+        hardware = TrigonometryUnit(
+            self.program.trigonometry, self.array.timing.unit_registers, self.primitive
+        )
         m.submodules[name] = hardware
         angles, offsets = {}, {}
         for step in self.array.steps_of[unit]:
             operation = self._operation(step.job.values[0])
-            slot = (step.start + 1) % self.ii
+            slot = (step.start + self.array.timing.read) % self.ii
             angles[slot] = operation.operands[0]
             offsets[slot] = operation.constant
         ways = {operand.shift: align(operands[0], operand) for operand in angles.values()}
@@ -225,11 +263,15 @@ class ArrayComponent(CorePorts):
     def _reciprocal(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         name = f"reciprocal_{unit}"
         assert self.program.reciprocal is not None
-        cycles = self.array.timing.cycles[ArrayResource.RECIPROCAL]
-        hardware = ReciprocalUnit(self.program.reciprocal, cycles, self.array.registers, self.primitive)
+        timing = self.array.timing
+        cycles = timing.cycles[ArrayResource.RECIPROCAL]
+        hardware = ReciprocalUnit(self.program.reciprocal, cycles, timing.unit_registers, self.primitive)
         m.submodules[name] = hardware
         steps = self.array.steps_of[unit]
-        shifts = {(s.start + 1) % self.ii: self._operation(s.job.values[0]).constant for s in steps}
+        shifts = {
+            (step.start + timing.read) % self.ii: self._operation(step.job.values[0]).constant
+            for step in steps
+        }
         shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
         m.d.comb += [hardware.x.eq(operands[0]), hardware.shift.eq(shift)]
         results, overflows = {}, {}
@@ -259,11 +301,30 @@ class ArrayComponent(CorePorts):
             m.d.sync += held[output].eq(before)
         return held[output]
 
+    def _hand_on(self, m: Module) -> None:
+        """Keep each result that a later task takes from the cycle in which it is ready."""
+        handover = self._handover
+        if handover is None:
+            return
+        for word, handed in self._handed.items():
+            result = handover.words[word]
+            value = self._value(m, result)
+            if result in self.array.producer:
+                enable = self._slots[self._ready(result) % self.ii]
+                last = stage(handover.wait(self.array, word), self.ii)
+                name = f"{self._names[result]}_for_{word}"
+                line = delay_line(m, value, enable, (last,), name=name, memory_stages=self._memory_stages)
+                value = line[last]
+            m.d.comb += handed.eq(value)
+
     def _encode(self, m: Module) -> None:
         """Register the results of each function once all of them are computed."""
         lines: dict[int, dict[int, Any]] = {}
         reads: dict[int, set[int]] = defaultdict(set)
-        for function, words in self.program.outputs.items():
+        outside = dict(self.program.outputs)
+        if self._handover:
+            del outside[self._handover.function]
+        for function, words in outside.items():
             for word in words:
                 reads[word.value].add(self._stage(word.value, function))
         for value, stages in reads.items():
@@ -276,18 +337,24 @@ class ArrayComponent(CorePorts):
                 name=self._names[value],
                 memory_stages=self._memory_stages,
             )
-        for function, words in self.program.outputs.items():
-            result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
-            parts = [lines[word.value][self._stage(word.value, function)] for word in words]
-            with m.If(self._slots[self.array.latency[function] % self.ii]):
-                m.d.sync += result.eq(Cat(parts))
-            m.d.comb += getattr(self, f"result_{function}").eq(result)
+        for function in self.program.outputs:
+            if function in outside:
+                self._register_result(m, function, lines)
             overflow = gather_overflows(m, function, self._flags(function), self.array.latency[function] + 1)
             m.d.comb += getattr(self, f"overflow_{function}").eq(overflow)
 
+    def _register_result(self, m: Module, function: str, lines: Mapping[int, Mapping[int, Any]]) -> None:
+        """Register a result in the cycle after its last word is computed; others wait in their lines."""
+        result = Signal(self.result_bits(function), name=f"encoded_{function}", reset_less=True)
+        words = self.program.outputs[function]
+        parts = [lines[word.value][self._stage(word.value, function)] for word in words]
+        with m.If(self._slots[self.array.latency[function] % self.ii]):
+            m.d.sync += result.eq(Cat(parts))
+        m.d.comb += getattr(self, f"result_{function}").eq(result)
+
     def _ready(self, value: int) -> int:
         step = self.array.producer.get(value)
-        return 0 if step is None or step.job.resource is ArrayResource.SOURCE else step.ready
+        return 0 if step is None or step.job.resource in SUPPLIES else step.ready
 
     def _stage(self, value: int, function: str) -> int:
         if self._operation(value).kind is Kind.CONSTANT:

@@ -11,7 +11,7 @@ from rbdhw.cores.array.build import build_array
 from rbdhw.cores.array.cells import array_blocks, array_cells
 from rbdhw.cores.array.component import ArrayComponent
 from rbdhw.cores.array.jobs import jobs
-from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule
 from rbdhw.cores.core import Core
 from rbdhw.design.entries import OperandMemories, Slots, WideProducts
 from rbdhw.errors import InputError
@@ -118,7 +118,7 @@ class ArrayCore(Core):
     def span(self, value: int) -> tuple[int, int] | None:
         """Return the cycle in which an operation's job starts, and the one in which its result is there."""
         step = self.schedule.producer.get(value)
-        return None if step is None or step.job.resource is ArrayResource.SOURCE else (step.start, step.ready)
+        return None if step is None or step.job.resource in SUPPLIES else (step.start, step.ready)
 
     def component(self, primitive: Primitive | None) -> ArrayComponent:
         return ArrayComponent(

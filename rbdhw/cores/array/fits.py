@@ -63,17 +63,22 @@ class Fit:
 
 
 class Fits:
-    """How jobs fit units; ``ready`` and ``origin`` have the cycle and the output of each placed value."""
+    """How jobs fit units; ``ready`` and ``origin`` have the cycle and the output of each placed value.
+
+    ``written`` are the cycles from a write to the first read.
+    """
 
     def __init__(
         self,
         jobs: Sequence[Job],
         ii: int,
+        written: int,
         widths: tuple[int, int],
         ready: Mapping[int, int],
         origin: Mapping[int, tuple[int, int]],
     ) -> None:
-        self._ii, self._widths, self._ready, self._origin = ii, widths, ready, origin
+        self._ii, self._written, self._widths = ii, written, widths
+        self._ready, self._origin = ready, origin
         self._age = kept_window(ii)
         moved = Counter(term.shift for job in jobs for term in job.terms if len(term.values) == 2)
         self._usual = moved.most_common(1)[0][0] if moved else 0
@@ -131,12 +136,12 @@ class Fits:
         added = [write for other, write in fit.writes if other == index]
         cycle = memory.values.get(value, next((w.cycle for w in added if w.value == value), None))
         if cycle is not None:
-            return cycle < read < cycle + self._age
+            return cycle + self._written <= read < cycle + self._age
         unit, result = self._origin[value]
         slots = [write.cycle % self._ii for write in added]
         best: tuple[float, Output, int] | None = None
         ready = self._ready[value]
-        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read)):
+        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read + 1 - self._written)):
             delay, slot = cycle - ready, cycle % self._ii
             if best is not None and best[0] <= DELAY * delay:
                 break

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 
-from rbdhw.cores.array.model import ArrayResource, Constant, Factor, Job, Term, Timing
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, Constant, Factor, Job, Term, Timing
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
 
+LONG_AGO = -(1 << 20)
+"""A cycle before all others."""
 
-def jobs(program: Program) -> list[Job]:
+
+def jobs(program: Program, handed: Collection[int] = ()) -> list[Job]:
     """Return the jobs of one task of a program of :func:`rbdhw.fixed.fusion.fuse`.
 
-    A choice is the sum of both values, one times the flag and the other times the flag's complement. Sine and
-    cosine of the same angle are one job.
+    Words that are ``handed`` come from an earlier task. A choice is the sum of both values, one times the
+    flag and the other times the flag's complement. Sine and cosine of the same angle are one job.
     """
     work = [Job((flag.value,), ArrayResource.SOURCE) for flag in program.flags]
     work += [Job((~flag.value,), ArrayResource.SOURCE) for flag in program.flags]
     work += [Job((~value,), ArrayResource.SOURCE) for value in program.choosing_words]
     for word in program.inputs:
         wide = word.format.width > max(program.port_widths)
-        work.append(Job((word.value,), ArrayResource.SOURCE, wide=wide))
+        resource = ArrayResource.HANDOVER if word.value in handed else ArrayResource.SOURCE
+        work.append(Job((word.value,), resource, wide=wide))
     turns: dict[tuple[int, int, int], dict[Kind, int]] = defaultdict(dict)
     for i, operation in enumerate(program.operations):
         match operation.kind:
@@ -37,7 +41,7 @@ def jobs(program: Program) -> list[Job]:
     for (value, _, _), turn in turns.items():
         work.append(Job((turn.get(Kind.SIN), turn.get(Kind.COS)), ArrayResource.TRIGONOMETRY, operand=value))
     used = {value for job in work for value in job.operands}
-    return [job for job in work if job.resource is not ArrayResource.SOURCE or job.results[0] in used]
+    return [job for job in work if job.resource not in SUPPLIES or job.results[0] in used]
 
 
 def _factor(program: Program, value: int) -> Factor:
@@ -103,8 +107,26 @@ def urgencies(
     for k in TopologicalSorter(dict(enumerate(users))).static_order():  # users first
         after = max((awaited.get(value, 0) for value in jobs[k].values), default=0)
         after = max([after, *(urgency[user] for user in users[k])])
-        urgency[k] = timing.ready(jobs[k], 0) + 1 + after
+        urgency[k] = timing.ready(jobs[k], 0) + timing.write + after
     return urgency
+
+
+def least_handover(jobs: Sequence[Job], needs: Needs, timing: Timing, results: Collection[int]) -> int:
+    """Return the cycles from words that are handed on to the last of some results, if units are always free.
+
+    The words of the task are there before.
+    """
+    ready: dict[int, int] = {}
+    for k in TopologicalSorter(dict(enumerate(needs))).static_order():
+        job = jobs[k]
+        if job.resource in SUPPLIES:
+            ready[job.values[0]] = 0 if job.resource is ArrayResource.HANDOVER else LONG_AGO
+            continue
+        reads = [term.values for term in job.terms] or [tuple(job.operands)]
+        last = sorted(max((ready[value] for value in values), default=LONG_AGO) for values in reads)
+        start = max(cycle + timing.write - n for n, cycle in enumerate(last))
+        ready |= dict.fromkeys(job.values, timing.ready(job, start))
+    return max((ready[value] for value in results if value in ready), default=0)
 
 
 def least_copies(jobs: Sequence[Job], needs: Needs, timing: Timing, lasting: int) -> int:
@@ -116,7 +138,7 @@ def least_copies(jobs: Sequence[Job], needs: Needs, timing: Timing, lasting: int
     last: Counter[int] = Counter()
     for k in TopologicalSorter(dict(enumerate(needs))).static_order():
         job = jobs[k]
-        start = max((ready[value] + 1 for value in job.operands), default=0)
+        start = max((ready[value] + timing.write for value in job.operands), default=0)
         for value in job.operands:
             last[value] = max(last[value], start)
         ready |= dict.fromkeys(job.values, timing.ready(job, start))

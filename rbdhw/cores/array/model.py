@@ -13,7 +13,7 @@ was ready.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -29,6 +29,12 @@ class ArrayResource(StrEnum):
     RECIPROCAL = "reciprocal"
     SOURCE = "source"
     """Supplies the words of the task that started last."""
+    HANDOVER = "handover"
+    """Supplies what that task takes from results of an earlier one."""
+
+
+SUPPLIES = (ArrayResource.SOURCE, ArrayResource.HANDOVER)
+"""The units that read no operands."""
 
 
 READ = 1
@@ -156,15 +162,28 @@ class Job:
 
 @dataclass(frozen=True)
 class Timing:
-    """The cycles from the last operands of a job to its results, by kind of unit."""
+    """The cycles from the last operands of a job to its results, by kind of unit.
+
+    ``read`` are those from an operand's address to the operand, and ``write`` those from a result at a memory
+    to the first cycle in which its address can be read. Without either, memories are of look-up tables, are
+    read into the registers of multipliers, and pass on what they are just taking.
+    """
 
     cycles: dict[ArrayResource, int]
+    unit_registers: int = 0  # pipeline registers of each product in the units for sines and reciprocals
+    read: int = READ
+    write: int = WRITE
+
+    @property
+    def direct(self) -> bool:
+        """Whether memories are read without a cycle of their own."""
+        return self.read == 0
 
     def ready(self, job: Job, start: int) -> int:
         """Return the cycle in which the results are at the unit's outputs."""
-        if job.resource is ArrayResource.SOURCE:
+        if job.resource in SUPPLIES:
             return start
-        return start + job.cycles - 1 + READ + self.cycles[job.resource]
+        return start + job.cycles - 1 + self.read + self.cycles[job.resource]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -213,8 +232,7 @@ class ArraySchedule:
     writes: dict[Port, dict[int, Write]]  # writes by memory and slot
     # For each function, the cycles from a task's start to the cycle in which the last output is computed.
     latency: dict[str, int]
-    # Pipeline registers of each product in accumulators and in the units for sines and reciprocals.
-    registers: int
+    registers: int  # pipeline registers of each product in accumulators
     block_rams: int = 0  # the number of operand memories that may be block RAMs; the deepest are chosen
 
     @cached_property
@@ -273,10 +291,35 @@ class ArraySchedule:
                 yield Port(unit, index)
 
 
+@dataclass(frozen=True)
+class Handover:
+    """Words that a task takes from the results of an earlier one, so many tasks ``before``.
+
+    ``words`` has the result of each word, and ``function`` is the one that has no other results.
+    """
+
+    function: str
+    words: Mapping[int, int]
+    before: int
+
+    @staticmethod
+    def cycles(array: ArraySchedule, words: Mapping[int, int]) -> int:
+        """Return the fewest cycles between two tasks of which one takes words from the other."""
+        steps = array.producer
+        pairs = ((steps[word], steps.get(result)) for word, result in words.items() if word in steps)
+        return max((result.ready + 1 - word.start for word, result in pairs if result), default=1)
+
+    def wait(self, array: ArraySchedule, word: int) -> int:
+        """Return the cycles from a result to the word that is handed out."""
+        result = array.producer[self.words[word]]
+        return array.producer[word].start + self.before * array.ii - result.ready
+
+
 PORTS = {
     ArrayResource.ACCUMULATOR: 2,
     ArrayResource.TRIGONOMETRY: 1,
     ArrayResource.RECIPROCAL: 1,
     ArrayResource.SOURCE: 0,
+    ArrayResource.HANDOVER: 0,
 }
 """The number of operand memories of a unit."""

@@ -19,7 +19,7 @@ class OperandMemory(wiring.Component):
     """A memory with one write and one read per cycle; a memory of constants alone becomes a table by slot.
 
     ``i0``, ``i1``, ... are the unit outputs. ``o`` is the word of the current slot's address, one cycle
-    later.
+    later; from a ``direct`` memory in the same cycle, also a word that is being written.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class OperandMemory(wiring.Component):
         contents: Contents,  # the words that are written and read
         inputs: int,  # the number of unit outputs that it stores words from
         style: str,  # the implementation requested from synthesis: `block` or `distributed`
+        direct: bool = False,  # whether a word is read in the cycle of its address
         # The counter of slots and tasks, with at least as many turns as `contents` keeps.
         sequencer: Sequencer,
         # The device's multiplier block, which identifies the family for the multiplexers.
@@ -38,6 +39,7 @@ class OperandMemory(wiring.Component):
         self.ii = ii
         self.contents = contents
         self.style = style
+        self.direct = direct
         self.sequencer = sequencer
         self.inputs = inputs
         self.primitive = primitive
@@ -57,7 +59,7 @@ class OperandMemory(wiring.Component):
         m.submodules.memory = memory = Memory(
             shape=self.o.shape(), depth=contents.depth(self.ii), init=self._initial(bits), attrs=attributes
         )
-        read = memory.read_port(domain="sync")
+        read = memory.read_port(domain="comb" if self.direct else "sync")
         m.d.comb += [read.addr.eq(self._address(m, sequencer, bits)), self.o.eq(read.data)]
         write = memory.write_port()
         slot = sequencer.slot
@@ -68,13 +70,17 @@ class OperandMemory(wiring.Component):
             write.addr.eq(Cat(slot[:bits], Const(0, max(bits - len(slot), 0)), sequencer.turn[:turn_bits])),
             write.data.eq(multiplex(m, "input", inputs, choice, self.primitive)),
         ]
+        passed = {slot: int(what == StoredWord(slot, 0)) for slot, what in contents.reads.items()}
+        if self.direct and any(passed.values()):
+            with m.If(sequencer.steps(m, "passes", passed, 1, other=0)):
+                m.d.comb += self.o.eq(write.data)
         return m
 
     def _constants(self) -> dict[int, int]:
         """Return the output of a memory of constants alone, by slot."""
         words = self.contents.constants
         return {
-            (slot + 1) % self.ii: words[what]
+            (slot + (not self.direct)) % self.ii: words[what]
             for slot, what in self.contents.reads.items()
             if not isinstance(what, StoredWord)
         }

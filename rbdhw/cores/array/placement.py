@@ -24,6 +24,7 @@ from rbdhw.cores.array.fits import CONNECTION, SHIFT, Fit, Fits, Forms, Unit
 from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
 from rbdhw.cores.array.model import (
     HOLD,
+    SUPPLIES,
     ArrayResource,
     ArraySchedule,
     ArrayStep,
@@ -53,6 +54,13 @@ COPY_AFTER = 2
 GAP, WAIT = 4.0, 0.5
 """Approximate costs in look-up tables: a gap between jobs that is too short for most; a cycle of waiting."""
 
+SOON = 1 << 12
+"""The cycles of what follows a result that is handed on: more than any path to other results takes."""
+
+SHARES = {ArrayResource.SOURCE: 0.4, ArrayResource.HANDOVER: 0.125}
+"""The shares of an interval in which words are supplied where results are handed on: what waits for them is
+on the way to these results. More words in a cycle find no place in the memories that they are for."""
+
 LONG_GAP = 7
 """The number of slots of a gap that is long enough for most jobs."""
 
@@ -65,7 +73,7 @@ def place_jobs(
     timing: Timing,
     registers: int,  # the number of pipeline registers of each product
     widths: tuple[int, int],  # the bits of an accumulator's operands, the wider first
-    awaited: Mapping[int, int] | None = None,  # values that something waits for, as urgencies have them
+    handed: Mapping[int, int] | None = None,  # words that a task takes from results of an earlier one
     extra: Mapping[ArrayResource, int] | None = None,  # units beyond the least number, and those of SPARE
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
@@ -74,7 +82,7 @@ def place_jobs(
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:
-        make = partial(_Placement, jobs, ii, timing, widths, awaited or {}, apart)
+        make = partial(_Placement, jobs, ii, timing, widths, handed or {}, apart)
         more = Counter(extra or {})
         placement = make(more)
         if placement.place_all():
@@ -101,6 +109,8 @@ def place_jobs(
 class _Placement:
     """One attempt to place all jobs; if ``apart``, wide words are supplied one per cycle.
 
+    The results of words that are ``handed`` on come before all others, in the order in which the next task
+    takes them.
     ``extra`` are units beyond the least number; accumulators have those of :data:`SPARE`, too. ``added``
     counts those that the attempt added.
     """
@@ -111,7 +121,7 @@ class _Placement:
         ii: int,
         timing: Timing,
         widths: tuple[int, int],
-        awaited: Mapping[int, int],
+        handed: Mapping[int, int],
         apart: bool,
         extra: Mapping[ArrayResource, int],
     ) -> None:
@@ -123,7 +133,7 @@ class _Placement:
         self._lasting = self._age - ii
         self._ready: dict[int, int] = {}
         self._origin: dict[int, tuple[int, int]] = {}
-        self._fits = Fits(jobs, ii, widths, self._ready, self._origin)
+        self._fits = Fits(jobs, ii, timing.write, widths, self._ready, self._origin)
         wide = [value for job in jobs if job.wide for value in job.values]
         self._wide = frozenset(wide)
         self._ordered = {term.factors[0] for job in jobs for term in job.terms if term.ordered}
@@ -134,16 +144,21 @@ class _Placement:
         self._copied = 0  # the copies made for the last job that found no place with them
         # What each placed job added to memories and to the shifts of its unit.
         self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
-        self._needs, self._awaited = needs_of(jobs), awaited
+        self._needs, self._handed = needs_of(jobs), handed
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
             slots[job.resource] += job.cycles
         least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
+        self._given = 0  # the cycles in which words of the task are supplied before those that are handed on
+        if handed:
+            for resource, share in SHARES.items():
+                least[resource] = math.ceil(slots[resource] / (share * ii))
+            self._given = slots[ArrayResource.SOURCE] // (2 * max(least[ArrayResource.SOURCE], 1))
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
         least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
         self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
-        self._vacancies = Vacancies(ii, self._ready, self._origin)
+        self._vacancies = Vacancies(ii, timing.write, self._ready, self._origin)
         for resource, count in least.items():
             for _ in range(count):
                 self._add_unit(resource)
@@ -156,7 +171,11 @@ class _Placement:
     def place_all(self) -> bool:
         """Place every job, and return whether all found a place."""
         needs, users = self._needs, users_of(self._needs)
-        urgency = urgencies(self._jobs, users, self._timing, self._awaited)
+        urgency = urgencies(self._jobs, users, self._timing, {})
+        if self._handed:
+            first_use = {value: urgency[k] for k, job in enumerate(self._jobs) for value in job.values}
+            results = {result: SOON + first_use.get(word, 0) for word, result in self._handed.items()}
+            urgency = urgencies(self._jobs, users, self._timing, results)
         first = max(urgency, default=0) + 1
         for k, job in enumerate(self._jobs):
             if self._turn.keys() & set(job.values):  # its cycle is its own: a later one is another word's
@@ -199,7 +218,7 @@ class _Placement:
         fits: dict[tuple[int, int], Fit | None] = {}
         best: tuple[float, int, int, Fit] | None = None
         earliest = max(self._earliest(job), since)
-        last = self._ii if job.resource is ArrayResource.SOURCE else earliest + COPY_AFTER * self._ii
+        last = self._ii if job.resource in SUPPLIES else earliest + COPY_AFTER * self._ii
         start = earliest
         while start <= last:
             waited = WAIT * (start - earliest)
@@ -227,14 +246,16 @@ class _Placement:
 
     def _available(self, term: Term) -> int:
         """Return the first cycle in which all values of a term can be read."""
-        return max((self._ready[value] + 1 for value in term.values), default=0)
+        return max((self._ready[value] + self._timing.write for value in term.values), default=0)
 
     def _earliest(self, job: Job) -> int:
         """Return the first possible start of a job; the words of a task are supplied from cycle 1."""
-        if job.resource is ArrayResource.SOURCE:
+        if job.resource is ArrayResource.HANDOVER:
+            return 1 + self._given
+        if job.resource in SUPPLIES:
             return 1 + self._turn.get(job.values[0], 0) % self._ii
         if job.operand is not None:
-            return self._ready[job.operand] + 1
+            return self._ready[job.operand] + self._timing.write
         return max(0, *(self._available(term) - k for k, term in enumerate(job.terms)))
 
     def _steady(self, job: Job) -> range:

@@ -27,11 +27,13 @@ Origin = tuple[int, int]
 class Vacancies:
     """What is busy, held and connected in an array that is being filled, as sets of units.
 
-    ``ready`` and ``origin`` are the cycle in which each value is at an output first, and that output.
+    ``written`` are the cycles from a write to the first read. ``ready`` and ``origin`` are the cycle in which
+    each value is at an output first, and that output.
     """
 
-    def __init__(self, ii: int, ready: Mapping[int, int], origin: Mapping[int, Origin]) -> None:
+    def __init__(self, ii: int, written: int, ready: Mapping[int, int], origin: Mapping[int, Origin]) -> None:
         self._ii, self._age, self._ready, self._origin = ii, kept_window(ii), ready, origin
+        self._wait = written
         self._kinds: dict[ArrayResource, int] = defaultdict(int)
         self._used, self._busy = 0, [0] * ii
         self._shifted: dict[int, int] = defaultdict(int)
@@ -107,7 +109,7 @@ class Vacancies:
     def _reached(self, read: int, index: int, value: int) -> int:
         """Return the units whose memory holds a value, or can take it before a cycle in which it is read."""
         ready, full = self._ready[value], ALL
-        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read)):
+        for cycle in range(max(ready, read - self._age + 1), min(ready + HOLD, read + 1 - self._wait)):
             full &= self._written[index][cycle % self._ii]
         return self._holding[index][value] | ~full
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rbdhw.cores.array.memories import Contents, StoredWord, contents, outputs
 from rbdhw.cores.array.model import (
     HOLD,
-    READ,
-    ArrayResource,
+    SUPPLIES,
     ArraySchedule,
     ArrayStep,
     Constant,
@@ -123,7 +122,7 @@ def _check_units(array: ArraySchedule) -> None:
         if step.ready != _ready(array, step):
             raise ArrayError(f"unit {step.unit}: a result in cycle {step.ready}, against the unit's timing")
         busy.update((step.unit, (step.start + k) % array.ii) for k in range(_cycles(step.job)))
-        if resource is ArrayResource.SOURCE and not 1 <= step.start <= array.ii:
+        if resource in SUPPLIES and not 1 <= step.start <= array.ii:
             raise ArrayError(f"unit {step.unit}: a word in cycle {step.start}, outside of 1 to {array.ii}")
     for (unit, slot), count in busy.items():
         if count > 1:
@@ -137,20 +136,15 @@ def _cycles(job: Job) -> int:
 
 def _ready(array: ArraySchedule, step: ArrayStep) -> int:
     """Return the cycle in which a step's results are at the outputs; words are there when they start."""
-    if step.job.resource is ArrayResource.SOURCE:
+    if step.job.resource in SUPPLIES:
         return step.start
-    return step.start + _cycles(step.job) - 1 + READ + array.timing.cycles[step.job.resource]
+    return step.start + _cycles(step.job) - 1 + array.timing.read + array.timing.cycles[step.job.resource]
 
 
 def _check_results(array: ArraySchedule, results: Mapping[str, Sequence[int]]) -> None:
     """Check that a function's results are ready within its latency; words of the task always are."""
     ready = {value: step.ready for step in array.steps for value in step.job.values}
-    handed = {
-        value
-        for step in array.steps
-        if step.job.resource is ArrayResource.SOURCE
-        for value in step.job.values
-    }
+    handed = {value for step in array.steps if step.job.resource in SUPPLIES for value in step.job.values}
     for function, values in results.items():
         for value in values:
             if value not in handed and ready.get(value, 0) > array.latency[function]:
@@ -203,9 +197,7 @@ def _check_reads(array: ArraySchedule) -> None:
             if isinstance(factor, Constant):
                 if isinstance(what, StoredWord) or what is None or held.constants[what] != factor.integer:
                     raise ArrayError(f"{port}: constant {factor.integer} is not read in cycle {cycle}")
-            elif not isinstance(what, StoredWord) or not _stands(
-                row, what, factor, cycle, held.turns, array.ii
-            ):
+            elif not isinstance(what, StoredWord) or not _stands(array, row, what, factor, cycle, held.turns):
                 raise ArrayError(f"{port}: value {factor} is not in the memory in cycle {cycle}")
 
 
@@ -225,10 +217,12 @@ def _check_choices(port: Port, row: Mapping[int, Write], held: Contents, array: 
             raise ArrayError(f"{port}: an output other than {write.output} is written in slot {slot}")
 
 
-def _stands(row: Mapping[int, Write], word: StoredWord, value: int, cycle: int, turns: int, ii: int) -> bool:
+def _stands(
+    array: ArraySchedule, row: Mapping[int, Write], word: StoredWord, value: int, cycle: int, turns: int
+) -> bool:
     """Return whether the word read in a cycle is a value of the same task."""
     write = row.get(word.slot)
     if write is None or write.value != value:
         return False
-    same_round = (cycle // ii - word.turns - write.cycle // ii) % turns == 0
-    return same_round and write.cycle < cycle < write.cycle + turns * ii
+    same_round = (cycle // array.ii - word.turns - write.cycle // array.ii) % turns == 0
+    return same_round and write.cycle + array.timing.write <= cycle < write.cycle + turns * array.ii

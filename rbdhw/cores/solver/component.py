@@ -199,11 +199,20 @@ class SolverComponent(wiring.Component):
         ]
         for memory in (goals, curvatures):
             m.d.comb += [memory.write.en.eq(self.goal_enable), memory.write.addr.eq(written)]
-        for port in ("write_enable", "write_row", "write_data"):
-            of_goal, of_steps = getattr(self.curvatures, port), getattr(expansion, port)
-            m.d.comb += getattr(self.sweeper, port).eq(Mux(self.curvatures.busy, of_goal, of_steps))
+        self._write_numbers(m)
         m.d.comb += [part.row.eq(trajectories.read.data) for part in (forward, expansion)]
         m.d.comb += [part.goal.eq(goals.read.data) for part in (forward, expansion)]
+
+    def _write_numbers(self, m: Module) -> None:
+        """Connect the memory of the sweep: curvatures of a goal and numbers of steps do not come together."""
+        sweeper, expansion, goal = self.sweeper, self.expansion, self.curvatures
+        m.d.comb += sweeper.write_enable.eq(Mux(goal.busy, goal.write_enable, expansion.write_enable))
+        for k, lane in enumerate(expansion.lanes):
+            for column in lane.columns:
+                for port in ("write_row", "write_data"):
+                    of_goal, of_steps = getattr(goal, port), getattr(expansion, f"{port}_{k}")
+                    number = getattr(sweeper, f"{port}_{column}")
+                    m.d.comb += number.eq(Mux(goal.busy, of_goal, of_steps))
 
     @staticmethod
     def _memory(m: Module, name: str, width: int, depth: int) -> _Ports:

@@ -11,7 +11,7 @@ from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.core import Core
 from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
-from rbdhw.cores.solver.timing import SolverTiming
+from rbdhw.cores.solver.timing import SolverTiming, policy_cycles
 from rbdhw.cores.sweep.array import SweepArray, build_sweep
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
@@ -24,7 +24,7 @@ from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.rollout_parts import hardware_of
 from rbdhw.target import Primitive
 
-ACCUMULATORS, SHORTEST = 18, 64
+ACCUMULATORS, SHORTEST = 26, 48
 """The accumulators among which the terms of a knot are divided at the first interval that is tried, unless it
 is shorter than this."""
 
@@ -109,25 +109,28 @@ def build_solver(
         extra = {ArrayResource.ACCUMULATOR: spare}
         return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz)
 
-    sweep = _soonest(build, shape) if interval is None else _at_interval(build, interval)
+    least = policy_cycles(shape)
+    sweep = _soonest(build, shape, least) if interval is None else _at_interval(build, interval, least)
     solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
 
 
-def _soonest(build: Build, shape: SolverShape) -> SweepArray:
-    """Return a sweep with about the shortest interval."""
+def _soonest(build: Build, shape: SolverShape, least: int) -> SweepArray:
+    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS`, ``least`` or longer."""
     terms = sum(len(job.terms) for job in jobs(shape.program))
-    interval, tries = max(terms // ACCUMULATORS, SHORTEST), 0
+    interval, tries = max(terms // ACCUMULATORS, SHORTEST, least), 0
     while (built := build(interval, SPARE_ACCUMULATORS)).between > 1:
-        latency = max(built.schedule.latency[built.sweep], interval)
-        interval = latency + tries * latency // SLACK + 1
+        cycles = max(built.handed_on, interval)
+        interval = cycles + tries * cycles // SLACK + 1
         tries += 1
     return built
 
 
-def _at_interval(build: Build, interval: int) -> SweepArray:
+def _at_interval(build: Build, interval: int, least: int) -> SweepArray:
     """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short."""
+    if interval < least:
+        raise InputError("sweep-ii", f"a policy takes {least} cycles to be written", "a longer interval")
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
@@ -139,7 +142,7 @@ def _at_interval(build: Build, interval: int) -> SweepArray:
             continue
         if built.between == 1:
             return built
-        reason = f"a knot has results for the next one after {built.schedule.latency[built.sweep]} cycles"
+        reason = f"a knot has results for the next one after {built.handed_on} cycles"
     raise InputError("sweep-ii", reason, "a longer interval")
 
 

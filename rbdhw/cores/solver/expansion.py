@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
@@ -31,11 +33,9 @@ class Expansion(wiring.Component):
         self._first_of_sweep = timing.shape.knots - timing.ahead  # the last step before a sweep may begin
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
-        self.scaler = Scaler(
-            items=shape.numbers,
-            sources=[*outputs, *(format_.width for format_ in shape.errors)],
-            factors=[factor.format.width for factor in shape.number_factors],
-        )
+        self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in shape.errors)]
+        factors = [factor.format.width for factor in shape.number_factors]
+        self.scalers = [Scaler(items=lane.numbers, sources=sources, factors=factors) for lane in self.lanes]
         rows = (shape.alphas + 1) * (shape.knots + 1)
         super().__init__(
             {
@@ -56,20 +56,22 @@ class Expansion(wiring.Component):
                 "row": In(sum(word.format.width for word in shape.trajectory)),
                 "goal_step": Out(range(shape.knots)),
                 "goal": In(sum(word.format.width for word in shape.goal)),
-                # The memory of the sweep.
+                # The memory of the sweep: rows and numbers by lane.
                 "write_enable": Out(len(sweep.columns)),
-                "write_row": Out(range(sweep.rows)),
-                "write_data": Out(signed(sweep.width)),
+                **{f"write_row_{k}": Out(range(sweep.rows)) for k in range(len(self.scalers))},
+                **{f"write_data_{k}": Out(signed(sweep.width)) for k in range(len(self.scalers))},
             }
         )
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.scaler = self.scaler
+        for k, scaler in enumerate(self.scalers):
+            m.submodules[f"scaler_{k}"] = scaler
         step, read = Signal(range(self.shape.knots)), Signal(range(self.shape.knots + 1), name="read")
         rows = Signal.like(self.row, name="here"), Signal.like(self.row, name="after")
         done = delayed(m, self.starts, self.latency)
-        written = self.scaler.valid & (self.scaler.item == len(self.scaler.items) - 1)
+        longest = self.scalers[0]
+        written = longest.valid & (longest.item == len(longest.items) - 1)
         m.d.comb += [
             self.read_row.eq(self.around * (self.shape.knots + 1) + read),
             self.goal_step.eq(step),
@@ -83,7 +85,7 @@ class Expansion(wiring.Component):
         self, m: Module, step: Any, read: Any, rows: tuple[Any, Any], done: Any, written: Any
     ) -> None:
         """Read the rows after and before each step in turn, and start its derivatives."""
-        scaler, (here, after) = self.scaler, rows
+        (here, after), longest = rows, self.scalers[0]
         m.d.comb += self.busy.eq(1)
         with m.FSM(name="control"):
             with m.State("IDLE"):
@@ -101,7 +103,7 @@ class Expansion(wiring.Component):
             with m.State("TAKE"):
                 m.d.sync += [after.eq(here), here.eq(self.row)]
                 m.next = "START"
-            with m.State("START"), m.If(self.phase_zero & (scaler.left <= self.latency - LATENCY)):
+            with m.State("START"), m.If(self.phase_zero & (longest.left <= self.latency - LATENCY)):
                 m.d.comb += self.starts.eq(1)
                 m.next = "WAIT"
             with m.State("WAIT"), m.If(done):
@@ -125,24 +127,26 @@ class Expansion(wiring.Component):
 
     def _scale(self, m: Module, step: Any, rows: tuple[Any, Any], done: Any, written: Any) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
-        shape, sweep, scaler = self.shape, self.sweep, self.scaler
+        shape, sweep = self.shape, self.sweep
         goal = split_words(shape.goal, self.goal)
         sources = Cat(self.result, *self._errors(m, rows, goal))
         named = {**split_words(shape.step.inputs, self.task), **goal}
         factors = factor_values(shape.number_factors, named)
         stride = sweep.between * sweep.rows_of_knot
         base, is_ahead = Signal(range(sweep.rows)), Signal()
+        kept = Signal.like(sources, name="kept_sources"), Signal.like(factors, name="kept_factors")
         with m.If(done):
             m.d.sync += [
-                scaler.sources.eq(sources),
-                scaler.factors.eq(factors),
+                kept[0].eq(sources),
+                kept[1].eq(factors),
                 base.eq((shape.knots - step) * stride),
                 is_ahead.eq(step <= self._first_of_sweep),
             ]
         with m.If(written & is_ahead):
             m.d.sync += self.ahead.eq(1)
-        m.d.comb += scaler.start.eq(done)
-        with m.If(done & self.overflow | scaler.valid & scaler.beyond):
+        for scaler in self.scalers:
+            m.d.comb += [scaler.start.eq(done), scaler.sources.eq(kept[0]), scaler.factors.eq(kept[1])]
+        with m.If(done & self.overflow | Cat(each.valid & each.beyond for each in self.scalers).any()):
             m.d.sync += self.failed.eq(1)
         self._write(m, base, stride)
 
@@ -161,14 +165,17 @@ class Expansion(wiring.Component):
         ]
 
     def _write(self, m: Module, base: Any, stride: int) -> None:
-        """Write a number into its place in the sweep's memory; one that the sweep does not read has none."""
-        places, items = self.sweep.places, self.scaler.items
-        rows = [places.get(item.name, (0, 0))[0] for item in items]
-        later = [stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
-        enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
-        turn = self.scaler.item
-        m.d.comb += [
-            self.write_enable.eq(Mux(self.scaler.valid, Array(map(Const, enables))[turn], 0)),
-            self.write_row.eq(base - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]),
-            self.write_data.eq(self.scaler.word),
-        ]
+        """Write numbers into their places in the sweep's memory; those that it does not read have none."""
+        places, enabled = self.sweep.places, []
+        for k, scaler in enumerate(self.scalers):
+            items, turn = scaler.items, scaler.item
+            rows = [places.get(item.name, (0, 0))[0] for item in items]
+            later = [stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
+            enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
+            enabled.append(Mux(scaler.valid, Array(map(Const, enables))[turn], 0))
+            row = base - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]
+            m.d.comb += [
+                getattr(self, f"write_row_{k}").eq(row),
+                getattr(self, f"write_data_{k}").eq(scaler.word),
+            ]
+        m.d.comb += self.write_enable.eq(reduce(or_, enabled))

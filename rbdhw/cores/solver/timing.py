@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from rbdhw.cores.sweep.array import SweepArray
+from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import SolverShape
 from rbdhw.rtl.preparation import LIMITED
 from rbdhw.rtl.rollout_cost import cost_latency
 from rbdhw.rtl.rollout_gains import feedback_latency
 from rbdhw.rtl.scaler import LATENCY
+
+
+class Lane(NamedTuple):
+    """Numbers of a knot that are written one after the other, and the columns of the sweep's memory."""
+
+    numbers: list[Scaled]
+    columns: list[int]
+
+
+def policy_cycles(shape: SolverShape) -> int:
+    """Return the cycles from a policy until its row is written."""
+    return len(shape.gains) + len(shape.changes) + LATENCY + 2
 
 
 @dataclass(frozen=True)
@@ -50,10 +65,39 @@ class SolverTiming:
 
     # Sweeps
 
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """What writes the numbers of a knot at the same time, the one with the most first.
+
+        There are as few as it takes for an expansion to be as fast as the sweep, or as its steps.
+        """
+        places, wanted = self.sweep.places, max(self.between, self.dstep + 3)
+        most = len({places[number.name][1] for number in self.shape.numbers if number.name in places})
+        divisions = [self.divide(count) for count in range(1, most + 1)]
+        fast = (lanes for lanes in divisions if len(lanes[0].numbers) + LATENCY + 1 <= wanted)
+        return next(fast, divisions[-1])
+
+    def divide(self, count: int) -> tuple[Lane, ...]:
+        """Return the lanes of so many groups of columns, of which each has about as many numbers."""
+        of_column: dict[int, list[Scaled]] = {column: [] for column in range(len(self.sweep.columns))}
+        for number in self.shape.numbers:  # one that the sweep does not read has no place
+            of_column[self.sweep.places.get(number.name, (0, 0))[1]].append(number)
+        lanes = [Lane([], []) for _ in range(count)]
+        for column in sorted(of_column, key=lambda column: -len(of_column[column])):
+            lane = min(lanes, key=lambda lane: len(lane.numbers))
+            lane.numbers.extend(of_column[column])
+            lane.columns.append(column)
+        return tuple(sorted(lanes, key=lambda lane: -len(lane.numbers)))
+
+    @property
+    def numbers(self) -> int:
+        """The most numbers of a knot that are written one after the other."""
+        return len(self.lanes[0].numbers)
+
     @property
     def period(self) -> int:
         """The cycles from a step to the next one in an expansion, which waits for the numbers before."""
-        cycles = max(self.dstep + 3, len(self.shape.numbers) + LATENCY + 1)
+        cycles = max(self.dstep + 3, self.numbers + LATENCY + 1)
         return -(-cycles // self.ii) * self.ii
 
     @property
@@ -69,7 +113,7 @@ class SolverTiming:
     @property
     def expansion(self) -> int:
         """The most cycles of an expansion until a sweep may begin."""
-        of_last = self.ii + self.dstep + len(self.shape.numbers) + LATENCY + 4
+        of_last = self.ii + self.dstep + self.numbers + LATENCY + 4
         return self.period * (self.ahead - 1) + of_last
 
     @property
@@ -85,7 +129,7 @@ class SolverTiming:
     @property
     def policy(self) -> int:
         """The cycles from a policy until its row is written."""
-        return len(self.shape.gains) + len(self.shape.changes) + LATENCY + 2
+        return policy_cycles(self.shape)
 
     @property
     def curvatures(self) -> int:

@@ -9,17 +9,14 @@ from functools import cached_property
 from rbdhw.cores.array.build import build_array
 from rbdhw.cores.array.cells import array_blocks, array_cells
 from rbdhw.cores.array.core import ArrayCore
-from rbdhw.cores.array.model import ArrayResource, ArraySchedule
+from rbdhw.cores.array.model import ArrayResource, ArraySchedule, Handover
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
 from rbdhw.estimate.resources import Resources
-from rbdhw.fixed.program import Program, Word
+from rbdhw.fixed.program import Program
 from rbdhw.graph.sweeps import Given, Sweeps
 from rbdhw.target import Target
-
-SOON = 1 << 12
-"""The cycles of what follows a number that is handed on: more than any path to other results takes."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +40,17 @@ class SweepArray:
     @property
     def between(self) -> int:
         """The number of problems that take turns, so that what a knot hands on is there for the next one."""
-        return -(-(self.schedule.latency[self.sweep] + 1) // self.schedule.ii)
+        return -(-self.handed_on // self.schedule.ii)
 
     @cached_property
-    def handed(self) -> tuple[tuple[Word, Word], ...]:
-        """The words that a knot takes from the one behind it, each with the word that this one hands on."""
-        given = {word.name.partition(".")[2]: word for word in self.program.outputs[self.sweep]}
-        return tuple((word, given[word.name]) for word in self.program.inputs if word.name in given)
+    def handed_on(self) -> int:
+        """The fewest cycles from a knot to the next one of a problem."""
+        return Handover.cycles(self.schedule, handed_words(self.program, self.sweep))
+
+    @cached_property
+    def handover(self) -> Handover:
+        """What a knot takes from the one behind it, an interval for each problem before."""
+        return Handover(self.sweep, handed_words(self.program, self.sweep), self.between)
 
     @cached_property
     def streamed(self) -> frozenset[int]:
@@ -111,7 +112,7 @@ class SweepArray:
 
     def cells(self) -> dict[str, Cells]:
         """Return the cells of the array and of the memory of numbers, by the parts of an estimate."""
-        cells = array_cells(self.program, self.schedule, self.device, self.streamed)
+        cells = array_cells(self.program, self.schedule, self.device, self.streamed, self.handover)
         memory = FABRICS[self.device.family].memory(self.width, self.rows)
         policy = sum(word.format.width for word in self.program.outputs[self.sweeps.function])
         kept = Cells(flip_flops=policy * self.kept)
@@ -138,8 +139,14 @@ def build_sweep(
     Raises InputError if the clock is too fast, or there is no place for an operation.
     """
     (sweep,) = sweeps.sweeps
-    awaited = {word.value: SOON for word in program.outputs[sweep.name]}
-    schedule = build_array(program, device, clock_mhz, ii, awaited=awaited, extra=extra)
-    built = SweepArray(sweeps, program, device, schedule)
-    assert all(word.format == given.format for word, given in built.handed)
-    return built
+    handed = handed_words(program, sweep.name)
+    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra)
+    return SweepArray(sweeps, program, device, schedule)
+
+
+def handed_words(program: Program, sweep: str) -> dict[int, int]:
+    """Return what a knot takes from the one behind it: its words, with those that the other hands on."""
+    given = {word.name.partition(".")[2]: word for word in program.outputs[sweep]}
+    pairs = [(word, given[word.name]) for word in program.inputs if word.name in given]
+    assert all(word.format == result.format for word, result in pairs)
+    return {word.value: result.value for word, result in pairs}

@@ -46,8 +46,8 @@ class SweepComponent(wiring.Component):
         super().__init__(
             {
                 "write_enable": In(len(sweep.columns)),  # by column
-                "write_row": In(range(sweep.rows)),
-                "write_data": In(signed(sweep.width)),
+                **{f"write_row_{column}": In(range(sweep.rows)) for column in range(len(sweep.columns))},
+                **{f"write_data_{column}": In(signed(sweep.width)) for column in range(len(sweep.columns))},
                 "start": In(1),  # begins a sweep while `ready`; the memory holds all problems
                 "ready": Out(1),
                 # Held during a sweep, for all problems.
@@ -72,6 +72,7 @@ class SweepComponent(wiring.Component):
             memory_stages=sweep.device.memory_stages,
             primitive=self.primitive,
             streamed=sweep.streamed,
+            handover=sweep.handover,
         )
         self.slot = Signal(range(array.ii))  # the cycle of the interval
         self._last = self.slot == array.ii - 1
@@ -119,8 +120,8 @@ class SweepComponent(wiring.Component):
             write, read = memory.write_port(), memory.read_port()
             m.d.comb += [
                 write.en.eq(self.write_enable[column]),
-                write.addr.eq(self.write_row),
-                write.data.eq(self.write_data),
+                write.addr.eq(getattr(self, f"write_row_{column}")),
+                write.data.eq(getattr(self, f"write_data_{column}")),
                 read.addr.eq(row),
                 getattr(core, f"streamed_{unit}").eq(read.data),
             ]
@@ -135,14 +136,10 @@ class SweepComponent(wiring.Component):
         return [numbers.get(row, 0) for row in range(max(numbers, default=-1) + 1)]
 
     def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
-        """Give each knot what the one behind it hands on; the last knot takes zeros."""
-        function = self.sweep.sweep
-        results = self._split(m, getattr(core, f"result_{function}"), function)
+        """Let each knot take what the one behind it hands on; the last knot takes zeros."""
         slots = [Const(0, width) for width in self.sweep.program.slots]
-        for word, given in self.sweep.handed:
-            slots[word.slot] = Mux(task.position == 0, 0, results[given.name])[: word.format.width]
         slots[self._inputs[REGULARISATION].slot] = getattr(self, REGULARISATION)
-        m.d.comb += core.payload.eq(Cat(slots))
+        m.d.comb += [core.payload.eq(Cat(slots)), core.first.eq(task.position == 0)]
 
     def _split(self, m: Module, result: Any, function: str) -> dict[str, Any]:
         """Return the words of a function's result by name."""

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module, signed
 
 from rbdhw.cores.array.control import Sequencer
-from rbdhw.cores.array.memories import Contents
+from rbdhw.cores.array.memories import Contents, StoredWord
 from rbdhw.cores.array.operand_memory import OperandMemory
 from tests.support.simulation import Simulation
 
@@ -46,6 +46,30 @@ def test_a_memory_of_constants_alone_is_a_table():
         for cycle in range(24):
             expected = {4: -9, 0: 4, 6: -9}.get(cycle % 8)
             if cycle > 0 and expected is not None:
+                assert context.get(memory.o) == expected
+            await context.tick()
+
+    Simulation(m).run(bench)
+
+
+def test_a_direct_memory_is_read_in_the_cycle_of_the_address_even_if_that_is_written():
+    word = StoredWord(2, 0)
+    contents = Contents(turns=1, choices={2: 0}, reads={2: word, 5: word, 1: word, 6: 0}, constants=[-9])
+    m = Module()
+    sequencer = Sequencer.counting(m, "unit", 8)
+    m.submodules.memory = memory = OperandMemory(
+        width=5, ii=8, contents=contents, inputs=1, style="distributed", direct=True, sequencer=sequencer
+    )
+    sequencer.connect(m, memory)
+
+    async def bench(context):
+        word = None
+        for cycle in range(40):
+            given, slot = cycle * 7 % 32 - 16, cycle % 8
+            context.set(memory.i0, given)
+            word = given if slot == 2 else word
+            expected = {2: word, 5: word, 1: word, 6: -9}.get(slot)
+            if cycle >= 8 and expected is not None:
                 assert context.get(memory.o) == expected
             await context.tick()
 

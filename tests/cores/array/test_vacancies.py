@@ -38,7 +38,7 @@ def test_the_search_over_all_units_finds_the_same_places(name, monkeypatch):
 def three():
     """Three accumulators, with a value of each and one of a source that is not there."""
     ready, origin = {10: 5, 11: 5, 12: 9, 13: 2}, {10: (0, 0), 11: (1, 0), 12: (2, 0), 13: (0, 0)}
-    vacant = Vacancies(8, ready, origin)
+    vacant = Vacancies(8, 1, ready, origin)
     for number in range(3):
         vacant.add_unit(number, ACCUMULATOR)
     return vacant

@@ -199,6 +199,18 @@ class TestTiny:
         expected = f"{self.PORT}: value 0 is not in the memory in cycle {start}"
         assert self.refusal(self.array(start)) == expected
 
+    def test_direct_memories_pass_on_what_they_take(self):
+        timing = Timing({ArrayResource.ACCUMULATOR: 2, ArrayResource.SOURCE: 0}, read=0, write=0)
+
+        def array(start: int) -> ArraySchedule:
+            usual = self.array(start)
+            steps = usual.steps[0], replace(usual.steps[1], ready=start + 2)
+            return replace(usual, timing=timing, steps=steps)
+
+        verify(array(1), self.JOBS, {"id": (1,)})
+        assert self.refusal(array(0)) == f"{self.PORT}: value 0 is not in the memory in cycle 0"
+        assert "a result in cycle 5" in self.refusal(replace(self.array(1), timing=timing))
+
     @pytest.mark.parametrize(("turns", "age"), [(1, 8), (2, 16), (4, 32)])
     def test_a_word_is_not_read_in_the_cycle_in_which_another_takes_its_place(self, monkeypatch, turns, age):
         """The hardware decides, however many tasks the model says that the memory holds."""

@@ -20,6 +20,9 @@ from tests.support.solved import Bench, SolverWithCore, compare, component, unpa
 
 KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 112
 
+SHORT_II = 60
+"""An interval of the sweep at which its memories are direct."""
+
 
 @cache
 def fixed():
@@ -239,8 +242,9 @@ def test_a_sweep_reads_no_number_before_it_is_written(ii):
         await bench.load(goal)
         await bench.start(task, 1)
         while not ctx.get(solver.ready):
-            if ctx.get(solver.expansion.write_enable):
-                written[ctx.get(sweeper.write_row)] = cycle
+            for column in range(len(solver.sweep.columns)):
+                if ctx.get(solver.expansion.write_enable[column]):
+                    written[ctx.get(getattr(sweeper, f"write_row_{column}"))] = cycle
             if not ctx.get(sweeper.ready) and ctx.get(sweeper.slot) < solver.sweep.rows_of_knot:
                 read[ctx.get(sweeper.row)] = cycle
             await ctx.tick()
@@ -250,6 +254,19 @@ def test_a_sweep_reads_no_number_before_it_is_written(ii):
         assert min(read.values()) < max(written.values())
 
     Simulation(dut).run(testbench)
+
+
+def test_numbers_in_two_lanes_and_a_sweep_with_direct_memories(monkeypatch):
+    """A knot of the toy has too few numbers to need them."""
+    alone = component(fixed(), core(), SHORT_II)
+    numbers = alone.timing.numbers
+    assert alone.sweep.schedule.timing.direct
+    assert not component(fixed(), core(), SWEEP_II).sweep.schedule.timing.direct
+    monkeypatch.setattr(SolverTiming, "lanes", property(lambda timing: timing.divide(2)))
+    solver = component(fixed(), core(), SHORT_II)
+    assert all(lane.numbers and lane.columns for lane in solver.timing.lanes)
+    assert solver.timing.numbers < numbers
+    check_alone(fixed(), solver, 2)
 
 
 @pytest.mark.verify

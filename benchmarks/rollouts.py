@@ -20,7 +20,7 @@ from rbdhw.pipeline import generate
 from rbdhw.protocol import COST, GAINS, ROLLOUT
 from rbdhw.protocol import SAMPLES as SAMPLES_PART
 from rbdhw.robots import path
-from rbdhw.rtl.preparation import preparation_products
+from rbdhw.rtl.step_products import preparation_products
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance
 

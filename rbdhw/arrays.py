@@ -116,6 +116,7 @@ ARRAYS: dict[str, ArrayKind] = {
     "dforce_dholding": ArrayKind(("contacts", 6, "holding")),
     **dict.fromkeys(("h", "steps", "every", "seed", "row", "coordinate"), ArrayKind(())),
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
+    **dict.fromkeys(("samples", "scale", "exponent", "least", "weight", "square", "counted"), ArrayKind(())),
     **dict.fromkeys(("iterations", "warm", "shift", "regularisation", "solved"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),

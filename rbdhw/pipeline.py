@@ -40,6 +40,7 @@ from rbdhw.frontend.solver_steps import trace_solver
 from rbdhw.model.solver_words import check_solved
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
+from rbdhw.protocol import MPPI, SOLVE
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
@@ -96,8 +97,9 @@ def plan_build(
     """
     source, options = suggest_core(source, options)
     check_cores(options)
-    if options.solves:
-        check_solved(source)
+    for control, asked in ((SOLVE, options.solves), (MPPI, options.means)):
+        if asked:
+            check_solved(source, control)
     prepared = prepare_build(source, options, overrides, progress)
     return plan_accelerator(prepared, options, progress)
 

@@ -399,7 +399,7 @@ CERTIFIED = {"fd": ("a",), "minv": ("Minv",), "dfd": ("da_dq", "da_dv")}
 """The functions whose answers have certificates, and the results that those bound."""
 
 SOLVE, MPPI = "solve", "mppi"
-"""Optimal control of a horizon, which software has beside the functions: by derivatives, and by samples."""
+"""Optimal control of a horizon, by derivatives, and by samples."""
 
 
 def steps_with(contacts: bool) -> tuple[str, str]:
@@ -415,6 +415,7 @@ def rolled_by(functions: Collection[str]) -> str | None:
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
 GOAL, PLAN = "goal", "plan"
+MEAN = "mean"
 
 ROW_INPUTS = ("tau", CONTACT)
 """The arrays of a step that are loaded before rollouts, for each step; all others come with a rollout."""
@@ -455,6 +456,13 @@ COMMANDS: dict[str, Function] = {
         (),
     ),
     PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("row",), ("x", "tau", "K")),
+    MPPI: Function(
+        41,
+        "mean of the forces of samples of rollouts",
+        ("q", "v", "h", "samples", "seed", "scale", "exponent", "shift"),
+        ("tau", "least", "weight", "square", "counted"),
+    ),
+    MEAN: Function(42, "forces of one step of rollouts", ("row",), ("tau",)),
 }
 """What an accelerator does beside the functions of a core.
 
@@ -466,6 +474,9 @@ ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
 
 SOLVER_COMMANDS = (SOLVE, GOAL, PLAN)
 """The commands of a solver."""
+
+MEAN_COMMANDS = (MPPI, MEAN)
+"""The commands of means of samples."""
 
 SAMPLES, COST, GAINS = "samples", "cost", "gains"
 

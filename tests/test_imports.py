@@ -15,7 +15,7 @@ FORMATS = "fixed.format fixed.program fixed.polynomial fixed.recoding fixed.trig
 STEPS = "fixed.step_program graph.sweeps"
 """Programs of steps."""
 
-ROLLOUTS = "fixed.cost fixed.feedback fixed.state_error fixed.rollout"
+ROLLOUTS = "fixed.cost fixed.feedback fixed.state_error fixed.rollout fixed.softmin"
 
 SOLVER = "fixed.knots fixed.scaled fixed.solver"
 

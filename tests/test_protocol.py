@@ -96,6 +96,8 @@ COMMAND_CODES = {
     "solve": 38,
     "goal": 39,
     "plan": 40,
+    "mppi": 41,
+    "mean": 42,
 }
 
 

@@ -31,9 +31,12 @@ from rbdhw.robot.model import Robot
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.rtl.lane import waiting_places
-from rbdhw.rtl.preparation import preparation_products
+from rbdhw.rtl.mppi import cycles_beside
+from rbdhw.rtl.preparation import preparation_latency
+from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.serial_core import SerialCore
 from rbdhw.rtl.shell import packet_latency
+from rbdhw.rtl.step_products import preparation_products
 from rbdhw.target import Primitive, Target
 
 
@@ -232,6 +235,17 @@ class Core(ABC):
         """Return the latency of a function's packets in cycles, in an accelerator of so many cores."""
         waiting = waiting_places(cores, self.schedule.ii, interface.streams)
         return packet_latency(interface, function, self.latency[function.name], waiting)
+
+    def cycles_of_means(self, interface: Interface) -> tuple[int, int, int]:
+        """Return the samples of a mean in progress, the cycles in which all take all steps, and the others.
+
+        The interface is that of an accelerator that takes means of samples.
+        """
+        shape = interface.rollout
+        assert shape is not None
+        latency = self.latency[shape.function] + preparation_latency(interface)
+        most = flights(latency, self.schedule.ii)
+        return most, most * self.schedule.ii * shape.horizon, cycles_beside(interface, most)
 
     @property
     def port(self) -> CorePort:

@@ -339,6 +339,20 @@ class SolverHardware(Closed):
     iteration_cycles: int = Field(description="The most cycles of an iteration without a repeated sweep.")
 
 
+class MeansHardware(Closed):
+    """The means of samples of `mppi`."""
+
+    rollouts: int = Field(description="The samples in progress at once.")
+    round_cycles: int = Field(
+        description="Cycles in which as many take all steps of the horizon, if no task shares the core."
+    )
+    other_cycles: int = Field(description="The most cycles beside those of rounds.")
+
+    def cycles(self, samples: int) -> int:
+        """Return the most cycles of a mean while tasks of the link take every other turn in the core."""
+        return 2 * -(-samples // self.rollouts) * self.round_cycles + self.other_cycles
+
+
 class MixEntry(Closed):
     """The mix of tasks for which the cores were chosen."""
 

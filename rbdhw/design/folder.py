@@ -60,7 +60,7 @@ from rbdhw.options.build import (
     PARAMETER_SETS,
     STREAMS,
 )
-from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, ROLLOUT_PARTS, rolled_by
+from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -255,7 +255,8 @@ def _read_interface(
     shape = None
     step = rolled_by(stream.functions)
     if stream.horizon is not None and step is not None:
-        shape = RolloutShape(stream.horizon, robot.nq, step, tuple(stream.rollout), stream.hold)
+        means = MPPI in stream.functions
+        shape = RolloutShape(stream.horizon, robot.nq, step, tuple(stream.rollout), stream.hold, means)
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     return program_interface(
         programs,

@@ -24,6 +24,7 @@ from rbdhw.design.entries import (
     IntervalEntry,
     LinksEntry,
     LoopEntry,
+    MeansHardware,
     MixEntry,
     OperandMemories,
     RegionEntry,
@@ -121,6 +122,7 @@ class Manifest(Units, Packets):
     solver: SolverHardware | None = Field(
         default=None, description="Only builds with `solve` have this entry."
     )
+    means: MeansHardware | None = Field(default=None, description="Only builds with `mppi` have this entry.")
     coordinates: Coordinates
     estimate: EstimateEntry
     remarks: list[str]

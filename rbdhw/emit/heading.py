@@ -33,6 +33,7 @@ _DEFAULTS = {
     "horizon": None,
     "rollout": (),
     "hold": 1,
+    "means": False,
     "iterations": DEFAULT_ITERATIONS,
     "parameters_by": BY_TASK,
     "parameter_sets": 1,

@@ -20,6 +20,7 @@ from rbdhw.design.entries import (
     EstimateEntry,
     FunctionEntry,
     IntervalEntry,
+    MeansHardware,
     Multiplications,
     Operations,
     ParametersEntry,
@@ -151,6 +152,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
         },
         mix=plan.mix,
         solver=None if plan.solver is None else _solver_entry(plan.solver, plan.accelerator),
+        means=_means_entry(plan),
         coordinates=coordinates_entry(source, plan.accelerator.inputs),
         estimate=estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.estimated_as),
         remarks=[
@@ -177,6 +179,15 @@ def _solver_entry(solver: SolverCore, model: AcceleratorModel) -> SolverHardware
         first_cycles=first,
         iteration_cycles=with_one - first,
     )
+
+
+def _means_entry(plan: AcceleratorPlan) -> MeansHardware | None:
+    """Return the entry on means of samples, and their cycles."""
+    interface, shape = plan.interface, plan.interface.rollout
+    if shape is None or not shape.means:
+        return None
+    rollouts, of_round, others = plan.part_of(shape.function).plan.core.cycles_of_means(interface)
+    return MeansHardware(rollouts=rollouts, round_cycles=of_round, other_cycles=others)
 
 
 def with_confidence(described: Manifest, confidence: Mapping[str, ConfidenceEntry]) -> Manifest:

@@ -21,6 +21,8 @@ from rbdhw.model.loads import draw_loads, load_packets
 from rbdhw.model.packets import Bytes, encode, merge, requests, responses, unpack
 from rbdhw.model.packets import field as header_field
 from rbdhw.model.responses import Words, respond
+from rbdhw.model.rollouts.draw_means import draw_mean
+from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.rollouts.stream import draw_stream
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_problems import random_problem
@@ -33,6 +35,7 @@ from rbdhw.protocol import (
     HEADER,
     HIGH_CODE,
     LOAD_PARAMETERS,
+    MPPI,
     PLAN,
     ROLLOUT,
     SOLVE,
@@ -46,6 +49,9 @@ EXTENDED_EVERY = 3
 
 ROLLOUTS, ROWS = 16, 4
 """Rollouts, if the build takes them, and the most steps of one."""
+
+MEAN_SAMPLES = 5
+"""The samples of each mean, if the build takes means."""
 
 ITERATIONS, MOST_SWEEPS = 1, 10
 """The iterations of the solution, if the build solves, and the most sweeps that the bench waits for."""
@@ -80,11 +86,13 @@ def selftest(design: Design) -> str:
     """Return the Verilog module ``selftest``, which sends tasks of all functions and checks the responses.
 
     Of a build with rollouts, some come first, so that the tasks come while they are in progress. Of one that
-    solves, a goal and a problem do, and the trajectory is read at the end.
+    solves, a goal and a problem do, and the trajectory is read at the end. Means of samples come, too.
     """
-    packets = _Packets()
-    if design.interface.rollout is not None:
-        _add_rollouts(design, packets, design.interface.rollout.horizon)
+    packets, shape = _Packets(), design.interface.rollout
+    if shape is not None:
+        _add_rollouts(design, packets, shape.horizon)
+    if shape is not None and shape.means:
+        _add_mean(design, packets)
     if design.interface.solver is None:
         _add_tasks(design, packets)
     else:
@@ -105,14 +113,23 @@ def _problem(design: Design) -> tuple[tuple[str, Words], ...]:
     return (GOAL, goal_words(solver, solver.goal(problem))), (SOLVE, task)
 
 
-def _add_commands(packets: _Packets, session: SolverSession, *commands: tuple[str, Words]) -> None:
-    """Add packets with words (N,) of the commands of a solver, behind all others, with their answers."""
+def _add_mean(design: Design, packets: _Packets) -> None:
+    """Add two means of samples, which are read, and the loads of their rows."""
+    step = design.interface.step.name
+    session = MeanSession(design, lambda words: respond(design, step, words))
+    _add_commands(packets, session, *draw_mean(design, MEAN_SAMPLES, np.random.default_rng([SEED, 2])))
+
+
+def _add_commands(
+    packets: _Packets, session: SolverSession | MeanSession, *commands: tuple[str, Words]
+) -> None:
+    """Add packets with words (N,) of commands, behind all others, with their answers."""
     for command, words in commands:
         tags = np.arange(len(next(iter(words.values()))))
         packets.positions.append(sum(map(len, packets.positions)) + tags)
         packets.sent.append(requests(session.model, command, tags, words))
         answer = responses(session.model, command, tags, *session.respond(command, words))
-        packets.answers[CODES[command]] = _lines([answer])
+        packets.answers[CODES[command]] += _lines([answer])
 
 
 def _add_rollouts(design: Design, packets: _Packets, horizon: int) -> None:
@@ -172,8 +189,10 @@ def _text(design: Design, packets: _Packets) -> str:
     lines += [f"request[{k}] = {beat};" for k, beat in enumerate(sent)]
     lines += [f"response[{k}] = {beat};" for k, beat in enumerate(answers)]
     bench = files("rbdhw").joinpath("emit", "selftest.v.template").read_text(encoding="utf-8")
-    rolled, solves = design.interface.rollout is not None, design.interface.solver is not None
-    functions = ", ".join([*design.functions, *[ROLLOUT] * rolled, *[SOLVE] * solves])
+    shape, solves = design.interface.rollout, design.interface.solver is not None
+    rolled, takes_means = shape is not None, shape is not None and shape.means
+    commands = [*[ROLLOUT] * rolled, *[SOLVE] * solves, *[MPPI] * takes_means]
+    functions = ", ".join([*design.functions, *commands])
     return Template(bench).substitute(
         about=f"Robot {json.dumps(design.robot.name)}; functions {functions}.",
         name=design.name,
@@ -187,7 +206,7 @@ def _text(design: Design, packets: _Packets) -> str:
         first_tag=HEADER["tag"][0],
         last_tag=sum(HEADER["tag"]) - 1,
         tasks=TASKS * len(design.functions) + ROLLOUTS * rolled + solves,
-        patience=PATIENCE + (_most_cycles(design) if solves else 0),
+        patience=PATIENCE + (_most_cycles(design) if solves or takes_means else 0),
         width=design.interface.data_width,
         ports=_connections(design.interface.ports),
         requests=len(sent),
@@ -197,10 +216,10 @@ def _text(design: Design, packets: _Packets) -> str:
 
 
 def _most_cycles(design: Design) -> int:
-    """Return the most cycles that the bench waits for the solution."""
-    cycles = design.description.solver
-    assert cycles is not None
-    return cycles.first_cycles + MOST_SWEEPS * cycles.iteration_cycles
+    """Return the most cycles that the bench waits for a solution and for a mean of samples."""
+    solver, means = design.description.solver, design.description.means
+    cycles = 0 if solver is None else solver.first_cycles + MOST_SWEEPS * solver.iteration_cycles
+    return cycles + (0 if means is None else means.cycles(MEAN_SAMPLES))
 
 
 def _connections(ports: Sequence[tuple[str, str]]) -> str:

@@ -34,7 +34,7 @@ from rbdhw.model.packets import encode
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import asks_for_states, row_words, states_in
-from rbdhw.protocol import GOAL, LOAD_PARAMETERS, ROLLOUT
+from rbdhw.protocol import GOAL, LOAD_PARAMETERS, ROLLOUT, ROW_COMMANDS
 from rbdhw.remarks import warn
 
 
@@ -50,7 +50,7 @@ class DriverEngine(WordEngine):
         warn(f"{source.folder}: {remark}" for remark in remarks(self.design))
         self._lock = RLock()
         self._loaded: tuple[int, ...] = tuple((self.design.interface.parameters or {}).values())
-        self._rows: dict[str, NDArray[np.int64]] = {}
+        self._loaded_rows: dict[str, NDArray[np.int64]] = {}
 
     @abstractmethod
     def open(self) -> Driver:
@@ -142,29 +142,33 @@ class DriverEngine(WordEngine):
         )
 
     def converse(self, packets: Sequence[Packets]) -> list[Response]:
-        """Return the answers to packets of a solver."""
+        """Return the answers to packets of commands."""
+        loads = (*ROW_COMMANDS, GOAL)
         return [
-            self._load_goal(words) if command == GOAL else self.respond(command, words)
+            self._load_words(command, words) if command in loads else self.respond(command, words)
             for command, words in packets
         ]
 
-    def _load_goal(self, words: Words) -> Response:
-        rows = _rows_of(words, [word.name for word in self.design.interface.inputs(GOAL)])
+    def _load_words(self, command: str, words: Words) -> Response:
+        """Load the rows of packets."""
+        rows = _rows_of(words, [word.name for word in self.design.interface.inputs(command)])
         status = np.zeros(len(rows), np.uint8)
         with self._lock:
-            self.driver.load_rows(GOAL, len(rows), Data(words=rows, status=status))
+            self._loaded_rows.pop(command, None)
+            self.driver.load_rows(command, len(rows), Data(words=rows, status=status))
         return status.astype(np.int64), {}
 
     def _load_rows(self, rollouts: Rollouts) -> None:
-        """Load the rows of rollouts that are not loaded."""
+        """Load the rows of rollouts that are not loaded. They replace those of the last mean."""
+        self._last_mean = None
         for command in self.design.interface.row_commands:
             names = [word.name for word in self.design.interface.inputs(command)]
             rows = _rows_of(row_words(self.design, rollouts.rows, command), names)
-            if command in self._rows and np.array_equal(rows, self._rows.pop(command)):
-                self._rows[command] = rows
+            if command in self._loaded_rows and np.array_equal(rows, self._loaded_rows.pop(command)):
+                self._loaded_rows[command] = rows
                 continue
             self.driver.load_rows(command, len(rows), Data(words=rows))
-            self._rows[command] = rows
+            self._loaded_rows[command] = rows
 
     def _parts(self, function: str, words: Mapping[str, Integers]) -> Iterator[slice]:
         """Yield slices of tasks with the same loaded parameters, when these are loaded."""
@@ -172,10 +176,10 @@ class DriverEngine(WordEngine):
         starts = [0, *(np.flatnonzero(np.diff(loads.before)) + 1).tolist()]
         for start, end in zip(starts, [*starts[1:], len(loads.before)], strict=True):
             if self.design.interface.words(function).held:
-                self._load(loads.words, int(loads.before[start]) - 1)
+                self._load_parameters(loads.words, int(loads.before[start]) - 1)
             yield slice(start, end)
 
-    def _load(self, words: Mapping[str, Integers], number: int) -> None:
+    def _load_parameters(self, words: Mapping[str, Integers], number: int) -> None:
         """Load parameters unless they are loaded: those of a load, or those of the URDF if it is negative."""
         initial = self.design.interface.parameters or {}
         names = [word.name for word in self.design.interface.inputs(LOAD_PARAMETERS)]

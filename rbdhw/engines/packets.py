@@ -15,7 +15,7 @@ from rbdhw.model.packets import TAGS, Beats, answers, contents, field, merge, re
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.packets import asks_for_states, packets_of, read_responses, sort_responses
-from rbdhw.protocol import LOAD_PARAMETERS, ROLLOUT, SOLVE
+from rbdhw.protocol import LOAD, LOAD_PARAMETERS, MPPI, ROLLOUT, SOLVE, SOLVER_COMMANDS
 from rbdhw.verilator.simulator import Disturbance, Exchange
 from rbdhw.verilator.tools import SimulationError
 
@@ -34,7 +34,7 @@ class PacketEngine(WordEngine):
 
     def __init__(self, name: str, source: Source) -> None:
         super().__init__(name, source)
-        self._before: list[Packets] = []
+        self._before: dict[str, list[Packets]] = {}
 
     @abstractmethod
     def connect(self) -> Connection:
@@ -87,41 +87,43 @@ class PacketEngine(WordEngine):
         return read_responses(self.design, rollouts, sort_responses(answered.packets))
 
     def converse(self, packets: Sequence[Packets]) -> list[Response]:
-        """Return the answers to packets of a solver; SimulationError if one is missing.
+        """Return the answers to packets of commands; SimulationError if one is missing.
 
-        Each exchange begins with a reset. So all packets since the last solution that follows none come
-        before those that follow it.
+        Each exchange begins with a reset. So all packets since the last that follow none come before those
+        that follow them.
         """
+        commands = [command for command, _ in packets]
         follows = any(command == SOLVE and words["warm"].any() for command, words in packets)
-        self._before = [*self._before, *packets] if follows else list(packets)
-        tags = [np.arange(len(next(iter(words.values())))) for _, words in self._before]
+        follows |= MPPI in commands and LOAD not in commands
+        kind = SOLVE if packets[-1][0] in SOLVER_COMMANDS else MPPI
+        sent = self._before[kind] = [*(self._before.get(kind, []) if follows else []), *packets]
+        tags = [np.arange(len(next(iter(words.values())))) for _, words in sent]
         ends = np.cumsum([len(numbers) for numbers in tags])
         places = {k: ends[k] - len(numbers) + numbers for k, numbers in enumerate(tags)}
-        asked = {
-            k: requests(self.design, command, tags[k], words)
-            for k, (command, words) in enumerate(self._before)
-        }
-        (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=self._patience))
+        asked = {k: requests(self.design, command, tags[k], words) for k, (command, words) in enumerate(sent)}
+        (outcome,) = self.connect()([merge(places, asked)], Disturbance(patience=self._patience(sent)))
         answered = answers(self.design, outcome.responses)
-        unread = {command: answered[command].packets for command, _ in self._before}
+        unread = {command: answered[command].packets for command, _ in sent}
         whole = all(answered[command].whole.all() for command in unread)
         responses: list[Response] = []
-        for (command, _), numbers in zip(self._before, tags, strict=True):
+        for (command, _), numbers in zip(sent, tags, strict=True):
             part, unread[command] = np.split(unread[command], [len(numbers)])
             whole = whole and len(part) == len(numbers)
             responses.append(contents(self.design, command, part))
         if outcome.violations or not whole or any(map(len, unread.values())):
-            raise self._unanswered("packet of a solver")
+            raise self._unanswered("packet of a command")
         return responses[-len(packets) :]
 
-    @property
-    def _patience(self) -> int:
-        """The most cycles without a transfer while a solution is in progress."""
-        solver, shape = self.design.description.solver, self.design.interface.solver
-        assert solver is not None
-        assert shape is not None
-        repeated = REPEATED * shape.iterations * solver.iteration_cycles
-        return Disturbance.patience + solver.first_cycles + repeated
+    def _patience(self, packets: Sequence[Packets]) -> int:
+        """Return the most cycles without a transfer while a command is in progress."""
+        described, shape, patience = self.design.description, self.design.interface, Disturbance.patience
+        if described.solver is not None and shape.solver is not None:
+            repeated = REPEATED * shape.solver.iterations * described.solver.iteration_cycles
+            patience += described.solver.first_cycles + repeated
+        if described.means is not None:
+            samples = [words["samples"].max() for command, words in packets if command == MPPI]
+            patience += described.means.cycles(int(max(samples, default=0)))
+        return patience
 
     def _unanswered(self, what: str) -> SimulationError:
         return SimulationError(f"{self.source.folder}: the RTL did not answer every {what}")

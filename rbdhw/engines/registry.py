@@ -67,10 +67,22 @@ def solver_of(engine: Engine) -> SolverEntry:
     return entry
 
 
+def horizon_of_means(engine: Engine) -> SolverEntry:
+    """Return the horizon of the means of samples of an engine's folder; InputError if it takes none."""
+    content = engine.source.content
+    if isinstance(content, Software):
+        return solver_of(engine)
+    shape = content.interface.rollout
+    if shape is None or not shape.means:
+        remedy = "generate with --functions mppi"
+        raise InputError(MPPI, f"{engine.source.folder} takes no means of samples", "them", remedy)
+    return SolverEntry(knots=shape.horizon, alphas=1)
+
+
 def sampler(engine: Engine) -> SolvingEngine:
-    """Return an engine of software with a solver, which also has samples; InputError if it is no such one."""
-    solver_of(engine)
-    if not isinstance(engine.source.content, Software) or not isinstance(engine, SolvingEngine):
+    """Return an engine that takes means of samples as software does; InputError if it is no such one."""
+    horizon_of_means(engine)
+    if not isinstance(engine, SolvingEngine):
         remedy = "generate with --target c --functions mppi"
-        raise InputError(MPPI, f"{engine.source.folder} is no software", "software", remedy)
+        raise InputError(MPPI, f"engine '{engine.name}' takes no means of samples", "another", remedy)
     return engine

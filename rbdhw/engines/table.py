@@ -51,7 +51,7 @@ class Entry:
         samples = issubclass(self.start, SolvingEngine)
         solves = samples or issubclass(self.start, WordEngine)
         rolls_out = self.answers_rollouts or samples
-        return ", ".join(["tasks", *[ROLLOUT + "s"] * rolls_out, *[SOLVE] * solves, *[MPPI] * samples])
+        return ", ".join(["tasks", *[ROLLOUT + "s"] * rolls_out, *[SOLVE, MPPI] * solves])
 
 
 ENGINES = (

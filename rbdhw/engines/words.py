@@ -18,16 +18,18 @@ from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.codec import applied_forces, decode_answers, prepare_checked
 from rbdhw.model.rollouts.data import Answered, RolloutArrays, Rollouts
 from rbdhw.model.rollouts.evaluate import compute
+from rbdhw.model.rollouts.mean_codec import MeanTask, decode_mean
+from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.protocol import GOAL, MEAN, MEAN_COMMANDS, MPPI, PLAN, ROW_COMMANDS, SOLVE, SOLVER_COMMANDS
 
 Packets = tuple[str, Words]
-"""A command of a solver, and the words (N,) of its packets."""
+"""A command of a solver or of means of samples, and the words (N,) of its packets."""
 
 
 class Session(Protocol):
-    """A solver since its last reset."""
+    """A solver, or means of samples, since the last reset."""
 
     def respond(self, function: str, words: Words) -> Response:
         """Return the statuses and the output words (N,) of packets of one of its commands."""
@@ -40,6 +42,7 @@ class WordEngine(RolloutEngine):
         super().__init__(name, source)
         self.design = source.design
         self._goal: Goal | None = None
+        self._last_mean: MeanTask | None = None
 
     @abstractmethod
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
@@ -56,9 +59,17 @@ class WordEngine(RolloutEngine):
         """The model of the solver since its last reset."""
         return SolverSession(self.design)
 
+    @cached_property
+    def means(self) -> Session:
+        """The model of means of samples since the last reset."""
+        step = self.design.interface.step.name
+        return MeanSession(self.design, lambda words: self.respond(step, words))
+
     def converse(self, packets: Sequence[Packets]) -> list[Response]:
-        """Return the answers to packets of a solver, one after the other; here those of the model."""
-        return [self.session.respond(*each) for each in packets]
+        """Return the answers to packets of commands, one after the other; here those of the model."""
+        sessions = ((SOLVER_COMMANDS, "session"), ((*ROW_COMMANDS, *MEAN_COMMANDS), "means"))
+        names = {command: name for commands, name in sessions for command in commands}
+        return [getattr(self, names[command]).respond(command, words) for command, words in packets]
 
     def solve(
         self, problem: Mapping[str, Array], iterations: int, follow: int | None
@@ -82,6 +93,23 @@ class WordEngine(RolloutEngine):
         *_, (_, solved), (_, plan) = self.converse(packets)
         self._goal = goal
         return decode_solution(solver, problem, goal, solved, plan)
+
+    def take_mean(self, task: MeanTask, follow: int | None) -> dict[str, NDArray[np.generic]]:
+        """Return the mean of samples (:func:`rbdhw.model.rollouts.mean_codec.decode_mean`).
+
+        With ``follow`` the task's forces are those of the last mean, so many steps later, and rows are only
+        loaded where others differ.
+        """
+        shape = self.design.interface.rollout
+        assert shape is not None
+        last, self._last_mean = self._last_mean, None
+        kept = follow is not None and last is not None and task.has_rows_of(last)
+        packets: list[Packets] = [] if kept else list(task.rows.items())
+        request = task.request | {"shift": np.array([follow if kept else 0])}
+        packets += [(MPPI, request), (MEAN, {"row": np.arange(shape.horizon)})]
+        *_, (_, answer), (_, rows) = self.converse(packets)
+        self._last_mean = task
+        return decode_mean(self.design, task, answer, rows)
 
     def check_optional(self, function: str, arrays: Mapping[str, Array]) -> None:
         check_optional(self.design, function, arrays)

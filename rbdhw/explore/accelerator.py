@@ -22,7 +22,7 @@ from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.quantize.formats import accelerator_model
-from rbdhw.rtl.preparation import preparation_period
+from rbdhw.rtl.step_products import preparation_period
 from rbdhw.target import target
 
 ATTEMPTS = 8

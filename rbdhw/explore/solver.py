@@ -13,7 +13,7 @@ from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
 from rbdhw.quantize.solver_sweep import observed_sweep
-from rbdhw.rtl.preparation import preparation_products
+from rbdhw.rtl.step_products import preparation_products
 
 SWEEP_BITS = 27
 """The bits of both operands of a product of the sweep."""

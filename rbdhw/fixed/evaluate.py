@@ -86,6 +86,13 @@ def outside_domain(inputs: tuple[Word, ...], words: Mapping[str, Integers]) -> N
     return outside
 
 
+def limited(word: Word, number: int) -> int:
+    """Return the nearest integer within a word's bounds; an angle without limits wraps."""
+    if word.lowest is None or word.highest is None:
+        return int(wrap(np.array(number), word.format.width))
+    return min(max(number, word.lowest), word.highest)
+
+
 def _compute(
     program: Program,
     operation: Operation,

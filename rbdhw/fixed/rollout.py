@@ -22,7 +22,8 @@ class RolloutShape:
     """The size of rollouts: the most steps, and the coordinates of a configuration.
 
     Steps are those of ``function``. ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is
-    held for ``hold`` steps, a power of two: step k takes that of number k // hold.
+    held for ``hold`` steps, a power of two: step k takes that of number k // hold. ``means`` states whether
+    the accelerator takes means of samples.
     """
 
     horizon: int
@@ -30,6 +31,7 @@ class RolloutShape:
     function: str
     parts: tuple[str, ...] = ()
     hold: int = 1
+    means: bool = False
 
 
 class StepWords(Protocol):

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.engines.engine import Engine, RolloutEngine, SolvingEngine, results_type
-from rbdhw.engines.registry import answering_rollouts, sampler, solver_of
+from rbdhw.engines.registry import answering_rollouts, horizon_of_means, sampler, solver_of
 from rbdhw.engines.words import WordEngine
 from rbdhw.errors import InputError
 from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked
 from rbdhw.front.parameter_sets import ParameterSets
-from rbdhw.front.samples import Mean, forces_of, mean_call, rollout_of
+from rbdhw.front.samples import Forces, Mean, bounds_and_hold, forces_of, mean_call, mean_on_chip, rollout_of
 from rbdhw.front.solve import Problems, Solution, check_goals, solve_on_chip
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
@@ -40,7 +40,10 @@ class Horizons:
     _outside: str
     _sets: ParameterSets
     _problems: Problems | None = None
-    _last: Solution | None = None  # of an accelerator, which begins the next solution with it
+    _sampled: Problems | None = None
+    # Of an accelerator, which begins the next solution, or the next mean, with it.
+    _last: Solution | None = None
+    _last_mean: Mean | None = None
 
     @property
     def robot(self) -> Robot:
@@ -157,6 +160,14 @@ class Horizons:
         shape = None if isinstance(content, Software) else content.interface.solver
         return DEFAULT_ITERATIONS if shape is None else shape.iterations
 
+    def _horizon_of_means(self) -> Problems:
+        """Return the problems of the horizon of means of samples, which in software is the solver's."""
+        if isinstance(self._engine.source.content, Software):
+            return self._horizon()
+        if self._sampled is None:
+            self._sampled = Problems(self.robot, horizon_of_means(self._engine).knots)
+        return self._sampled
+
     def _horizon(self) -> Problems:
         """Return the problems of the horizon of the folder's solver."""
         if self._problems is None:
@@ -174,7 +185,7 @@ class Horizons:
         std: Any,
         samples: int = 1024,
         seed: int = 0,
-        hold: int = 1,
+        hold: int | None = None,
         correlation: float = 0.0,
         temperature: float = 1.0,
         warm: Any = None,
@@ -184,25 +195,38 @@ class Horizons:
         """Return the mean of the forces of samples, by model predictive path integral control.
 
         ``samples`` add normal samples of the standard deviations ``std``, (N, nv) or (nv,), to the forces
-        ``tau``, each for ``hold`` steps; those of ``seed`` and the next seeds. With ``correlation`` a sample
-        is that much of the one before. The weight of a sample is exp(-cost / temperature). The ``problem``
-        has the arrays of :meth:`solve`; with ``warm``, ``tau`` is that of an earlier mean or solution,
-        ``shift`` steps later.
+        ``tau``, each for ``hold`` steps, one by default, or as many as an accelerator's build has; those of
+        ``seed`` and the next seeds. With ``correlation`` a sample is that much of the one before. The weight
+        of a sample is exp(-cost / temperature). The ``problem`` has the arrays of :meth:`solve`; with
+        ``warm``, ``tau`` is that of an earlier mean or solution, ``shift`` steps later.
+
+        An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and samples without
+        correlation. It does not tell the states and the cost of the mean, which are not a number.
 
         Raises
         ------
         InputError
-            The folder has no solver, or an array is unusable.
+            The folder takes no means of samples, or an array is unusable.
         """
-        engine, problems = sampler(self._engine), self._horizon()
+        engine, problems = self._engine, self._horizon_of_means()
         if not temperature > 0.0:
             raise InputError("temperature", f"{temperature:g}", "a positive number, in units of the cost")
-        later = as_whole("shift", shift)
-        arrays = {"q": q, "v": v, "h": h, **problem}
+        limits: dict[str, Array] = {}
+        later, held, first = as_whole("shift", shift), 1, warm
+        if not isinstance(engine.source.content, Software):
+            limits, held = bounds_and_hold(engine.source.design)
+            first = Forces(warm.tau) if isinstance(warm, Mean) else warm
+        arrays, length = {"q": q, "v": v, "h": h, **limits, **problem}, held if hold is None else hold
         complete, sampling, count, lead = mean_call(
-            problems, arrays, warm, later, std, seed, samples, hold, correlation
+            problems, arrays, first, later, std, seed, samples, length, correlation
         )
-        results = engine.mean_of_samples(complete, sampling, count, float(temperature))
+        if isinstance(engine, WordEngine):
+            follow = later if warm is not None and warm is self._last_mean and not lead else None
+            self._last_mean = None
+            results = mean_on_chip(engine, complete, sampling, count, float(temperature), follow)
+            self._last_mean = Mean(*(with_axes(results[name], lead) for name in Mean._fields))
+            return self._last_mean
+        results = sampler(engine).mean_of_samples(complete, sampling, count, float(temperature))
         return Mean(*(with_axes(results[name], lead) for name in Mean._fields))
 
     @arguments_checked

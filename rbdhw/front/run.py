@@ -231,8 +231,10 @@ def _run_control(
         raise error.within(source) from None
     _write(target, solution._asdict())
     if function != SOLVE:
-        status = np.atleast_1d(getattr(solution, "status", np.zeros(solution[-1].shape, np.int64)))
-        return Outcome(len(status), int(np.count_nonzero(status)), (), ignored, ())
+        status = np.atleast_1d(solution.effective == 0.0 if function == MPPI else solution.status)
+        flagged = int(np.count_nonzero(status))
+        warnings = (f"{MPPI}: no sample of {flagged} counts",) * (function == MPPI and flagged > 0)
+        return Outcome(len(status), flagged, (), ignored, warnings)
     status = np.atleast_1d(solution.status)
     flagged = int(np.count_nonzero(status >= Solved.STALLED))
     counts = [f"{np.count_nonzero(status == kind)} {kind.name.lower()}" for kind in Solved if kind in status]

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import SOLVE_INPUTS
+from rbdhw.design.folder import Design
+from rbdhw.engines.words import WordEngine
 from rbdhw.errors import InputError, unknown
 from rbdhw.fixed.normal import normal_samples
-from rbdhw.front.solve import Problems, one_of
+from rbdhw.front.solve import BOUNDS, Problems, one_of
 from rbdhw.model.arrays import as_numbers, as_whole
+from rbdhw.model.rollouts.mean_codec import mean_task
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.protocol import CONTACT
 from rbdhw.software.solver import sizes_of
@@ -62,6 +65,20 @@ class Mean(NamedTuple):
         rows = zip(*map(np.ravel, (self.cost, self.least, self.effective)), strict=True)
         lines = [f"cost {cost:.6g}, of samples {least:.6g}; {many:.1f} count" for cost, least, many in rows]
         return f"{steps} steps of {nv} forces: " + "\n  ".join(lines)
+
+
+class Forces(NamedTuple):
+    """The forces ``tau`` (N, nv) of a mean, which are all that follows from it."""
+
+    tau: NDArray[Any]
+
+
+def bounds_and_hold(design: Design) -> tuple[dict[str, Array], int]:
+    """Return the limits of the forces of an accelerator, and the steps for which it holds a sample."""
+    shape = design.interface.rollout
+    assert shape is not None
+    limits = np.asarray(design.domain.bounds["tau"]).T
+    return dict(zip(BOUNDS[2:], limits, strict=True)), shape.hold
 
 
 def rollout_of(
@@ -156,6 +173,48 @@ def mean_call(
     deviations = one_of("std", std, ("steps", "nv"), sizes)
     begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
     return complete, Sampling(deviations, begins, length, float(correlation)), count, lead
+
+
+def mean_on_chip(
+    engine: WordEngine,
+    problems: Mapping[str, Array],
+    sampling: Sampling,
+    count: int,
+    temperature: float,
+    follow: int | None,
+) -> dict[str, NDArray[Any]]:
+    """Return the means of the samples of problems on an accelerator, one after the other.
+
+    With ``follow`` the only problem's forces are those of the last mean, so many steps later.
+
+    Raises
+    ------
+    InputError
+        The accelerator does not take such a problem, or such samples.
+    """
+    shape = engine.design.interface.rollout
+    assert shape is not None
+    assert sampling.std is not None
+    if sampling.hold != shape.hold:
+        remedy = f"generate with --hold {sampling.hold}"
+        raise InputError("hold", f"{sampling.hold} steps", f"{shape.hold}, as the build has", remedy)
+    if sampling.correlation:
+        raise InputError("correlation", "accelerators do not filter samples", "0", "hold them instead")
+    means = []
+    for k, seed in enumerate(sampling.seeds.tolist()):
+        problem = {name: array[k] for name, array in problems.items()}
+        if np.isfinite(problem["v"]).all():
+            task = mean_task(engine.design, problem, sampling.std, seed, count, temperature)
+            means.append(engine.take_mean(task, follow))
+        else:
+            means.append(_not_finite(problem))
+    return {name: np.stack([mean[name] for mean in means]) for name in Mean._fields}
+
+
+def _not_finite(problem: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
+    """Return the mean for a first state that is not finite."""
+    shapes = {"tau": problem["tau"].shape, "states": problem["states"].shape, "cost": (), "least": ()}
+    return {name: np.full(shape, np.nan) for name, shape in shapes.items()} | {"effective": np.array(0.0)}
 
 
 def _held(problems: Problems, hold: Any) -> int:

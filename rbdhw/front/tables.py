@@ -286,6 +286,12 @@ def print_report(manifest: Manifest, report: dict[str, Any]) -> None:
             f"{solutions['tasks']:,} solutions: {solutions['mismatches']:,} mismatches, "
             f"{solutions['unsolved']:,} that ended early"
         )
+    if "means" in report:
+        means = report["means"]
+        title.append(
+            f"{means['tasks']:,} means of samples: {means['mismatches']:,} mismatches, "
+            f"{means['counted']:,} of {means['samples']:,} samples count"
+        )
     columns = ["", "tasks", LATENCY, "tasks/s", "mismatches\n/ flagged", ERROR]
     print_table("\n".join(title), columns, rows)
     strata = {

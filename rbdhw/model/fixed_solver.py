@@ -138,7 +138,7 @@ class FixedSolver:
         costs, contacts, or other limits of the forces than the accelerator; or if a weight is negative, or
         too large for the formats of the sweep.
         """
-        _check_taken(problem, np.asarray(self.model.domain.bounds["tau"]))
+        check_problem(problem, np.asarray(self.model.domain.bounds["tau"]), "a solver on words")
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
@@ -356,14 +356,19 @@ class FixedSolver:
         return {each.name: each.limited(sources[each.place], factors[each.by])[0] for each in results}
 
 
-def _check_taken(problem: Mapping[str, Array], bounds: Array) -> None:
-    """Refuse what a goal has no words for; ``bounds`` (nv, 2) are those of the accelerator's forces."""
-    other = [name for name in NOT_TAKEN if np.any(problem.get(name, 0.0))]
+def check_problem(
+    problem: Mapping[str, Array], bounds: Array, control: str, others: Sequence[str] = ()
+) -> None:
+    """Refuse what accelerators have no words for; ``bounds`` (nv, 2) are those of their forces.
+
+    ``control`` has no words for ``others``, either.
+    """
+    other = [name for name in (*NOT_TAKEN, *others) if np.any(problem.get(name, 0.0))]
     for name, bound in zip(("tau_min", "tau_max"), bounds.T, strict=True):
         other += [name] if np.any(problem.get(name, bound) != bound) else []
     if other:
         taken = "costs of Q and R alone, no contacts, and the bounds of tau as tau_min and tau_max"
-        raise InputError("problem", f"a solver on words does not take its {', '.join(other)}", taken)
+        raise InputError("problem", f"{control} does not take its {', '.join(other)}", taken)
 
 
 def _best(trials: _Trials, cost: int | None) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdhw.fixed.evaluate import outside_domain
+from rbdhw.fixed.evaluate import limited, outside_domain
 from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
@@ -57,7 +57,7 @@ class SolverSession:
         if not 0 <= row <= min(self._loaded, knots - 1):
             return None
         for word in self._stored:
-            self._rows[word.name][row] = _limited(word, words[word.name])
+            self._rows[word.name][row] = limited(word, words[word.name])
         self._loaded = 1 if row == 0 else max(self._loaded, row + 1)
         return {}
 
@@ -111,10 +111,3 @@ class SolverSession:
                 results[f"{function}.K[{coordinate},{k}]"] = number(plan.gains, each.stored(term))
                 results[f"{function}.x[{k}]"] = number(plan.states, term.word.name)
         return results
-
-
-def _limited(word: Word, number: int) -> int:
-    """Return the nearest integer within a word's bounds; an angle without limits wraps."""
-    if word.lowest is None or word.highest is None:
-        return int(wrap(np.array(number), word.format.width))
-    return min(max(number, word.lowest), word.highest)

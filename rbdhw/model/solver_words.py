@@ -37,15 +37,15 @@ def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterati
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
 
 
-def check_solved(robot: Robot) -> None:
-    """Refuse a robot for which accelerators do not solve.
+def check_solved(robot: Robot, control: str = SOLVE) -> None:
+    """Refuse a robot for which accelerators have no optimal ``control``.
 
     Raises InputError if a joint has several degrees of freedom.
     """
     where = f"robot '{robot.name}'"
     if robot.nq != robot.nv:
         reason = "has a joint of several degrees of freedom"
-        raise InputError(where, reason, "joints of one degree of freedom for solve on an accelerator")
+        raise InputError(where, reason, f"joints of one degree of freedom for {control} on an accelerator")
 
 
 def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> tuple[FunctionWords, ...]:

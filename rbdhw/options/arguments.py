@@ -68,7 +68,7 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
     }
     cores, share = parsed["cores"], parsed["fit"]
     functions = _functions_of(values["functions"], cores)
-    if ROLLOUT not in functions and values["horizon"] is not None:
+    if not {ROLLOUT, MPPI}.intersection(functions) and values["horizon"] is not None:
         raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
     if not {SOLVE, MPPI}.intersection(functions) and values["knots"] is not None:
         raise InputError("knots", "the build has no solver", remedy="use --functions solve")
@@ -89,7 +89,7 @@ def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, 
         expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}"
         return parse_names("functions", ALL_FUNCTIONS if text is None else text, expected)
     asked = {function for core in cores for function in core.functions}
-    known = tuple(function for function in (*FUNCTIONS, ROLLOUT, SOLVE) if function in asked)
+    known = tuple(function for function in (*FUNCTIONS, ROLLOUT, SOLVE, MPPI) if function in asked)
     return known + tuple(sorted(asked.difference(known)))
 
 

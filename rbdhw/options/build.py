@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from rbdhw.protocol import MPPI, ROLLOUT, SOLVE, rolled_by, staged, steps_with
+from rbdhw.protocol import COST, MPPI, ROLLOUT, SAMPLES, SOLVE, rolled_by, staged, steps_with
 from rbdhw.robot.mounting import NO_LINKS, Links
 from rbdhw.robot.mounting import Mounting as Mounting  # users import it beside the options
 from rbdhw.verilog_names import DEFAULT_NAME
@@ -179,6 +179,8 @@ class BuildOptions:
     """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
     hold: int = 1
     """The steps for which a sample of rollouts is held, one of :data:`HOLDS`."""
+    means: bool = False
+    """Whether an accelerator takes means of samples of rollouts, as ``mppi`` does."""
     knots: int | None = None
     """The steps of the horizon of ``solve``; None if the build has none."""
     alphas: int = DEFAULT_ALPHAS
@@ -220,6 +222,12 @@ class BuildOptions:
         if SOLVE in self._named:
             self._build_instead(SOLVE, steps)
             object.__setattr__(self, "knots", DEFAULT_KNOTS if self.knots is None else self.knots)
+        if MPPI in self._named and self.target not in PROCESSORS:
+            self._build_instead(MPPI, (ROLLOUT,))
+            parts = (SAMPLES, COST)
+            rollout = (*parts, *(name for name in self.rollout if name not in parts))
+            object.__setattr__(self, "rollout", rollout)
+            object.__setattr__(self, "means", True)
         if ROLLOUT in self._named:
             self._build_instead(ROLLOUT, (rolled_by(self._named) or steps[0],))
             object.__setattr__(self, "horizon", DEFAULT_HORIZON if self.horizon is None else self.horizon)
@@ -274,6 +282,7 @@ class BuildOptions:
                 knots=self.knots if "dstep" in request.functions else None,
                 rollout=self.rollout if self.rolled in request.functions else (),
                 hold=self.hold if self.rolled in request.functions else 1,
+                means=self.means and self.rolled in request.functions,
                 share_stages=self.share_stages if staged(request.functions) else "auto",
             )
             for request in self.cores

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from rbdhw.errors import InputError
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
-from rbdhw.protocol import FUNCTIONS, MPPI
+from rbdhw.protocol import FUNCTIONS, GAINS, MPPI, SOLVE
 from rbdhw.robot.mounting import NO_LINKS, OF_DOMAIN, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
@@ -38,7 +38,7 @@ def _check_functions(options: BuildOptions) -> None:
     known = f"one or more of {', '.join(FUNCTIONS)}"
     if MPPI in options.functions:
         reason = f"--target {options.target} has no mppi"
-        raise InputError("functions", reason, "mppi on a processor", "use --target c")
+        raise InputError("functions", reason, remedy="use --target c, or that of a device")
     for function in options.functions:
         if function not in FUNCTIONS:
             raise InputError("functions", f"'{function}' is unknown", known)
@@ -119,6 +119,9 @@ def _check_mix(options: BuildOptions) -> None:
 def _check_rollouts(options: BuildOptions) -> None:
     if options.horizon is None:
         return
+    if options.means and GAINS in options.rollout:
+        reason = "the samples of mppi have no feedback"
+        raise InputError("rollout", f"{reason}, and {GAINS} are asked for", f"without {GAINS}")
     if options.target in PROCESSORS:
         reason = f"--target {options.target} has no rollouts"
         raise InputError("functions", reason, remedy="use --target c, or that of a device")
@@ -139,7 +142,7 @@ def _check_rollouts(options: BuildOptions) -> None:
 
 
 def _check_solver(options: BuildOptions) -> None:
-    if not options.solves:
+    if not (options.solves or options.means):
         return
     if options.target in PROCESSORS and options.target != "c":
         reason = f"--target {options.target} has no solver"
@@ -147,7 +150,11 @@ def _check_solver(options: BuildOptions) -> None:
     mounting, bases = options.mounting, list(SOLVED_BASES)
     if options.target not in PROCESSORS:
         bases = ["fixed"]
-        _check_solver_core(options)
+        if mounting.constrained:
+            reason = "accelerators solve without contacts"
+            raise InputError("contacts", reason, "none", "use --target c")
+        if options.solves:
+            _check_solver_core(options)
     for name, varies, expected in (
         ("base", mounting.base not in bases, " or ".join(bases)),
         ("gravity", mounting.gravity == PER_TASK, "x,y,z in m/s^2"),
@@ -156,13 +163,12 @@ def _check_solver(options: BuildOptions) -> None:
         ("parameters", mounting.parameters != NO_LINKS, NO_LINKS),
     ):
         if varies:
-            raise InputError(name, "solve has the same robot in all steps", expected)
+            control = SOLVE if options.solves else MPPI
+            raise InputError(name, f"{control} has the same robot in all steps", expected)
 
 
 def _check_solver_core(options: BuildOptions) -> None:
     """Refuse cores around which an accelerator cannot solve."""
-    if options.mounting.constrained:
-        raise InputError("contacts", "accelerators solve without contacts", "none", "use --target c")
     if options.streams > 1:
         raise InputError("streams", "a solver answers on the only pair of streams", "1")
     if options.mix:

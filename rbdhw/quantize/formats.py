@@ -314,7 +314,9 @@ def accelerator_model(
     shape = None
     if options.horizon and options.rolled:
         nq = model.source.nq
-        shape = RolloutShape(options.horizon, nq, options.rolled, options.rollout, options.hold)
+        shape = RolloutShape(
+            options.horizon, nq, options.rolled, options.rollout, options.hold, options.means
+        )
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(
         programs,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,15 +13,13 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, row_inputs
-from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.rtl.arithmetic import ADDENDS
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.rollout_entry import entry_layout
-from rbdhw.rtl.rollout_part import Between
+from rbdhw.rtl.rollout_part import Between, PartHardware
 from rbdhw.rtl.rollout_parts import hardware_of
 from rbdhw.rtl.rows import loaded_words, row_bits
-from rbdhw.target import Target
 
 MEMORY_STAGES = 4
 """The fewest stages of a delay line that is a memory."""
@@ -111,13 +108,7 @@ class Preparation(wiring.Component):
             m.d.comb += self.address_load.eq(self.i.done)
             return self.row_load
         row = self._row_of_forces(m, cycles)
-        parts = [part.forces(m, between, row, cycles) for part in self.parts]
-        forces = []
-        for word in row_inputs(self.interface.step):
-            nominal = register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
-            added = (values[word.name] for values in parts if word.name in values)
-            forces.append(limited(m, word, sum(added, nominal)))
-        return Cat(forces)
+        return Cat(forces_of_row(m, between, self.parts, row_inputs(self.interface.step), row, cycles))
 
     def _row_of_forces(self, m: Module, added: int) -> dict[str, Any]:
         """Return the words of a row's forces and deviations, one cycle before what is added to them.
@@ -139,44 +130,32 @@ class Preparation(wiring.Component):
         return delay_line(m, now, 1, (cycles,), name=name, memory_stages=MEMORY_STAGES)[cycles]
 
 
+def forces_of_row(
+    m: Module,
+    between: Between,
+    parts: Sequence[PartHardware],
+    words: Sequence[Word],
+    row: Mapping[str, Any],
+    cycles: int,
+) -> list[Any]:
+    """Return the ``words`` of a row with what parts add, limited, :data:`LIMITED` cycles after that.
+
+    It is there after ``cycles``, and the row a cycle before.
+    """
+    each = [part.forces(m, between, row, cycles) for part in parts]
+    forces = []
+    for word in words:
+        nominal = register(m, f"nominal_{word.slot}", row[word.name], signed(word.format.width))
+        added = (values[word.name] for values in each if word.name in values)
+        forces.append(limited(m, word, sum(added, nominal)))
+    return forces
+
+
 def limited(m: Module, word: Word, value: Any) -> Any:
     """Return a force within its bounds, two cycles later."""
     total = register(m, f"total_{word.slot}", value, value.shape())
     within = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
     return register(m, f"force_{word.slot}", within, signed(word.format.width))
-
-
-def preparation_products(interface: Interface) -> list[tuple[int, int]]:
-    """Return the operand widths of the products between two steps."""
-    return [
-        widths
-        for step, shape in _between_steps(interface)
-        for part in hardware_of(shape)
-        for widths in part.products(step, shape)
-    ]
-
-
-def _between_steps(interface: Interface) -> Iterator[tuple[FunctionWords, RolloutShape]]:
-    """Yield the step of rollouts and of a solver, and what they have between two steps."""
-    if interface.rollout is not None:
-        yield interface.step, interface.rollout
-    if interface.solver is not None:
-        yield interface.words("step"), interface.solver.rollout
-
-
-def preparation_period(interface: Interface, device: Target) -> float:
-    """Return the time (ns) that operators need in the longest cycle between two steps of rollouts.
-
-    Products have no registers there. Without anything between two steps there is no such cycle.
-    """
-    parts = [part for _, shape in _between_steps(interface) for part in hardware_of(shape)]
-    delays = device.delays
-    if not parts:
-        return 0.0
-    products = {device.pipelines(widths)[0].before for widths in preparation_products(interface)}
-    sums = delays.add * math.ceil(math.log2(ADDENDS))
-    limits = sums + delays.add + delays.check
-    return max(limits, *(part.period(delays) for part in parts), *products)
 
 
 def preparation_cells(interface: Interface, shape: RolloutShape, fabric: Fabric) -> Cells:

@@ -13,14 +13,15 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
+from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, row_inputs, state_words
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, EXTENDED, HEADER, LOAD, LOADED, ROLLOUT
+from rbdhw.protocol import CODES, EXTENDED, HEADER, LOAD, LOADED, MEAN, MEAN_COMMANDS, MPPI, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.layouts import split_words, task_numbers
+from rbdhw.rtl.mppi import Mppi, mppi_cells
 from rbdhw.rtl.preparation import (
     MEMORY_STAGES,
     Preparation,
@@ -29,7 +30,7 @@ from rbdhw.rtl.preparation import (
 )
 from rbdhw.rtl.rollout_entry import entry_layout, exceeds, go_back
 from rbdhw.rtl.rollout_parts import hardware_of
-from rbdhw.rtl.rows import Rows, add_rows, coordinates, loaded_words, row_bits
+from rbdhw.rtl.rows import Rows, Write, add_rows, coordinates, loaded_words, row_bits
 from rbdhw.rtl.stream import serialiser_cells
 
 RETURN = QUEUE + 1
@@ -57,6 +58,8 @@ class Rollout(wiring.Component):
     starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
     nothing that has started ever waits for the output.
 
+    While a mean of samples is taken, all rollouts are its samples.
+
     Raises ValueError if the interface has no rollouts, or the latency is below that of the queues.
     """
 
@@ -82,7 +85,8 @@ class Rollout(wiring.Component):
         self.layout = entry_layout(self.step, self.shape)
         rows = len(interface.row_commands)
         super().__init__(
-            {
+            (self._ports_of_means() if self.shape.means else {})
+            | {
                 # The task at the input.
                 "tag": In(HEADER["tag"][1]),
                 "words": In(interface.places[-1]),
@@ -116,9 +120,24 @@ class Rollout(wiring.Component):
             }
         )
 
+    def _ports_of_means(self) -> dict[str, Any]:
+        """Return the ports of builds that take means of samples."""
+        bits = {name: self.interface.words(name).result_bits for name in MEAN_COMMANDS}
+        return {
+            # One-hot: the task at the input is this command, and is admitted; and whether that task, as each
+            # of them, is malformed by its numbers. They are accepted when rows are.
+            "admit_mean": In(len(MEAN_COMMANDS)),
+            "refuses_mean": Out(len(MEAN_COMMANDS)),
+            # An answer to `mppi`: its packed words. Those of `mean` come a cycle after its admission.
+            "mean_answers": Out(1),
+            "mean_answer": Out(bits[MPPI]),
+            "row_of_forces": Out(bits[MEAN]),
+        }
+
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         size = self.layout.size
+        self.mppi = Mppi(interface=self.interface, flights=self.flights) if self.shape.means else None
         m.submodules.waiting = waiting = SyncFIFOBuffered(width=size, depth=self.flights)
         m.submodules.inside = inside = SyncFIFOBuffered(width=size, depth=self.flights)
         ready, valid = Signal(self.layout), Signal()
@@ -140,8 +159,9 @@ class Rollout(wiring.Component):
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
         leaves = self._passed(m, done & ends)
+        enters = self.enters if self.mppi is None else self.enters | self.mppi.issues
         if self.shape.parts:
-            goes_on, going = self._passed(m, self.enters | done & ~ends), self.preparation.o.as_value()
+            goes_on, going = self._passed(m, enters | done & ~ends), self.preparation.o.as_value()
             m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
             result = delay_line(
                 m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
@@ -149,7 +169,7 @@ class Rollout(wiring.Component):
             straight, occupied, answered = goes_on, done, going
         else:
             straight = done & ~ends
-            goes_on, going = self.enters | straight, Mux(straight, after, self._entry(m))
+            goes_on, going = enters | straight, Mux(straight, after, self._entry(m))
             occupied, answered, result = straight, after, self.result
         m.d.comb += [
             passes.eq(straight & waiting.r_en & (waiting.level == 0)),
@@ -157,7 +177,7 @@ class Rollout(wiring.Component):
             waiting.w_en.eq(goes_on & ~passes),
             waiting.w_data.eq(going),
         ]
-        self._count(m, leaves | release, occupied)
+        self._count(m, enters, leaves | release, occupied)
         self._answer(m, Mux(release, ready, answered), release, comes_back, result)
         return m
 
@@ -170,7 +190,7 @@ class Rollout(wiring.Component):
         others_first, release = Signal(name="others_first"), Signal(name="release")
         with m.If(self.phase_zero):
             m.d.sync += others_first.eq(self.starts)
-        refused, sends = ready.malformed | ready.not_finite, self._is_due(ready)
+        refused, sends = ready.malformed | ready.not_finite, self._for_the_link(self._is_due(ready))
         core_is_free = self.phase_zero & ~(self.others & others_first)
         has_place = ~sends | self.available
         m.d.comb += [
@@ -185,8 +205,12 @@ class Rollout(wiring.Component):
         return delayed(m, bit, self.preparation.latency) if self.shape.parts else bit
 
     def _is_due(self, entry: Any) -> Any:
-        """Return whether the state after the next step is sent."""
+        """Return whether the state after the next step is sent, or is the last one of a sample."""
         return (entry.left == 1) | (entry.due == 1)
+
+    def _for_the_link(self, bit: Any) -> Any:
+        """Return a bit while rollouts are not the samples of a mean."""
+        return bit if self.mppi is None else bit & ~self.mppi.busy
 
     # Rows
 
@@ -209,7 +233,9 @@ class Rollout(wiring.Component):
         name = "rows" if command == LOAD else f"rows_{command}"
         memories = {f"{name}_{k}": numbers["coordinate"] == k for k in coordinates(self.interface, command)}
         memories = memories or {name: Const(1, 1)}
-        usable = ~self.malformed & ~self.not_finite
+        usable, replaced = ~self.malformed & ~self.not_finite, None
+        if self.mppi is not None and command == LOAD:
+            replaced = Write(self.mppi.writes, self.mppi.write_address, self.mppi.write_row)
         rows = [
             add_rows(
                 m,
@@ -220,6 +246,7 @@ class Rollout(wiring.Component):
                 loads=self.loads[kind] & usable & chosen,
                 address=address,
                 enable=enable,
+                replaced=replaced,
             )
             for name, chosen in memories.items()
         ]
@@ -238,6 +265,21 @@ class Rollout(wiring.Component):
     # Entering
 
     def _entry(self, m: Module) -> Any:
+        """Return the rollout that enters: that of the task at the input, or a sample of a mean."""
+        entry = self._asked(m)
+        if self.mppi is None:
+            return entry.as_value()
+        m.submodules.mppi = mppi = self.mppi
+        first, sample = Signal(self.layout, name="first"), Signal(self.layout, name="sample")
+        self._begin_mean(m, entry, first)
+        m.d.comb += [
+            sample.eq(first),
+            sample.seed.eq(mppi.next_seed),
+            sample.left.eq(self.shape.horizon),
+        ]
+        return Mux(mppi.busy, sample.as_value(), entry.as_value())
+
+    def _asked(self, m: Module) -> Any:
         """Return the rollout that the task at the input asks for."""
         entry = Signal(self.layout, name="entering")
         numbers = self._numbers(ROLLOUT)
@@ -267,16 +309,57 @@ class Rollout(wiring.Component):
             entry.constant.eq(Cat(numbers[word.name][: word.format.width] for word in held)),
             entry.state.eq(Cat(numbers[word.name][: word.format.width] for word in state)),
         ]
-        return entry.as_value()
+        return entry
 
-    def _count(self, m: Module, leaves: Any, comes_back: Any) -> None:
+    def _count(self, m: Module, enters: Any, leaves: Any, comes_back: Any) -> None:
         """Count the rollouts in progress; one may enter in a cycle in which none comes back."""
         count = Signal(range(self.flights + 1))
-        m.d.sync += count.eq(count + self.enters - leaves)
+        m.d.sync += count.eq(count + enters - leaves)
+        room = (count != self.flights) & ~comes_back
         m.d.comb += [
-            self.accepts_rollout.eq((count != self.flights) & ~comes_back),
-            self.accepts_row.eq(count == 0),
+            self.accepts_rollout.eq(self._for_the_link(room)),
+            self.accepts_row.eq(self._for_the_link(count == 0)),
         ]
+        if self.mppi is not None:
+            m.d.comb += self.mppi.room.eq(room)
+
+    # Means of samples
+
+    def _begin_mean(self, m: Module, asked: Any, first: Any) -> None:
+        """Begin a mean, whose samples begin like ``first``, or read the forces of a step.
+
+        The words of a first state have the same places in requests for rollouts and for means, so ``first``
+        is what is ``asked`` for. Connect the rows of forces, which the mean reads and writes.
+        """
+        assert self.mppi is not None
+        mppi, words = self.mppi, {word.name: word for word in self.interface.inputs(MPPI)}
+        numbers, (rows, *_) = self._numbers(MPPI), self.rows
+        bad = Cat(each.loaded != self.shape.horizon for each in self.rows).any()
+        for name in ("samples", "seed", "scale", "exponent", "shift"):
+            number, word = numbers[name], words[name]
+            bad |= (number < word.lowest) | (number > word.highest)
+            m.d.comb += getattr(mppi, name).eq(number)
+        row = self._numbers(MEAN)["row"]
+        usable, missing = ~self.malformed & ~self.not_finite, (row < 0) | (row >= rows.loaded)
+        begins = self.admit_mean[0] & usable & ~bad
+        with m.If(begins):
+            m.d.sync += [first[name].eq(asked[name]) for name in ("exceeds", "constant", "state")]
+        read = rows.memory.read_port()
+        forces = split_words(loaded_words(self.interface), read.data)
+        of_row = Cat(forces[word.name] for word in force_words(self.step))
+        m.d.comb += [
+            mppi.begins.eq(begins),
+            mppi.read.eq(row),
+            read.addr.eq(mppi.address[: len(read.addr)]),
+            mppi.row.eq(read.data),
+            self.refuses_mean.eq(Cat(bad, missing) & (~self.not_finite).replicate(2)),
+            self.row_of_forces.eq(of_row),
+            self.mean_answers.eq(mppi.ends | self.admit_mean[0] & ~begins),
+        ]
+        widths = {word.array: word.format.width for word in self.interface.outputs(MPPI)}
+        results = [(getattr(mppi, name), widths[name]) for name in mppi.numbers]
+        padded = (Cat(value, Const(0, width - len(value))) for value, width in results)
+        m.d.comb += self.mean_answer.eq(Cat(of_row, *padded))
 
     # Steps
 
@@ -334,7 +417,7 @@ class Rollout(wiring.Component):
         entry = Signal(self.layout, name="answered")
         m.d.comb += [
             entry.eq(bits),
-            self.answers.eq(release | comes_back),
+            self.answers.eq(release | self._for_the_link(comes_back)),
             self.record.tag.eq(entry.tag),
             self.record.function.eq(CODES[ROLLOUT]),
             self.record.outside.eq(entry.outside),
@@ -347,6 +430,12 @@ class Rollout(wiring.Component):
         if self.words_of_rollout.extensible:
             m.d.comb += self.record.options[EXTENDED].eq(entry.extended)
         m.d.comb += self.answer.eq(Cat(self._answer_words(entry, result)))
+        if self.mppi is not None:
+            m.d.comb += [
+                self.mppi.collects.eq(comes_back & self.mppi.busy),
+                self.mppi.cost.eq(entry.cost),
+                self.mppi.flagged.eq(entry.outside | entry.overflow),
+            ]
 
     def _answer_words(self, entry: Any, result: Any) -> Iterator[Any]:
         """Yield the words of an answer: numbers of the rollout, with zeros above, and the state."""
@@ -382,11 +471,16 @@ def rollout_cells(
     luts = bits + step.result_bits + size + 2.0 * (row + checked) * fabric.compare
     cells = Cells(luts=luts, flip_flops=size + row + 2 * latency)
     cells += preparation_cells(interface, shape, fabric)
+    if shape.means:
+        of_mean, memories = mppi_cells(interface, most, fabric)
+        cells += of_mean
     state = sum(state.word.format.width for state in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
     for name in interface.row_commands:
         buffers += fabric.table(row_bits(interface, name), shape.horizon)
-    for name in (ROLLOUT, *interface.row_commands):
+    if shape.means:
+        buffers += memories
+    for name in (ROLLOUT, *interface.row_commands, *(MEAN_COMMANDS if shape.means else ())):
         words = interface.words(name)
         depth = places(interface, words, latency, 1)
         cells += serialiser_cells(interface, words, fabric)

@@ -21,12 +21,22 @@ class Rows:
     """A memory of rows.
 
     ``data`` is the row of an address, one enabled cycle later, and ``loaded`` the number of rows. ``good``
-    states that the row at the input is neither beyond the end nor leaves a gap.
+    states that the row at the input is neither beyond the end nor leaves a gap. ``memory`` has all rows.
     """
 
     data: Any
     loaded: Any
     good: Any
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Write:
+    """A row that replaces another: whether there is one, its number, and its bits."""
+
+    enable: Any
+    number: Any
+    row: Any
 
 
 def loaded_words(interface: Interface, command: str = LOAD) -> tuple[Word, ...]:
@@ -59,6 +69,7 @@ def add_rows(
     # The row to read.
     address: Any,
     enable: Any,
+    replaced: Write | None = None,  # what else writes to the memory, while no row is loaded
 ) -> Rows:
     """Add a memory of rows; those beyond bounds are limited when they are loaded."""
     width = sum(word.format.width for word in words)
@@ -74,9 +85,19 @@ def add_rows(
         read.addr.eq(address[: len(read.addr)]),
         read.en.eq(enable),
     ]
-    with m.If(write.en & (number == loaded)):
+    loads_row = write.en
+    if replaced is not None:
+        loads_row = Signal(name=f"{name}_loads")
+        m.d.comb += loads_row.eq(loads & good)
+        with m.If(replaced.enable):
+            m.d.comb += [
+                write.en.eq(1),
+                write.addr.eq(replaced.number[: len(write.addr)]),
+                write.data.eq(replaced.row),
+            ]
+    with m.If(loads_row & (number == loaded)):
         m.d.sync += loaded.eq(loaded + 1)
-    return Rows(read.data, loaded, good)
+    return Rows(read.data, loaded, good, rows)
 
 
 def limited_word(m: Module, word: Word, field: Any) -> Any:

@@ -10,7 +10,17 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import EXTENDED, GOAL, PLAN, ROLLOUT, SOLVE, SOLVER_COMMANDS
+from rbdhw.protocol import (
+    EXTENDED,
+    GOAL,
+    MEAN,
+    MEAN_COMMANDS,
+    MPPI,
+    PLAN,
+    ROLLOUT,
+    SOLVE,
+    SOLVER_COMMANDS,
+)
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places
@@ -307,6 +317,26 @@ class Accelerator(wiring.Component):
             m.d.comb += [
                 admission.accepts[names.index(name)].eq(rollout.accepts_row),
                 command.completion.start.eq(command.recorded),
+            ]
+        return commands + (self._mean_commands(m) if rollout.shape.means else [])
+
+    def _mean_commands(self, m: Module) -> list[Any]:
+        """Return the completions of means of samples."""
+        rollout, admission, names = self.rollout, self.edges[0].admission, list(self.interface.codes)
+        admits = (admission.admit[names.index(name)] for name in MEAN_COMMANDS)
+        m.d.comb += rollout.admit_mean.eq(Cat(admits))
+        commands = []
+        for k, name in enumerate(MEAN_COMMANDS):
+            words, latency = self.interface.words(name), int(name == MEAN)
+            depth = places(self.interface, words, latency, 1)
+            completion = Completion(interface=self.interface, function=words, latency=latency, depth=depth)
+            m.submodules[f"completion_{name}"] = completion
+            commands.append(command := _Command(completion))
+            self._answer(m, command, rollout.refuses_mean[k])
+            m.d.comb += [
+                admission.accepts[names.index(name)].eq(rollout.accepts_row),
+                completion.start.eq(rollout.mean_answers if name == MPPI else command.admit),
+                completion.result.eq(rollout.mean_answer if name == MPPI else rollout.row_of_forces),
             ]
         return commands
 

@@ -14,6 +14,7 @@ from rbdhw.errors import told_apart
 from rbdhw.fixed.figures import FLAGGED_SHARE, most_flagged
 from rbdhw.model.diagnosis import Cause
 from rbdhw.protocol import ROLLOUT
+from rbdhw.sim.mean_check import MeanReport
 from rbdhw.sim.rollout_check import RolloutReport
 from rbdhw.sim.solver_check import SolverReport
 from rbdhw.verilator.simulator import Disturbance
@@ -120,9 +121,9 @@ class Report:
 
     ``stray`` counts responses that belong to no function, and violations of the stream protocol. ``cycles``
     runs from the first beat sent to the last beat received, summed over the pieces. The tasks of all
-    ``functions`` are mixed, under the random ``traffic``. ``rollouts`` and ``solutions`` are those of a build
-    that has them; they come after these tasks, and are not among them. ``causes`` explain the tasks that the
-    model flags, the most frequent cause first.
+    ``functions`` are mixed, under the random ``traffic``. ``rollouts``, ``solutions`` and ``means`` are those
+    of a build that has them; they come after these tasks, and are not among them. ``causes`` explain the
+    tasks that the model flags, the most frequent cause first.
     """
 
     tasks: int
@@ -133,11 +134,13 @@ class Report:
     causes: tuple[Cause, ...] = ()
     rollouts: RolloutReport | None = None
     solutions: SolverReport | None = None
+    means: MeanReport | None = None
 
     @property
     def mismatches(self) -> int:
-        """The mismatches of all functions, of rollouts and of solutions, and the stray responses."""
-        others = sum(each.mismatches for each in (self.rollouts, self.solutions) if each is not None)
+        """The mismatches of all functions, rollouts, solutions and means, and the stray responses."""
+        commands = (self.rollouts, self.solutions, self.means)
+        others = sum(each.mismatches for each in commands if each is not None)
         return self.stray + others + sum(report.mismatches for report in self.functions.values())
 
     @property
@@ -169,6 +172,9 @@ class Report:
         if self.solutions and self.solutions.mismatches:
             differing = self.solutions.mismatches
             lines.append(f"solve: responses that differ from the model's: {differing}; expected 0")
+        if self.means and self.means.mismatches:
+            differing = self.means.mismatches
+            lines.append(f"mppi: responses that differ from the model's: {differing}; expected 0")
         if all(report.error_median is None for report in self.functions.values()):
             lines.append("no response is unflagged, so no error can be measured; expected at least one")
         return lines
@@ -201,4 +207,5 @@ class Report:
             "warnings": list(self.warnings),
             **({"rollouts": vars(self.rollouts).copy()} if self.rollouts else {}),
             **({"solutions": vars(self.solutions).copy()} if self.solutions else {}),
+            **({"means": vars(self.means).copy()} if self.means else {}),
         }

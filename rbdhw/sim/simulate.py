@@ -47,6 +47,7 @@ from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS, LOAD_PARAMETERS
 from rbdhw.runtime.number_bounds import LARGEST_SEED, MOST_TASKS, check_confidence
 from rbdhw.sim.confidence import LEVEL, confidence_entry, confirm, largest_ratios
+from rbdhw.sim.mean_check import check_means
 from rbdhw.sim.pieces import SIMULATED, piece_rng, piece_tasks
 from rbdhw.sim.report import FunctionReport, Report, ResultReport, StratumReport
 from rbdhw.sim.rollout_check import check_rollouts
@@ -164,6 +165,9 @@ def simulate(
     if design.interface.solver is not None:
         progress("simulating solutions")
         report = replace(report, solutions=check_solutions(design, engine, seed))
+    if design.interface.rollout is not None and design.interface.rollout.means:
+        progress("simulating means of samples")
+        report = replace(report, means=check_means(design, engine, seed))
     return report
 
 

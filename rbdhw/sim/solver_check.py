@@ -10,11 +10,11 @@ from rbdhw.design.folder import Design
 from rbdhw.engines.packets import PacketEngine
 from rbdhw.engines.words import Packets
 from rbdhw.model.fixed_solver import FixedSolver
-from rbdhw.model.packets import contents, responses
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.sim.command_check import compare
 from rbdhw.solving import Solved
 
 PROBLEMS = 4
@@ -39,14 +39,9 @@ class SolverReport:
 def check_solutions(design: Design, engine: PacketEngine, seed: int) -> SolverReport:
     """Send random problems, and compare every answer with the model's."""
     packets = _packets(design, seed)
-    session, answered = SolverSession(design), engine.converse(packets)
     mismatches = tasks = unsolved = 0
-    for (command, words), (status, results) in zip(packets, answered, strict=True):
-        tags = np.arange(len(status))
-        packed = responses(design, command, tags, *session.respond(command, words))
-        right, expected = contents(design, command, packed)
-        differ = [status != right, *(results[name] != number for name, number in expected.items())]
-        mismatches += int(np.count_nonzero(np.any(differ, axis=0)))
+    for command, expected, differing in compare(design, engine, SolverSession(design), packets):
+        mismatches += differing
         if command == SOLVE:
             tasks += 1
             unsolved += int(expected[f"{SOLVE}.solved"][0] != Solved.ITERATIONS)

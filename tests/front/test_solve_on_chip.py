@@ -83,8 +83,8 @@ def test_what_an_accelerator_does_not_take_is_refused(acc, arguments, text):
         acc.solve(*START, **(COST | arguments))
 
 
-def test_software_alone_has_samples(acc):
-    with pytest.raises(InputError, match="is no software; expected software"):
+def test_a_solver_takes_no_means_of_samples(acc):
+    with pytest.raises(InputError, match="takes no means of samples; expected them; generate with"):
         acc.mppi(*START, std=[1.0, 1.0], **COST)
 
 

@@ -11,7 +11,8 @@ from rbdhw.front.run import run
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.model.rollouts.samples import SEED
 from rbdhw.protocol import ROLLOUT, ROLLOUT_PARTS
-from rbdhw.rtl.preparation import preparation_cells, preparation_products
+from rbdhw.rtl.preparation import preparation_cells
+from rbdhw.rtl.step_products import preparation_products
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words

@@ -74,7 +74,7 @@ class Cost(Part[Costs]):
         # A weight is the root of the user's, in a unit in which none is larger than its word.
         costs = self.of(arrays)
         words = {word.name: word for word in model.interface.inputs(LOAD_COST)}
-        scale, weights = _scale(model, costs), _weights(model, costs)
+        scale, weights = cost_unit(model, costs), _weights(model, costs)
         rows = dict(reference_words(model, arrays, [term for term, _, _ in weights], costs[0]))
         for term, values, unit in weights:
             rows[term.weight] = nearest(model, words[term.weight], np.sqrt(values / scale) * unit)
@@ -86,7 +86,7 @@ class Cost(Part[Costs]):
         return stage_cost(terms, fitting(words, terms), row)
 
     def results(self, model: AcceleratorModel, arrays: RolloutArrays, answered: Answered) -> Results:
-        scale = _scale(model, self.of(arrays))
+        scale = cost_unit(model, self.of(arrays))
         return {"cost": np.ldexp(answered.cost[:, -1] * scale, -COST_POINT)}
 
     def golden_results(
@@ -102,7 +102,7 @@ class Cost(Part[Costs]):
         return {"x_ref": reference, "Q": weights, "R": rng.uniform(0.0, 1e-3, (steps, model.robot.nv))}
 
 
-def _scale(model: AcceleratorModel, costs: Costs) -> float:
+def cost_unit(model: AcceleratorModel, costs: Costs) -> float:
     """Return the cost that the accelerator counts as one: that of the largest error of the largest weight."""
     largest = [
         float(np.max(weights)) * unit**2 * 4.0**term.exponent

@@ -12,6 +12,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.cost import Cost
 from rbdhw.model.rollouts.gains import Gains
+from rbdhw.model.rollouts.mean_words import mean_commands
 from rbdhw.model.rollouts.part import Part, counts, in_slots
 from rbdhw.model.rollouts.samples import Samples
 from rbdhw.protocol import COMMANDS, LOAD, ROLLOUT
@@ -51,6 +52,7 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
         FunctionWords(ROLLOUT, request, *results),
         FunctionWords(LOAD, row, ()),
         *(command for command in commands if command is not None),
+        *(mean_commands(step, shape, first) if shape.means else ()),
     )
 
 

@@ -19,9 +19,8 @@ from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem
+from tests.support.packet_bench import exchange
 from tests.support.simulation import Simulation
-
-PATIENCE = 20_000
 
 
 @cache
@@ -104,39 +103,6 @@ class Script:
             np.testing.assert_array_equal(found.packets, expected)
             total += len(expected)
         assert np.count_nonzero(beats.last) == total
-
-
-def exchange(simulation, sent, count, pause=0.0, back_pressure=0.0, seed=0):
-    """Return the first ``count`` packets that the simulated accelerator answers."""
-    rng, received = np.random.default_rng(seed), []
-
-    async def testbench(ctx):
-        dut, place, packets, silent = simulation.component, 0, 0, 0
-        numbers = [int.from_bytes(bytes(beat), "little") for beat in sent.data]
-        while packets < count:
-            assert silent < PATIENCE
-            offers = place < len(numbers) and (ctx.get(dut.s_axis_tvalid) or rng.random() >= pause)
-            ctx.set(dut.s_axis_tvalid, offers)
-            if offers:
-                ctx.set(dut.s_axis_tdata, numbers[place])
-                ctx.set(dut.s_axis_tlast, bool(sent.last[place]))
-            takes = rng.random() >= back_pressure
-            ctx.set(dut.m_axis_tready, takes)
-            went = offers and ctx.get(dut.s_axis_tready)
-            came = takes and ctx.get(dut.m_axis_tvalid)
-            if came:
-                received.append((ctx.get(dut.m_axis_tdata), ctx.get(dut.m_axis_tlast)))
-                packets += received[-1][1]
-            await ctx.tick()
-            if went:
-                place += 1
-                ctx.set(dut.s_axis_tvalid, 0)
-            silent = 0 if went or came else silent + 1
-
-    simulation.run(testbench)
-    size = sent.data.shape[1]
-    data = np.array([list(beat.to_bytes(size, "little")) for beat, _ in received], np.uint8)
-    return Beats(data, np.array([last for _, last in received], np.bool_))
 
 
 def check(script, simulation, **traffic):

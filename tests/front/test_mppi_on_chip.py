@@ -1,0 +1,218 @@
+"""`mppi` of a folder of an accelerator: its engines, its warm starts, its refusals, and the command."""
+
+import numpy as np
+import pytest
+
+import rbdhw as package
+from rbdhw import golden
+from rbdhw.design.folder import read, write
+from rbdhw.errors import InputError
+from rbdhw.model.responses import respond
+from rbdhw.model.rollouts.mean_codec import scale_words
+from rbdhw.model.rollouts.mean_session import MeanSession
+from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
+from rbdhw.sim.mean_check import PLANS, SAMPLES, check_means
+from rbdhw.sim.simulate import simulate
+from tests.support.marks import long
+
+HORIZON, HOLD = 12, 2
+COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
+SAMPLED = {"std": [2.0, 1.0], "samples": 64, "temperature": 0.5}
+CALM = {"std": [0.2, 0.1], "temperature": 1e6}
+START = ([0.1, 0.2], [0.0, 0.0], 0.02)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("mppi") / "toy"
+    sizes = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "data_width": 128}
+    write(generate(path("toy"), BuildOptions(("mppi", "id"), **sizes)), made)
+    return made
+
+
+@pytest.fixture
+def acc(folder):
+    return package.load(folder)
+
+
+def test_a_mean_is_near_that_of_double_precision(folder, acc):
+    """Weights differ as far as costs do, which have a few parts in 100,000."""
+    ideal = package.load(folder, "golden").mppi(*START, **SAMPLED, **COST)
+    mean = acc.mppi(*START, **SAMPLED, **COST)
+    assert mean.tau.shape == (HORIZON, 2)
+    assert mean.least == pytest.approx(ideal.least, rel=1e-4)
+    assert mean.effective == pytest.approx(ideal.effective, rel=5e-3)
+    assert mean.tau == pytest.approx(ideal.tau, abs=4e-3)
+    assert np.isnan(mean.cost)
+    assert np.isnan(mean.states).all()
+    hot, ideal = (
+        package.load(folder, engine).mppi(*START, **(SAMPLED | CALM), **COST)
+        for engine in ("model", "golden")
+    )
+    assert hot.effective == pytest.approx(64.0, rel=1e-3)
+    assert hot.tau == pytest.approx(ideal.tau, abs=1e-4)
+
+
+def test_each_turn_begins_with_the_last_mean(folder, acc):
+    """What follows is the same whether the forces stay on the chip or are sent again."""
+    first = acc.mppi(*START, **SAMPLED, **COST)
+    kept = acc.mppi(*START, **SAMPLED, **COST, warm=first, shift=1, seed=64)
+    later = np.concatenate([first.tau[1:], first.tau[-1:]])
+    sent = package.load(folder).mppi(*START, **SAMPLED, **COST, tau=later, seed=64)
+    np.testing.assert_array_equal(kept.tau, sent.tau)
+    other = {**COST, "R": [2e-3, 1e-3]}
+    moved = acc.mppi(*START, **SAMPLED, **other, warm=kept, shift=2, seed=128)
+    later = np.concatenate([kept.tau[2:], kept.tau[-1:], kept.tau[-1:]])
+    sent = package.load(folder).mppi(*START, **SAMPLED, **other, tau=later, seed=128)
+    np.testing.assert_array_equal(moved.tau, sent.tau)
+    assert acc.mppi(*START, **SAMPLED, **COST, warm=first).tau.shape == first.tau.shape
+
+
+def test_a_batch_is_answered_in_turn(acc):
+    starts = np.array([[0.1, 0.2], [np.nan, 0.0], [0.3, -0.2]])
+    means = acc.mppi(starts, np.zeros(2), 0.02, **SAMPLED, **COST)
+    assert means.tau.shape == (3, HORIZON, 2)
+    assert np.isnan(means.tau[1]).all()
+    assert means.effective[1] == 0.0
+    alone = acc.mppi(starts[2], np.zeros(2), 0.02, **SAMPLED, **COST, seed=128)
+    np.testing.assert_array_equal(means.tau[2], alone.tau)
+
+
+def test_a_first_state_outside_is_limited_and_said(acc):
+    mean = acc.mppi([0.1, 0.2], [50.0, 0.0], 0.02, **SAMPLED, **COST)
+    assert (mean.effective, np.isnan(mean.least)) == (0.0, True)
+    assert np.isfinite(mean.tau).all()
+
+
+def test_it_controls_as_well_as_double_precision(folder, acc):
+    """A loop at 50 Hz with means of 64 samples, from rest to a goal, in double precision."""
+    plant = acc.robot
+
+    def travelled(controller):
+        x, mean, total = np.array([0.1, 0.2, 0.0, 0.0]), None, 0.0
+        for k in range(60):
+            mean = controller.mppi(
+                x[:2], x[2:], 0.02, **SAMPLED, **COST, warm=mean, shift=1 if k else 0, seed=64 * k
+            )
+            task = {"q": x[:2], "v": x[2:], "tau": mean.tau[0], "h": np.array(0.02)}
+            x = golden.evaluate(plant, "step", {name: a[np.newaxis] for name, a in task.items()})["x_next"][0]
+            total += float(np.sum(np.array(COST["Q"]) * (x - COST["x_ref"]) ** 2))
+        return total, np.abs(x[:2] - COST["x_ref"][:2]).max()
+
+    (cost, away), (ideal, far) = map(travelled, (acc, package.load(folder, "golden")))
+    assert cost == pytest.approx(ideal, rel=0.05)
+    assert max(away, far) < 0.12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"hold": 4}, "hold: 4 steps; expected 2, as the build has; generate with --hold 4"),
+        ({"correlation": 0.5}, "correlation: accelerators do not filter samples; expected 0"),
+        ({"samples": 1 << 17}, "samples: 131072; expected 1 to 65536 on an accelerator"),
+        ({"temperature": 1e-9}, "temperature: is below .* of itself"),
+        ({"temperature": 0.0}, "temperature: 0; expected a positive number"),
+        ({"tau_ref": np.ones(2)}, "means of samples does not take its tau_ref"),
+        ({"limit_weight": np.ones(4)}, "means of samples does not take its limit_weight"),
+        ({"tau_max": [1.0, 1.0]}, "means of samples does not take its tau_max"),
+        ({"Q": [-1.0, 1.0, 0.1, 0.1]}, "array 'Q': -1 is a negative weight"),
+        ({"std": [2.0, 1e3]}, "array 'std'"),
+        ({"x_ref": [9.0, 0.0, 0.0, 0.0]}, "array 'x_ref', row 1: is outside the domain"),
+        ({"seed": -1}, "seed: -1; expected integers"),
+    ],
+)
+def test_what_an_accelerator_does_not_take_is_refused(acc, arguments, text):
+    with pytest.raises(InputError, match=text):
+        acc.mppi(*START, **(SAMPLED | COST | arguments))
+
+
+@pytest.mark.usefixtures("only_heading")
+def test_other_folders_refuse_means(tmp_path):
+    parts = ("samples", "cost")
+    options = BuildOptions(("rollout",), width=18, samples=128, horizon=4, rollout=parts)
+    write(generate(path("toy"), options), tmp_path / "toy")
+    with pytest.raises(InputError, match="takes no means of samples; expected them; generate with"):
+        package.load(tmp_path / "toy").mppi(*START, **SAMPLED, **COST)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"rollout": ("gains",)}, "the samples of mppi have no feedback, and gains are asked for"),
+        ({"mounting": Mounting("floating")}, "base: mppi has the same robot in all steps; expected fixed"),
+        ({"streams": 2}, "streams: rollouts return to the only pair"),
+        ({"copies": 2}, "rollouts return to one core"),
+    ],
+)
+def test_builds_that_cannot_take_means_are_refused(options, text):
+    with pytest.raises(InputError, match=text):
+        generate(path("toy"), BuildOptions(("mppi",), width=18, horizon=4, **options))
+
+
+def test_costs_become_exponents():
+    assert scale_words(0.0) == (0, 63)
+    for inverse in (1e-12, 1.0, 1e3, 1e6):
+        scale, exponent = scale_words(inverse)
+        rate = inverse / np.log(2.0) * 2.0**-14
+        assert scale / 2.0**exponent == pytest.approx(rate, rel=2.0**-17, abs=2.0**-63)
+    with pytest.raises(InputError, match="temperature"):
+        scale_words(1e12)
+
+
+def test_the_command(folder, acc, tmp_path, rbdhw):
+    np.savez(tmp_path / "in.npz", q=START[0], v=START[1], h=START[2], **SAMPLED, **COST)
+    files = ("--input", tmp_path / "in.npz", "--output", tmp_path / "out.npz")
+    assert rbdhw("run", folder, "mppi", *files)[0] == 0
+    with np.load(tmp_path / "out.npz") as archive:
+        np.testing.assert_array_equal(archive["tau"], acc.mppi(*START, **SAMPLED, **COST).tau)
+
+
+@pytest.mark.parametrize(
+    "engine", [long("numpy", minutes=0.5), long("rtl", minutes=2), long("driver", minutes=2)]
+)
+def test_engines_agree_bit_for_bit(folder, acc, engine):
+    other = package.load(folder, engine)
+    for each in (acc, other):
+        each.first = each.mppi(*START, **SAMPLED, **COST)
+        each.second = each.mppi(*START, **SAMPLED, **COST, warm=each.first, shift=1, seed=64)
+        each.rollout(START[0], START[1], np.zeros((3, 2)), START[2])  # its rows replace those of the mean
+        each.third = each.mppi(*START, **(SAMPLED | {"samples": 7}), **COST, warm=each.second, shift=1)
+    for name in acc.first._fields:
+        for mean in ("first", "second", "third"):
+            one, same = (getattr(getattr(each, mean), name) for each in (acc, other))
+            np.testing.assert_array_equal(one, same)
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_simulated_means_are_compared_with_the_model(folder, wrong):
+    """Here the model is in place of the Verilog, with one number that differs."""
+    design = read(folder)
+
+    class Engine:
+        def converse(self, packets):
+            session = MeanSession(design, lambda words: respond(design, "step", words))
+            answers = [session.respond(*each) for each in packets]
+            answers[3][1]["mean.tau[1]"][1] += wrong
+            return answers
+
+    report = check_means(design, Engine(), 0)
+    assert (report.tasks, report.mismatches, report.samples) == (2 * PLANS, wrong, 2 * PLANS * SAMPLES)
+    assert report.counted > report.samples // 2
+
+
+@pytest.mark.verify(minutes=2)
+def test_simulate_has_means(folder):
+    report = simulate(folder, 20, 0)
+    assert report.ok
+    assert (report.means.tasks, report.means.mismatches) == (2 * PLANS, 0)
+
+
+@pytest.mark.verify(minutes=5)
+def test_an_arm_takes_means_as_the_model_does(tmp_path):
+    sizes = {"width": 24, "horizon": 16, "hold": 4, "samples": 512, "data_width": 512}
+    write(generate(path("iiwa14"), BuildOptions(("mppi",), **sizes)), tmp_path / "arm")
+    report = simulate(tmp_path / "arm", 20, 0)
+    assert (report.means.tasks, report.means.mismatches) == (2 * PLANS, 0)
+    assert report.means.counted > report.means.samples // 2

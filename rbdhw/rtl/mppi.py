@@ -319,9 +319,9 @@ def mppi_cells(interface: Interface, flights: int, fabric: Fabric) -> tuple[Cell
     row = sum(word.format.width for word in loaded_words(interface))
     quotient = quotient_bits(max(word.format.width for word in force_words(step)))
     own = Cells(
-        luts=2.0 * row + 4.0 * SUM_BITS,
+        luts=3.0 * row + TOGETHER * bits + 5.0 * SUM_BITS + 2 * (COUNT_BITS + SEED_BITS),
         flip_flops=row + TOGETHER * bits + 3.0 * SUM_BITS + quotient + 2 * (COUNT_BITS + SEED_BITS),
     )
-    rows = fabric.table(row, shape.horizon)  # once more, for a second address to read
+    rows = fabric.memory(row, shape.horizon)  # once more, for a second address to read
     queue = fabric.queue(bits + 1, queued(flights))
     return forces + own + softmin_cells(TOGETHER, bits, fabric), sums + rows + queue

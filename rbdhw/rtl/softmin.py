@@ -199,13 +199,14 @@ def softmin_cells(samples: int, cost_bits: int, fabric: Fabric) -> Cells:
     """Return the cells of the weights and their sums."""
     exponent = cost_bits + SCALE_BITS
     shifts = shift_luts(exponent, EXPONENT_BITS, fabric) + shift_luts(WEIGHT_BITS, FALL_BITS, fabric)
-    each = Cells(luts=shifts + 3 * exponent, flip_flops=3 * exponent + cost_bits + 5 * WEIGHT_BITS)
     entry = sum(max(column).bit_length() for column in zip(*lines(), strict=True))
+    each = Cells(
+        luts=shifts + 4.5 * exponent + fabric.constants(1 << INDEX_BITS, entry),
+        flip_flops=3.5 * exponent + cost_bits + 5 * WEIGHT_BITS,
+    )
     sums = SUM_BITS + SQUARE_BITS
     shifts = shift_luts(SUM_BITS, DROP_BITS, fabric) + shift_luts(SQUARE_BITS, DROP_BITS + 1, fabric)
-    return (each + fabric.table(entry, 1 << INDEX_BITS)) * samples + Cells(
-        luts=shifts + 2 * sums + exponent, flip_flops=2 * sums + 2 * exponent
-    )
+    return each * samples + Cells(luts=shifts + 2 * sums + exponent, flip_flops=2 * sums + 2 * exponent)
 
 
 def shift_luts(width: int, stages: int, fabric: Fabric) -> float:

@@ -106,6 +106,38 @@ def test_it_controls_as_well_as_double_precision(folder, acc):
     assert max(away, far) < 0.12
 
 
+@pytest.mark.verify(minutes=1)
+def test_an_arm_is_controlled_as_well_as_in_double_precision(tmp_path):
+    """A second at 100 Hz, with means of 256 samples whose noise all joints feel alike."""
+    steps, h = 24, 0.01
+    arm = {"functions": "mppi", "width": 24, "horizon": steps, "hold": 4}
+    package.generate(path("iiwa14"), tmp_path / "chip", **arm)
+    package.generate(path("iiwa14"), tmp_path / "c", target="c", functions="mppi", knots=steps)
+    chip, c = package.load(tmp_path / "chip"), package.load(tmp_path / "c")
+    lowest, highest = read(tmp_path / "chip").domain.bounds["tau"].T
+    start = np.array([0.1, 0.4, -0.2, -1.2, 0.1, 0.6, 0.0])
+    goal = np.concatenate([start + np.array([0.3, -0.2, 0.2, 0.3, -0.2, 0.2, 0.3]), np.zeros(7)])
+    rest = {"q": start[np.newaxis], "v": np.zeros((1, 7)), "a": np.zeros((1, 7))}
+    held = golden.evaluate(chip.robot, "id", rest)["tau"]
+    mobility = np.diagonal(golden.evaluate(chip.robot, "minv", rest)["Minv"][0])
+    weights = np.repeat([100.0, 2.0], 7)
+    settings = {"std": 0.1 / (mobility * 4 * h), "samples": 256, "hold": 4, "temperature": 5.0}
+    settings |= {"x_ref": goal, "Q": weights, "R": [1e-4] * 7, "tau_min": lowest, "tau_max": highest}
+
+    def travelled(controller):
+        x, total, follow = np.concatenate([start, np.zeros(7)]), 0.0, {"tau": np.tile(held, (steps, 1))}
+        for k in range(100):
+            mean = controller.mppi(x[:7], x[7:], h, **settings, **follow, seed=256 * k)
+            follow = {"warm": mean, "shift": 1}
+            task = {"q": x[:7], "v": x[7:], "tau": mean.tau[0], "h": np.array(h)}
+            tasks = {name: array[np.newaxis] for name, array in task.items()}
+            x = golden.evaluate(chip.robot, "step", tasks)["x_next"][0]
+            total += float(weights @ (x - goal) ** 2)
+        return total
+
+    assert travelled(chip) == pytest.approx(travelled(c), rel=5e-3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -6,13 +6,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.rows import Row, Rows, robot_label
-from rbdhw.explore.solver import solver_model, with_hardware
+from rbdhw.cores.pipeline.core import PipelineCore
+from rbdhw.estimate.calibration import weigh
+from rbdhw.estimate.model import weights_of
+from rbdhw.explore.solver import (
+    OBSERVED_KNOTS,
+    SWEEP_BITS,
+    observed_problems,
+    solver_model,
+    with_hardware,
+)
+from rbdhw.fixed.knots import plain_program
+from rbdhw.fixed.program import Program
+from rbdhw.frontend.knot_step import SWEEP
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
+from rbdhw.quantize.solver_sweep import observed_magnitudes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.target import target
 
 BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
     ("toy", "xcvu9p", 4, None),
@@ -24,6 +38,9 @@ BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
 """Robots and targets, `--ii` and `--sweep-ii`."""
 
 BITS, KNOTS, ALPHAS = 27, 64, 8
+
+INTERVALS = (128, 64, 32)
+"""The intervals of pipelines of a knot's step."""
 
 
 def core_rows(builds: Sequence[tuple[str, str, int, int | None]] = BUILDS) -> Rows:
@@ -59,6 +76,31 @@ def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[s
         "sweep": array.cycles,
         "first pass": timing.solution(0),
         "iteration": timing.solution(1) - timing.solution(0),
+    }
+
+
+def pipeline_rows(name: str = "iiwa14", intervals: Sequence[int] = INTERVALS) -> Rows:
+    """Return the resources and the cycles of a sweep on pipelines, in which each sum has an adder."""
+    options = BuildOptions(("solve",), width=BITS, knots=KNOTS)
+    model = plan_build(load_urdf(path(name)), replace(options, knots=None)).accelerator
+    problems = observed_problems(model, OBSERVED_KNOTS, options.seed)
+    words = model.interface.words("dstep")
+    sweeps, magnitudes = observed_magnitudes(model.robot, words, problems, OBSERVED_KNOTS)
+    program = plain_program(sweeps, magnitudes, SWEEP_BITS)
+    return [_pipeline_row(name, program, replace(options, ii=ii)) for ii in intervals]
+
+
+def _pipeline_row(name: str, program: Program, options: BuildOptions) -> Row:
+    core = PipelineCore.build(program, target(options.target), options, ())
+    estimate = weigh(core.cells(), core.dsp_blocks, weights_of(core.device, core.estimated_as))
+    handed_on = core.latency[SWEEP] + 1
+    return {
+        "robot": name,
+        "target": options.target,
+        "sweep: ii": core.schedule.ii,
+        **estimate.json(),
+        "handed on after": handed_on,
+        "sweep": KNOTS * max(handed_on, core.schedule.ii) + max(core.latency.values()),
     }
 
 

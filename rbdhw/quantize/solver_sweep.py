@@ -11,6 +11,7 @@ from rbdhw.fixed.knots import REGULARISATION, knot_program
 from rbdhw.fixed.rollout import StepWords
 from rbdhw.fixed.solver import step_derivatives
 from rbdhw.frontend.knot_step import driven, record_sweep
+from rbdhw.graph.sweeps import Sweeps
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_problems import WEIGHT
 from rbdhw.quantize.knots import knot_magnitudes, solver_numbers, without_noise
@@ -30,10 +31,19 @@ def observed_sweep(
     It takes the derivatives that the words of ``dstep`` give. The costs of the problems are those of
     :func:`rbdhw.model.solver_problems.random_problem`.
     """
-    forces, problems = driven(robot), list(problems)
+    problems = list(problems)
+    sweeps, magnitudes = observed_magnitudes(robot, dstep, problems, knots)
+    program = knot_program(sweeps, magnitudes, width)
+    return FixedSweep(sweeps, program, float(problems[0]["h"]), driven(robot))
+
+
+def observed_magnitudes(
+    robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int
+) -> tuple[Sweeps, list[float]]:
+    """Return the recorded sweep, and the largest magnitude of each node of a step, with headroom."""
+    forces = driven(robot)
     derivatives = step_derivatives(dstep, robot.nv, forces)
     sweeps = record_sweep(robot, knots, coupled=False, derivatives=derivatives)
     numbers = without_noise(solver_numbers(robot, problems, forces))
     numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
-    program = knot_program(sweeps, knot_magnitudes(sweeps, numbers), width)
-    return FixedSweep(sweeps, program, float(problems[0]["h"]), forces)
+    return sweeps, knot_magnitudes(sweeps, numbers)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks import markdown_tables
-from benchmarks.solver_cores import BUILDS, core_layout, core_rows
+from benchmarks.solver_cores import BUILDS, core_layout, core_rows, pipeline_rows
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 
@@ -13,3 +13,10 @@ def test_the_toys_line_is_that_of_the_results():
     headings, _, *rows = markdown_tables.tables(RESULTS)["solver-cores"]
     assert headings == tuple(line)
     assert tuple(line.values()) in rows
+
+
+def test_a_pipeline_hands_on_sooner_and_takes_more_tables_than_an_array():
+    (pipeline,), (array,) = pipeline_rows("toy", (95,)), core_rows((("toy", "xcvu9p", 4, 95),))
+    assert pipeline["sweep: ii"] == array["sweep: ii"] == 95
+    assert pipeline["handed on after"] < array["handed on after"]
+    assert pipeline["luts"] > array["luts of it"]

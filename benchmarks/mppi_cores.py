@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.rows import Row, Rows, robot_label
+from benchmarks.rows import Row, Rows
 from rbdhw.design.folder import Design, read, write
 from rbdhw.model.packets import merge, requests
 from rbdhw.model.rollouts.draw_means import draw_mean
@@ -68,23 +68,10 @@ def _cycles(design: Design, simulator: Path) -> int:
     """Return the cycles from the first beat of a request for a mean to the last of its answer."""
     *loads, (command, words) = draw_mean(design, SAMPLES, np.random.default_rng(0))[:3]
     packets = [*loads, (command, words)]
-    tags = [np.arange(len(next(iter(own.values())))) for _, own in packets]
-    asked = {k: requests(design, name, tags[k], own) for k, (name, own) in enumerate(packets)}
-    ends = np.cumsum([len(own) for own in tags])
-    sent = merge({k: ends[k] - len(own) + own for k, own in enumerate(tags)}, asked)
+    tags = [np.arange(len(next(iter(words.values())))) for _, words in packets]
+    asked = {k: requests(design, name, tags[k], each) for k, (name, each) in enumerate(packets)}
+    ends = np.cumsum([len(each) for each in tags])
+    sent = merge({k: ends[k] - len(each) + each for k, each in enumerate(tags)}, asked)
     (outcome,) = bulk.exchange(simulator, [sent], Disturbance(patience=1 << 24))
     first = int(outcome.sent[np.flatnonzero(sent.last)[-2] + 1])
     return int(outcome.taken[-1]) - first + 1
-
-
-def mean_layout(rows: Rows) -> Rows:
-    """Return a line for each build."""
-    return [
-        {"": robot_label(row)}
-        | {
-            key.replace("_", " "): f"{value:,}" if isinstance(value, int) else value
-            for key, value in row.items()
-            if key != "robot"
-        }
-        for row in rows
-    ]

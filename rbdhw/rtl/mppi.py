@@ -149,7 +149,7 @@ class Mppi(wiring.Component):
         later = Signal(len(row) + 1, name="later_row")
         taken = register(m, "later_forces", self.row, len(self.row))
         m.d.comb += later.eq(row + self._later)
-        own = register(m, "own_row", row, len(row))
+        written_row = register(m, "own_row", row, len(row))
         moves, words = Signal(name="moves"), loaded_words(self.interface)
         later_forces = {
             word.name: value
@@ -159,7 +159,7 @@ class Mppi(wiring.Component):
         m.d.sync += moves.eq(0)
         m.d.comb += [
             self.writes.eq(moves),
-            self.write_address.eq(own),
+            self.write_address.eq(written_row),
             self.write_row.eq(self._with_forces(later_forces)),
         ]
         with m.State("LATER"):
@@ -318,10 +318,10 @@ def mppi_cells(interface: Interface, flights: int, fabric: Fabric) -> tuple[Cell
     forces, sums = weighted_cells(step, shape, TOGETHER, fabric)
     row = sum(word.format.width for word in loaded_words(interface))
     quotient = quotient_bits(max(word.format.width for word in force_words(step)))
-    own = Cells(
+    control = Cells(
         luts=3.0 * row + TOGETHER * bits + 5.0 * SUM_BITS + 2 * (COUNT_BITS + SEED_BITS),
         flip_flops=row + TOGETHER * bits + 3.0 * SUM_BITS + quotient + 2 * (COUNT_BITS + SEED_BITS),
     )
     rows = fabric.memory(row, shape.horizon)  # once more, for a second address to read
     queue = fabric.queue(bits + 1, queued(flights))
-    return forces + own + softmin_cells(TOGETHER, bits, fabric), sums + rows + queue
+    return forces + control + softmin_cells(TOGETHER, bits, fabric), sums + rows + queue

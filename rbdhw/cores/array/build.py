@@ -116,13 +116,13 @@ def _direct_way(program: Program, device: Target, pipeline: Pipeline, clock_mhz:
     if program.reciprocal is not None:
         widths = (*widths, *program.reciprocal.multipliers)
     of_units = max(device.pipeline(Product(pair), clock_mhz).registers for pair in widths)
-    found = []
+    ways = []
     for spare, (entry, *_, end) in enumerate(reciprocal_ways(program, device.delays, 1) or ((0.0, 0.0),)):
         cycles = _cycles(program, pipeline.registers, of_units, spare)
-        found.append(_Way(pipeline, Timing(cycles, of_units, read=0, write=0), entry, end))
+        ways.append(_Way(pipeline, Timing(cycles, of_units, read=0, write=0), entry, end))
     usable = device.usable_period(clock_mhz)
     choices = 1, USUAL_CHOICES, USUAL_CHOICES
-    return next((way for way in found if _period(device, way, *choices) <= usable), found[-1])
+    return next((way for way in ways if _period(device, way, *choices) <= usable), ways[-1])
 
 
 def _period(device: Target, way: _Way, ii: int, shifts: int, inputs: int) -> float:

@@ -100,14 +100,15 @@ def _delay_memories(
     cells = Cells()
     stages: dict[int, set[int]] = {}
     if handover is not None:
-        for given, result in handover.words.items():
-            if {given, result} <= array.producer.keys():
-                stages.setdefault(result, set()).add(stage(handover.wait(array, given), array.ii))
+        for word, result in handover.words.items():
+            if {word, result} <= array.producer.keys():
+                stages.setdefault(result, set()).add(stage(handover.wait(array, word), array.ii))
+    inside = handover.function if handover else None
     for function, words in program.outputs.items():
-        for word in words if handover is None or function != handover.function else ():
-            step = array.producer.get(word.value)
+        for output in words if function != inside else ():
+            step = array.producer.get(output.value)
             ready = step.ready if step else 0
-            stages.setdefault(word.value, set()).add(stage(array.latency[function] - ready, array.ii))
+            stages.setdefault(output.value, set()).add(stage(array.latency[function] - ready, array.ii))
     for value, read in stages.items():
         width = program.operations[value].format.width
         cells += line_cells(width, sorted(read), device.memory_stages, fabric)

@@ -293,7 +293,7 @@ class ArraySchedule:
 
 @dataclass(frozen=True)
 class Handover:
-    """Words that a task takes from the results of an earlier one, so many tasks ``before``.
+    """Words that a task takes from the results of an earlier task, the one so many tasks ``before`` it.
 
     ``words`` has the result of each word, and ``function`` is the one that has no other results.
     """

@@ -71,10 +71,10 @@ class SolverTiming:
 
         There are as few as it takes for an expansion to be as fast as the sweep, or as its steps.
         """
-        places, wanted = self.sweep.places, max(self.between, self.dstep + 3)
+        places, most_cycles = self.sweep.places, max(self.between, self.dstep + 3)
         most = len({places[number.name][1] for number in self.shape.numbers if number.name in places})
         divisions = [self.divide(count) for count in range(1, most + 1)]
-        fast = (lanes for lanes in divisions if len(lanes[0].numbers) + LATENCY + 1 <= wanted)
+        fast = (lanes for lanes in divisions if len(lanes[0].numbers) + LATENCY + 1 <= most_cycles)
         return next(fast, divisions[-1])
 
     def divide(self, count: int) -> tuple[Lane, ...]:

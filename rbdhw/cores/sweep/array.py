@@ -146,7 +146,7 @@ def build_sweep(
 
 def handed_words(program: Program, sweep: str) -> dict[int, int]:
     """Return what a knot takes from the one behind it: its words, with those that the other hands on."""
-    given = {word.name.partition(".")[2]: word for word in program.outputs[sweep]}
-    pairs = [(word, given[word.name]) for word in program.inputs if word.name in given]
+    results = {word.name.partition(".")[2]: word for word in program.outputs[sweep]}
+    pairs = [(word, results[word.name]) for word in program.inputs if word.name in results]
     assert all(word.format == result.format for word, result in pairs)
     return {word.value: result.value for word, result in pairs}

@@ -18,7 +18,8 @@ class CorePorts(wiring.Component):
 
     For each function F, ``result_F`` are the packed output words, those of optional arrays last, of the task
     that started ``latency(F)`` cycles ago, until the earliest cycle in which the next results can follow. In
-    the first of these cycles ``overflow_F`` states whether a value overflowed. Both are registers.
+    the first of these cycles ``overflow_F`` states whether a value overflowed. Results are registers, and the
+    overflow is a combination of registers.
     """
 
     def __init__(
@@ -78,9 +79,9 @@ def gather_overflows(
     m: Module,
     function: str,
     flags: Mapping[int, Sequence[Any]],  # the flags by the cycle of the task in which they are valid
-    last: int,  # the cycle of the task in which its last result, and its last flag, is computed
+    last: int,  # the first cycle in which the task's results are at the port, and the last one of a flag
 ) -> Any:
-    """Return whether any flag of a task was raised, in the cycle in which its last result is computed."""
+    """Return whether any flag of a task was raised, in the first cycle of its results."""
     if not flags:
         return Const(0)
     first = min(flags)

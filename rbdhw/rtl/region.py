@@ -27,7 +27,7 @@ SETTLED = 2
 
 @dataclass(frozen=True)
 class Overflow:
-    """Whether a value overflows in this cycle, and in the previous one where that is available."""
+    """Whether a value overflows in this cycle, and in the previous one where a register of its sum tells."""
 
     now: Any
     before: Any = None
@@ -91,10 +91,10 @@ class RegionModule(wiring.Component):
     def flags(self, function: str) -> Iterator[tuple[int, Signal]]:
         """Yield the flags of values that concern a function, each with the cycle in which it is valid.
 
-        A flag is valid up to :data:`SETTLED` cycles after its values were computed. After one cycle each
-        value has its own register; results of a shared multiplier are checked again from a register of its
-        sum. After two cycles they share one register. Only the overflow check follows a value
-        combinationally.
+        A flag is valid one or :data:`SETTLED` cycles after its values were computed, at the latest in the
+        first cycle of the function's results. After one cycle each value has its own register; results of a
+        shared multiplier are checked from a register of its sum. After two cycles they share one register.
+        Only the overflow check follows a value combinationally.
         """
         for concern in self._concerned:
             if function in concern.functions:
@@ -107,7 +107,7 @@ class RegionModule(wiring.Component):
 
     def _later(self, concern: Concern, function: str) -> int:
         """Return the cycles from a concern to those in which the function's flag needs to be known."""
-        return min(self._bound.latency[function] - concern.cycle, SETTLED)
+        return min(self._bound.latency[function] + 1 - concern.cycle, SETTLED)
 
     def _flag_name(self, concern: Concern, later: int) -> str:
         return "_".join(["overflow", *concern.functions, str(concern.cycle), str(later)])
@@ -163,13 +163,13 @@ class RegionModule(wiring.Component):
         before = {value: overflow.before for value, overflow in overflows.items()}
         for concern, later in self._flags():
             values = self._concerned[concern]
-            for value in values if later else ():
+            for value in values:
                 if before[value] is None:
                     name = f"{self._source.names[value]}_overflow"
                     before[value] = Signal(name=name, reset_less=True)
                     m.d.sync += before[value].eq(overflows[value].now)
             name = self._flag_name(concern, later)
-            raised: Any = Cat(before[value] if later else overflows[value].now for value in values).any()
+            raised: Any = Cat(before[value] for value in values).any()
             if later == SETTLED:
                 settled = Signal(name=name, reset_less=True)
                 m.d.sync += settled.eq(raised)

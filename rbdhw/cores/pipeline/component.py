@@ -46,7 +46,7 @@ class PipelineComponent(CorePorts):
                 m.d.comb += region.slots.eq(slots)
         for function, words in self.program.outputs.items():
             self._encode(m, [self._result(taps, function, word) for word in words], function, slots)
-            m.d.sync += getattr(self, f"overflow_{function}").eq(self._overflow(m, regions, function))
+            m.d.comb += getattr(self, f"overflow_{function}").eq(self._overflow(m, regions, function))
         return m
 
     def _decode(self, m: Module, source: BoundProgram, slots: Signal) -> dict[Tap, Any]:
@@ -102,11 +102,11 @@ class PipelineComponent(CorePorts):
     def _overflow(self, m: Module, regions: Sequence[RegionModule], function: str) -> Any:
         """Return whether a value that the function's results depend on overflowed, valid with the results.
 
-        Each flag stays in registers of its region for up to :data:`~rbdhw.rtl.region.SETTLED` cycles before
+        Each flag stays in registers of its region for one or :data:`~rbdhw.rtl.region.SETTLED` cycles before
         the flags are combined.
         """
         flags: dict[int, list[Any]] = defaultdict(list)
         for region in regions:
             for cycle, flag in region.flags(function):
                 flags[cycle].append(flag)
-        return gather_overflows(m, function, flags, self.bound.latency[function])
+        return gather_overflows(m, function, flags, self.latency(function))

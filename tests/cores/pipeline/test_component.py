@@ -1,11 +1,12 @@
 """The core equals the evaluator bit for bit, in results and overflow flags, at any initiation interval."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from amaranth.back import rtlil
+from amaranth.hdl import Signal
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,9 @@ from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
 from rbdhw.passes.prune import prune
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.rtl.core_ports import gather_overflows
+from rbdhw.rtl.region import RegionModule
+from rbdhw.rtl.signature import BoundProgram
 from rbdhw.schedule.model import Resource
 from rbdhw.target import target
 from tests.support.builds import (
@@ -35,6 +39,7 @@ from tests.support.builds import (
 from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
 from tests.support.marks import long
+from tests.support.netlists import netlist_of, paths_through
 from tests.support.rtl_cores import expected, respond
 from tests.support.strategies import random_direction, random_inertia, random_rotation
 
@@ -211,3 +216,33 @@ def test_the_hierarchy_shows_the_regions():
     regions = {operation.region for operation in program.operations if operation.kind not in NO_HARDWARE}
     assert {f"\\top.{region}" for region in regions} <= set(modules)
     assert {"\\top", "\\top.trigonometry", "\\top.rnea_forward_1"} <= set(modules)
+
+
+def test_a_flag_that_is_a_cycle_late_is_found(monkeypatch):
+    program = program_of("toy", 18, "all")
+    bound = bound_of(program, "xcvu9p", 2)
+    words = both(program, model_of("toy", "all"), 6)
+    late = partial(_gather_late, gather_overflows)
+    monkeypatch.setattr("rbdhw.cores.pipeline.component.gather_overflows", late)
+    answers, wanted = respond(program, bound, words, 3), expected(program, words)
+    assert [result for result, _ in answers] == [result for result, _ in wanted]
+    assert [flag for _, flag in answers] != [flag for _, flag in wanted]
+
+
+def _gather_late(gather, m, function, flags, last):
+    raised = Signal()
+    m.d.sync += raised.eq(gather(m, function, flags, last))
+    return raised
+
+
+@pytest.mark.parametrize(("device", "ii"), [("xcvu9p", 1), ("ecp5-85", 2)])
+def test_no_operator_is_in_front_of_a_flag(device, ii):
+    """Flags leave their regions from registers."""
+    program = program_of("toy", 18)
+    source = BoundProgram(program, bound_of(program, device, ii))
+    regions = [RegionModule(signature, source) for signature in source.signatures]
+    flags = {name for region in regions for name in region.signature.members if "overflow" in name}
+    paths = {path for region in regions for path in paths_through(netlist_of(region))}
+    assert flags
+    assert not flags.intersection(end for _, end in paths)
+    assert paths

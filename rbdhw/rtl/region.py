@@ -253,18 +253,12 @@ class RegionModule(wiring.Component):
         return overflows
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
-        """Return the rounding constant ``later`` cycles after the operands, registered if ``later > 0``."""
-        ahead = min(later, 1)
+        """Return the rounding constant ``later`` cycles after the operands."""
         halves = {
-            (slot + later - ahead) % self._bound.ii: Const(half(self._source.operation(index).drop))
+            (slot + later) % self._bound.ii: Const(half(self._source.operation(index).drop))
             for slot, index in unit.steps.items()
         }
-        chosen = self._select(m, f"{name}_half", halves, phase)
-        if not ahead or isinstance(chosen, Const):
-            return chosen
-        register = Signal(chosen.shape(), name=f"{name}_rounding", reset_less=True)
-        m.d.sync += register.eq(chosen)
-        return register
+        return self._select(m, f"{name}_half", halves, phase)
 
     def _results(self, unit: Unit) -> list[int]:
         """Return the values that a unit computes; twins are represented by the first."""
@@ -325,7 +319,13 @@ class RegionModule(wiring.Component):
             m.d.comb += self._tap(Tap(value, 0)).eq(hardware.sin if kind is Kind.SIN else hardware.cos)
 
     def _select(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
-        """Return the choice of the current slot by a counter; arbitrary in a slot without a choice."""
+        """Return the choice of the current slot by a counter; arbitrary in a slot without a choice.
+
+        Constants are chosen a slot earlier, and leave from a register.
+        """
+        constant = all(isinstance(choice, Const) for choice in choices.values())
+        if constant:
+            choices = {(slot - 1) % self._bound.ii: choice for slot, choice in choices.items()}
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
@@ -343,7 +343,12 @@ class RegionModule(wiring.Component):
                     m.d.comb += chosen.eq(choices[alike[0]])
             with m.Default():
                 m.d.comb += chosen.eq(choices[last[0]])
-        return chosen
+        if not constant:
+            return chosen
+        first = choices.get(self._bound.ii - 1, choices[last[0]])
+        register = Signal(chosen.shape(), name=f"{name}_now", init=first.value)
+        m.d.sync += register.eq(chosen)
+        return register
 
     def _delay(self, m: Module, value: int) -> None:
         stages = self._source.delays(value)

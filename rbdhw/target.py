@@ -1,10 +1,10 @@
 """Target devices: their delays, multipliers and resources, for scheduling and binding.
 
 Delays are those of operators in the fabric between two registers, including routing. For ECP5 (speed grade 6)
-they are fitted to placed and routed designs of this project. For UltraScale+ and 7 series (speed grade -2)
-they are estimates in the range of the data sheets (AMD DS923, DS181), which no tool here checks; slower speed
-grades scale them by the clocks of DSP blocks. ``overhead`` is the part of a cycle lost to clock-to-output,
-setup and uncertainty.
+they are fitted to placed and routed designs of this project. For UltraScale+ and 7 series they follow from
+:class:`Figures` and the size of a design (:meth:`Target.sized`). Where the size is not known they are
+estimates for designs of some 60,000 look-up tables. ``overhead`` is the part of a cycle lost to
+clock-to-output, setup and uncertainty.
 
 A multiplier is combinational if the clock allows it. Otherwise it has up to three pipeline registers: of its
 operands; of its operands and its result; or of its operands, the product, and the result.
@@ -22,6 +22,16 @@ from rbdhw.errors import InputError, told_apart, unknown
 ROUNDING = 1e-9
 """The tolerance (ns) for rounding in sums of delays."""
 
+NOMINAL_WIDTH = 18
+"""The width of the sum whose delay is given."""
+
+LUTS_IN_TILE = 8
+
+PLACEMENT = 0.23
+"""The share by which delays are longer than their figures, for what placement adds to them."""
+
+UNCERTAINTY = 0.1
+"""The part (ns) of a cycle lost to the uncertainty of the clock."""
 
 ECP5_MARGIN = 0.2
 """The margin of default clocks on ECP5.
@@ -42,8 +52,8 @@ SPARE_BLOCK_RAMS = 18
 class Delays:
     """Delays of operators in nanoseconds.
 
-    ``multiply`` is an unregistered product including the addition to it, ``select`` one level of a 4-to-1
-    multiplexer, ``table`` a memory from its clock.
+    ``multiply`` is an unregistered product including the addition to it, ``add`` a sum of 18 bits, ``select``
+    one level of a 4-to-1 multiplexer, ``table`` a memory from its clock.
     """
 
     multiply: float
@@ -52,6 +62,107 @@ class Delays:
     table: float
     check: float
     overhead: float
+    bit: float = 0.0
+    """What each bit more adds to a sum."""
+    half: float = 0.0
+    """What the half that rounds a sum adds to it, where no operand has zeros in its place."""
+    doubling: float = 0.0
+    """What each doubling of its readers adds to a signal."""
+    leave: float = 0.0
+    """From a product to a register."""
+    behind: float = 0.0
+    """A sum behind another one, whose carries it need not await; 0 where that is not known."""
+
+    def sum(self, width: int, *, rounds: bool = False) -> float:
+        """Return the delay of a sum with this many bits."""
+        return in_picoseconds(self.add + self.bit * (width - NOMINAL_WIDTH) + self.half * rounds)
+
+    def sums(self, levels: int) -> float:
+        """Return the delay of levels of sums in a row."""
+        return self.add + (self.behind or self.add) * (levels - 1) if levels else 0.0
+
+    def choice(self, ways: int, width: int) -> float:
+        """Return the delay of a choice among numbers of a width by a counter."""
+        levels = select_levels(ways)
+        return in_picoseconds(self.select * levels + self.doubling * math.log2(max(width, 1)) * (levels > 0))
+
+    def read(self, readers: int) -> float:
+        """Return what a signal takes longer than one with a single reader."""
+        return in_picoseconds(self.doubling * math.log2(max(readers, 1)))
+
+
+def in_picoseconds(delay: float) -> float:
+    """Return a delay (ns) in whole picoseconds."""
+    return round(delay, 3)
+
+
+def select_levels(ways: int) -> int:
+    """Return the levels of 4-to-1 multiplexers that select one of so many operands."""
+    return math.ceil(math.log(ways, 4)) if ways > 1 else 0
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Delays (ns) of a family's cells and wires before any margin, and the room that its cells take.
+
+    A wire takes ``wire``, ``by_side`` for each tile of the side of the square that the design occupies, and
+    ``by_readers`` for each doubling of the cells that read it; ``to_block`` more at each end that is a DSP
+    block or a block RAM.
+    """
+
+    wire: float
+    by_side: float
+    by_readers: float
+    to_block: float
+    flip_flop: float
+    """From the clock to the output, and from data to the clock."""
+    lut: float
+    carry: float
+    """From the operands of a sum of :data:`NOMINAL_WIDTH` bits to its last bit."""
+    carry_bit: float
+    carry_behind: float
+    """The same behind another sum, as mapped in a row."""
+    product: float
+    """Through a DSP block without registers."""
+    operand: float
+    """From data to the operand registers of a DSP block."""
+    block: tuple[float, float, float, float]
+    """From a DSP block's registers: those of operands to its output; the same to the result's register; the
+    result's to the output; the longest way where the product has a register, too."""
+    memory: float
+    """From the clock to the output of a block RAM."""
+    blocks_in_tile: float
+    """DSP blocks for each tile, which has eight look-up tables."""
+
+    def delays(self, wire: float) -> Delays:
+        """Return the delays of operators where a wire takes this long."""
+        return Delays(
+            multiply=wire + self.product + 2.0 * self.to_block,
+            add=wire + self.carry,
+            select=wire + self.lut,
+            table=self.memory + self.to_block,
+            check=wire + self.lut,
+            overhead=self.flip_flop,
+            bit=self.carry_bit,
+            half=wire + self.lut,
+            doubling=self.by_readers,
+            leave=wire,
+            behind=wire + self.carry_behind,
+        )
+
+    def pipelines(self, wire: float) -> tuple[Pipeline, Pipeline, Pipeline]:
+        """Return the pipelines of a DSP block where a wire takes this long."""
+        before = wire + self.to_block + self.operand
+        unregistered, between, after, fastest = self.block
+        return (
+            Pipeline(1, before, 0.0, unregistered + self.to_block),
+            Pipeline(2, before, between, after + self.to_block),
+            Pipeline(3, before, fastest, after + self.to_block),
+        )
+
+    def side(self, luts: float, blocks: float) -> float:
+        """Return the side, in tiles, of the square that a design occupies."""
+        return math.sqrt(max(luts / LUTS_IN_TILE, blocks / self.blocks_in_tile))
 
 
 @dataclass(frozen=True)
@@ -172,6 +283,26 @@ class Target:
     luts: int
     flip_flops: int
     block_rams: int
+    figures: Figures | None = None
+    """The figures of which delays are made; None where delays are fitted to placed designs."""
+    slower: float = 1.0
+    """The delays of the speed grade, relative to the figures."""
+
+    def sized(self, luts: float, blocks: float) -> Target:
+        """Return the device with the delays of operators in a design of a size, with the margin."""
+        figures = self.figures
+        if figures is None:
+            return self
+        wire = figures.wire + figures.by_side * figures.side(luts, blocks)
+        factor = self.slower * (1.0 + PLACEMENT)
+        delays = {key: in_picoseconds(delay * factor) for key, delay in vars(figures.delays(wire)).items()}
+        delays["overhead"] = in_picoseconds(delays["overhead"] + UNCERTAINTY)
+        one, two, three = (
+            Pipeline(way.registers, *map(in_picoseconds, (way.before, way.between, way.after)))
+            for way in (way.slower(factor) for way in figures.pipelines(wire))
+        )
+        primitive = replace(self.primitive, pipelines=(one, two, three))
+        return replace(self, delays=Delays(**delays), primitive=primitive)
 
     def operand_blocks(self, share: float = 1.0) -> int:
         """Return the block RAMs in a share of the device that operand memories may use; others need some."""
@@ -279,15 +410,63 @@ It is the ratio of the fastest clocks of fully pipelined DSP blocks: 551 and 464
 """
 
 
+# UltraScale+ at -2. RapidWright's intrasite and intersite delay terms: 77 and 125 ps of a flip-flop (beside
+# its look-up table less); look-up tables by their mean pin; sums of 18 bits by look-up table, three carry
+# blocks and the sum's output. Wires: 140 ps and 6 ps a tile of long wires, for a third of the side, and 64 ps
+# for the way from there. DSP blocks: the highest clocks in AMD DS923 (544 MHz without a register of the
+# product, 775 MHz with it), 1.51 ns without registers in the sources of an open router, and the rest as in
+# DSP48E1. Block RAM: 1.003 ns by RapidWright.
+ULTRASCALE_PLUS = Figures(
+    wire=0.204,
+    by_side=0.00224,
+    by_readers=0.03,
+    to_block=0.158,
+    flip_flop=0.202,
+    lut=0.12,
+    carry=0.43,
+    carry_bit=0.003,
+    carry_behind=0.25,
+    product=1.51,
+    operand=0.173,
+    block=(1.58, 1.838, 0.176, 1.29),
+    memory=1.003,
+    blocks_in_tile=6840 / (1_182_240 / LUTS_IN_TILE),
+)
+
+# Artix-7 at -1. Cells: Project X-Ray, as Yosys has them; DSP blocks and block RAMs: AMD DS181. Wires: those
+# of UltraScale+, longer by the ratio of the look-up tables' pins.
+SERIES_7 = Figures(
+    wire=0.6,
+    by_side=0.0066,
+    by_readers=0.088,
+    to_block=0.465,
+    flip_flop=0.303,
+    lut=0.42,
+    carry=1.3,
+    carry_bit=0.03,
+    carry_behind=0.8,
+    product=2.823,
+    operand=0.324,
+    block=(2.952, 2.952, 0.329, 2.155),
+    memory=2.454,
+    blocks_in_tile=240 / (63_400 / LUTS_IN_TILE),
+)
+
+SERIES_7_FASTER = 464 / 551
+"""The delays of -2, relative to the figures: the highest clocks of DSP blocks in DS181."""
+
+
 def _series_7(name: str, description: str, slower: float = 1.0, **resources: int) -> Target:
     """Return a device with the fabric of Artix-7; that of Kintex-7 is no slower."""
     delays = Delays(multiply=5.6, add=1.7, select=0.9, table=2.2, check=0.8, overhead=1.0)
-    return _amd(name, description, "xc7", 100.0, delays, DSP48E1, slower, resources)
+    timing = SERIES_7, slower * SERIES_7_FASTER
+    return _amd(name, description, "xc7", 100.0, delays, timing, DSP48E1, slower, resources)
 
 
 def _ultrascale_plus(name: str, description: str, slower: float = 1.0, **resources: int) -> Target:
     delays = Delays(multiply=3.8, add=1.1, select=0.5, table=1.2, check=0.5, overhead=0.8)
-    return _amd(name, description, "xcup", 125.0, delays, DSP48E2, slower, resources)
+    timing = ULTRASCALE_PLUS, slower
+    return _amd(name, description, "xcup", 125.0, delays, timing, DSP48E2, slower, resources)
 
 
 def _amd(
@@ -296,11 +475,15 @@ def _amd(
     family: str,
     clock_mhz: float,
     delays: Delays,
+    timing: tuple[Figures, float],
     primitive: Primitive,
     slower: float,
     resources: Mapping[str, int],
 ) -> Target:
-    """Return a device of AMD whose delays are those of the family's -2, times ``slower``."""
+    """Return a device of AMD whose delays are those of the family's -2, times ``slower``.
+
+    ``timing`` are the figures and the delays of the speed grade relative to them.
+    """
     return Target(
         name=name,
         description=f"AMD {description}",
@@ -310,6 +493,8 @@ def _amd(
         delays=Delays(**{key: delay * slower for key, delay in vars(delays).items()}),
         primitive=primitive.slower(slower),
         memory_stages=64,
+        figures=timing[0],
+        slower=timing[1],
         **resources,
     )
 

@@ -87,6 +87,11 @@ class Operation:
             yield first, first.value, second.value
 
 
+def room_for_half(operands: Sequence[Operand], drop: int) -> list[int]:
+    """Return the operands of a sum with zeros below, into which half of the bits to be dropped fits."""
+    return [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
+
+
 @dataclass(frozen=True)
 class Word:
     """A number at the accelerator's interface.

@@ -18,6 +18,9 @@ import numpy as np
 from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.polynomial import operand_widths
 
+DIGIT = 4
+"""The bits of an operand among which the unit finds a leading one at once."""
+
 GUARD = 3
 """The number of bits by which the mantissa's reciprocal is longer than the widest result."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
-from rbdhw.fixed.program import Kind, Operand, Operation
+from rbdhw.fixed.program import Kind, Operand, Operation, room_for_half
 from rbdhw.fixed.recoding import Term, pair_summands, round_constant
 from rbdhw.rtl.delay import register
 
@@ -32,7 +32,7 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
     The half needs no adder where it fits into the zeros below an operand.
     """
     parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
-    room = [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
+    room = room_for_half(operands, drop)
     for k in room[:1]:
         parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
     first, *rest = parts

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
-from rbdhw.fixed.reciprocal import ReciprocalSpec
+from rbdhw.fixed.reciprocal import DIGIT, ReciprocalSpec
 from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.polynomial import coefficients, horner_step
 from rbdhw.target import Primitive
@@ -32,7 +35,7 @@ class ReciprocalUnit(wiring.Component):
         self,
         spec: ReciprocalSpec,  # widths, tables and order of the polynomial
         # Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
-        # plus `registers`. Up to three more cycles register the count of leading zeros, then the magnitude
+        # plus `registers`. Up to three more cycles register the place of the leading one, then the magnitude
         # before it, then the result.
         latency: int,
         # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
@@ -62,52 +65,55 @@ class ReciprocalUnit(wiring.Component):
         spec, extra = self.spec, self._extra
         negative: Any = self.x[-1]
         magnitude: Any = Signal(spec.width)
-        m.d.comb += magnitude.eq(Mux(negative, -self.x, self.x))
+        m.d.comb += magnitude.eq((self.x ^ negative.replicate(spec.width)) + negative)
         shift, negative, magnitude = after(
             m, extra >= 2, shift=self.shift, negative=negative, magnitude=magnitude
         )
-        zeros: Any = Signal(range(spec.width))
-        m.d.comb += zeros.eq(_leading_zeros(magnitude))
-        shift, negative, magnitude, zeros = after(
-            m, extra >= 1, shift=shift, negative=negative, magnitude=magnitude, zeros=zeros
+        first, zeros = _find_one(m, magnitude)
+        shift, negative, magnitude, first, zeros = after(
+            m, extra >= 1, shift=shift, negative=negative, magnitude=magnitude, first=first, zeros=zeros
         )
-        empty = magnitude == 0
-        shift, negative, empty, counted = after(
-            m, 1, shift=shift, negative=negative, empty=empty, zeros=zeros
-        )
-        by = self._limit_shift(m, shift, counted)
+        empty = ~first.any()
+        wanted: Any = Signal(signed(SHIFT_BITS + 1))
+        m.d.comb += wanted.eq(shift + (spec.width - 1) - _count(first, zeros))
+        wanted, negative, empty = after(m, 1, wanted=wanted, negative=negative, empty=empty)
+        by, rounding = self._shift_back(m, wanted, negative)
         waiting = (spec.order - 1) * (1 + self.registers)
-        by, negative, empty = after(m, waiting, by=by, negative=negative, empty=empty)
-        half = Cat(by == k for k in range(1, spec.largest_shift + 1))
-        rounding = half ^ negative.replicate(len(half) + 1).as_signed()
-        inverse = self._polynomial(m, self._fraction(m, magnitude, zeros), rounding)
+        by, negative, empty, rounding = after(
+            m, waiting, by=by, negative=negative, empty=empty, rounding=rounding.as_signed()
+        )
+        inverse = self._polynomial(m, self._fraction(m, magnitude, first, zeros), rounding)
         by, negative, empty = after(m, self.registers, by=by, negative=negative, empty=empty)
         signed_inverse = inverse ^ negative.replicate(len(inverse)).as_signed()
-        by, empty, inverse = after(m, 1, by=by, empty=empty, inverse=signed_inverse)
-        result = Mux(empty, spec.beyond, inverse >> by)
-        m.d.comb += self.y.eq(*after(m, extra == MOST_EXTRA, result=result))
+        by, inverse = after(
+            m,
+            1,
+            by=Mux(empty, 0, by),
+            inverse=Mux(empty, Const(spec.beyond, signed(spec.result_bits + 3)), signed_inverse).as_signed(),
+        )
+        m.d.comb += self.y.eq(*after(m, extra == MOST_EXTRA, result=inverse >> by))
         return m
 
-    def _limit_shift(self, m: Module, shift: Any, zeros: Any) -> Any:
-        """Return the right shift of the result, limited to 0 and to the shift that leaves nothing of it."""
-        largest = self.spec.largest_shift
-        wanted = Signal(signed(SHIFT_BITS + 1))
-        by = Signal(range(largest + 1))
-        m.d.comb += wanted.eq(shift + (self.spec.width - 1) - zeros)
-        m.d.comb += by.eq(Mux(wanted < 0, 0, Mux(wanted > largest, largest, wanted)))
-        return by
+    def _shift_back(self, m: Module, wanted: Any, negative: Any) -> tuple[Any, Any]:
+        """Return the right shift of the result, and half of what it cuts, with the bits of the sign below.
 
-    def _fraction(self, m: Module, magnitude: Any, zeros: Any) -> Any:
-        """Return the operand's bits below its leading one.
-
-        The largest shifts come first: the higher bits of the count are known before the lower ones.
+        The shift is limited to 0 and to that which leaves nothing of the result. The half needs no limit: it
+        is known from the shift that is wanted.
         """
+        largest = self.spec.largest_shift
+        by = Signal(range(largest + 1))
+        m.d.comb += by.eq(Mux(wanted < 0, 0, Mux(wanted > largest, largest, wanted)))
+        half = Cat(*(wanted == k for k in range(1, largest)), wanted >= largest)
+        return by, half ^ negative.replicate(largest + 1).as_signed()
+
+    def _fraction(self, m: Module, magnitude: Any, first: Any, zeros: Any) -> Any:
+        """Return the operand's bits below its leading one: its digit comes to the top, then the one."""
         spec = self.spec
-        for k, bit in reversed([*enumerate(zeros)]):
-            shifted = Signal(spec.width, name=f"shifted_{k}")
-            m.d.comb += shifted.eq(Mux(bit, magnitude << (1 << k), magnitude))
-            magnitude = shifted
-        below = Cat(Const(0, spec.result_bits), magnitude[:-1])
+        whole = Cat(Const(0, DIGIT * len(first) - spec.width), magnitude)
+        moved, shifted = Signal(len(whole), name="moved"), Signal(len(whole), name="shifted")
+        m.d.comb += moved.eq(_choose(first, [whole << DIGIT * k for k in range(len(first))]))
+        m.d.comb += shifted.eq(moved << zeros)
+        below = Cat(Const(0, spec.result_bits), shifted[:-1])
         return below[-spec.result_bits :]
 
     def _polynomial(self, m: Module, fraction: Any, addend: Any) -> Any:
@@ -135,20 +141,35 @@ class ReciprocalUnit(wiring.Component):
         return horner_step(m, self, names, total, rest, coefficient, self.spec.rest_bits)
 
 
-def _leading_zeros(bits: Any) -> Any:
-    """Return the number of zeros above the leading one; arbitrary if there is no one."""
-    below = (1 << (len(bits) - 1).bit_length()) - len(bits)
-    count, _ = _count_zeros(Cat(Const(1, 1).replicate(below), bits))
-    return count
+def _find_one(m: Module, bits: Any) -> tuple[Any, Any]:
+    """Return the digit with the leading one, one-hot with the top digit first, and the zeros above it there.
+
+    Digits of :data:`DIGIT` bits are looked at side by side, so this takes three levels of logic.
+    """
+    digits = -(-len(bits) // DIGIT)
+    whole = Cat(Const(0, DIGIT * digits - len(bits)), bits)
+    parts = [whole[DIGIT * k : DIGIT * (k + 1)] for k in reversed(range(digits))]
+    used = [part.any() for part in parts]
+    first = Signal(digits, name="first_digit")
+    zeros = Signal(range(DIGIT), name="zeros_in_digit")
+    m.d.comb += first.eq(Cat(used[k] & ~Cat(*used[:k]).any() for k in range(digits)))
+    places = [Mux(part[3], C(0, 2), Mux(part[2], C(1, 2), Mux(part[1], C(2, 2), C(3, 2)))) for part in parts]
+    m.d.comb += zeros.eq(_choose(first, places))
+    return first, zeros
 
 
-def _count_zeros(bits: Any) -> tuple[Any, Any]:
-    """Return the leading zeros of a non-zero number of ``2**k`` bits, and whether the number is zero."""
-    if len(bits) == 1:
-        return Const(0, 0), ~bits[0]
-    middle = len(bits) // 2
-    (low, low_empty), (high, high_empty) = (_count_zeros(half) for half in (bits[:middle], bits[middle:]))
-    return Cat(Mux(high_empty, low, high), high_empty), high_empty & low_empty
+def _choose(chosen: Any, choices: Sequence[Any]) -> Any:
+    """Return the choice whose bit is 1; zero if none is."""
+    return reduce(or_, (Mux(bit, choice, 0) for bit, choice in zip(chosen, choices, strict=True)))
+
+
+def _count(first: Any, zeros: Any) -> Any:
+    """Return the number of leading zeros of an operand that is not zero."""
+    digit = Cat(
+        Cat(first[k] for k in range(len(first)) if k >> bit & 1).any()
+        for bit in range((len(first) - 1).bit_length())
+    )
+    return Cat(zeros, digit)
 
 
 def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric) -> Cells:

@@ -7,12 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rbdhw.fixed.program import Kind, Operation, Program
+from rbdhw.fixed.program import Kind, Operation, Program, room_for_half
+from rbdhw.fixed.reciprocal import DIGIT
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import use_adders
 from rbdhw.schedule.twins import share_steps
-from rbdhw.target import Clock, Delays, Pipeline, Product, Target
+from rbdhw.target import Clock, Delays, Pipeline, Product, Target, select_levels
+
+LUTS_A_BIT = 1.2
+"""Look-up tables for each bit that a pipeline computes, with all that surrounds it.
+
+At 18 bits and an interval of 4 the iiwa14's ``id`` has 1.22, and its ``difd`` 1.04.
+"""
 
 
 def problem(
@@ -29,8 +36,9 @@ def problem(
     Raises InputError if the clock is too fast for the target's operators, for multipliers shared among
     ``ii`` operations, or for operators that choose among twins.
     """
+    target = sized_for(program, target, ii)
     products = products_of(program, target, ii)
-    clock = clock_of(program, target, clock_mhz, ii)
+    clock = _clock(program, target, clock_mhz, ii)
     period = target.usable_period(clock.schedule_mhz)
     pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
@@ -49,31 +57,68 @@ def problem(
 
 def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
     """Return the clock of a program's design; see :func:`problem`, which raises the same errors."""
+    return _clock(program, sized_for(program, target, ii), clock_mhz, ii)
+
+
+def sized_for(program: Program, target: Target, ii: int) -> Target:
+    """Return a target with the delays of a pipeline for a program, by a rough count of its cells."""
+    operations = program.operations
+    units: dict[tuple[int, int], float] = defaultdict(float)
+    for i, operation in enumerate(operations):
+        if operation.kind in (Kind.MULTIPLY, Kind.SCALE):
+            units[program.wide_port_widths if i in program.wide else program.port_widths] += 1.0 / ii
+        elif operation.kind in (Kind.SIN, Kind.COS):
+            for widths in program.trigonometry.multipliers:
+                units[widths] += 0.5 / ii
+    blocks = sum(math.ceil(count) * target.blocks(widths) for widths, count in units.items())
+    bits = sum(o.format.width for o in operations if o.kind not in (Kind.INPUT, Kind.CONSTANT))
+    return target.sized(LUTS_A_BIT * bits, blocks)
+
+
+def _clock(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
     reciprocals = reciprocal_ways(program, target.delays, ii)
     products = products_of(program, target, ii).values()
-    least = max(target.least_period(products), min(map(max, reciprocals), default=0.0))
+    sums = (_arithmetic_step(program, i, target.delays, 1).setup for i in _arithmetic(program))
+    angle = _entry_of_angle(target.delays, _sharing(program, Kind.COS, ii))
+    least = max(target.least_period(products), min(map(max, reciprocals), default=0.0), angle, *sums)
     clock = target.clock(clock_mhz, least)
     target.check_clock(clock.schedule_mhz, least)
     return clock
+
+
+def _sharing(program: Program, kind: Kind, ii: int) -> int:
+    """Return the most operations of a kind that share a unit; 1 if there is none."""
+    return max(1, min(ii, sum(operation.kind is kind for operation in program.operations)))
+
+
+def _arithmetic(program: Program) -> list[int]:
+    """Return the sums and choices of a program."""
+    return [i for i, operation in enumerate(program.operations) if operation.kind in (Kind.ADD, Kind.SELECT)]
 
 
 def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:
     """Return the product in each kind of unit that the program needs.
 
     Multiplexers select the operands of shared multipliers, and overflow is checked after them. In the
-    polynomials of the other units a table precedes the first product. After the last product, a sine is
-    clamped, and the sign of a reciprocal is applied.
+    polynomials of the other units a table precedes the first product. The only product of a short reciprocal
+    also waits for half of what its shift cuts, which is decoded and added to a coefficient; a block that does
+    not add has more time for it. After the last product, a sine is clamped, and the sign of a reciprocal is
+    applied.
     """
     delays = target.delays
-    choice = delays.select * select_levels(ii)
+    choice = delays.choice(ii, sum(program.port_widths))
     products = {Resource.MULTIPLIER: Product(program.port_widths, choice, delays.check)}
     if program.wide:
+        choice = delays.choice(ii, sum(program.wide_port_widths))
         products[Resource.WIDE_MULTIPLIER] = Product(program.wide_port_widths, choice, delays.check)
     turn = _widest(program.trigonometry.multipliers)
     products[Resource.TRIGONOMETRY] = Product(turn, delays.table, delays.check + delays.select)
     if program.reciprocal is not None:
-        inverse = _widest(program.reciprocal.multipliers)
-        products[Resource.RECIPROCAL] = Product(inverse, delays.table, delays.select)
+        inverse, entry = _widest(program.reciprocal.multipliers), delays.table
+        if program.reciprocal.order == 1:
+            meanwhile = 0.0 if target.primitive.adds else delays.multiply - delays.add
+            entry = max(entry, delays.add + 3.0 * delays.select - meanwhile)
+        products[Resource.RECIPROCAL] = Product(inverse, entry, delays.select)
     return products
 
 
@@ -87,16 +132,12 @@ def polynomial_latency(order: int, registers: int = 0) -> int:
     return 1 + order * (1 + registers)
 
 
-def select_levels(ii: int) -> int:
-    """Return the levels of 4-to-1 multiplexers that select one of ``ii`` operands."""
-    return math.ceil(math.log(ii, 4)) if ii > 1 else 0
-
-
 def _steps(
     program: Program, delays: Delays, pipelines: dict[Resource, Pipeline], period: float, ii: int
 ) -> list[Step]:
     steps: list[Step] = []
     turns: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    readers = Counter(value for operation in program.operations for value in _variables(program, operation))
     for i, operation in enumerate(program.operations):
         match operation.kind:
             case Kind.INPUT | Kind.CONSTANT:
@@ -106,27 +147,30 @@ def _steps(
             case Kind.RECIPROCAL:
                 steps.append(_reciprocal_step(program, i, delays, pipelines, period, ii))
             case Kind.MULTIPLY | Kind.SCALE:
-                steps.append(_product_step(program, i, delays, pipelines, ii))
+                steps.append(_product_step(program, i, delays, pipelines, ii, readers[i]))
             case _:
-                steps.append(_arithmetic_step(program, i, delays))
+                steps.append(_arithmetic_step(program, i, delays, readers[i]))
     for results in turns.values():
         steps.append(_turn_step(program, results, delays, pipelines, min(ii, len(turns))))
     return sorted(steps, key=lambda step: step.results)
 
 
-def _arithmetic_step(program: Program, i: int, delays: Delays) -> Step:
+def _arithmetic_step(program: Program, i: int, delays: Delays, readers: int) -> Step:
     operation = program.operations[i]
     check = delays.check if operation.checked else 0.0
     operands = _variables(program, operation)
+    rounds = operation.drop > 0 and not room_for_half(operation.operands, operation.drop)
+    full = operation.format.width + operation.drop
     if operation.kind is Kind.ADD:
-        return Step((i,), operands, operation.region, None, delays.add + check, 0, delays.add)
-    adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
-    delay = delays.select + (delays.add if adds else 0.0)
-    return Step((i,), operands, operation.region, None, delay + check, 0, delay)
+        delay = delays.sum(full, rounds=rounds)
+    else:
+        adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
+        delay = delays.select + (delays.sum(full) if adds else 0.0)
+    return Step((i,), operands, operation.region, None, delay + check, 0, delay + delays.read(readers))
 
 
 def _product_step(
-    program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], ii: int
+    program: Program, i: int, delays: Delays, pipelines: dict[Resource, Pipeline], ii: int, readers: int
 ) -> Step:
     """Return the step of a product.
 
@@ -136,33 +180,35 @@ def _product_step(
     kind = Resource.WIDE_MULTIPLIER if i in program.wide else Resource.MULTIPLIER
     pipeline = pipelines[kind]
     operands = _variables(program, operation)
-    entry = delays.select * select_levels(ii) + pipeline.before
+    ports = program.wide_port_widths if i in program.wide else program.port_widths
+    entry = delays.choice(ii, sum(ports)) + pipeline.before
     if pipeline.registers:
-        latency, delay = pipeline.registers, pipeline.after
+        latency, delay = pipeline.registers, pipeline.after + delays.read(readers)
         return Step((i,), operands, operation.region, kind, entry, latency, delay)
-    check = delays.check if operation.checked else 0.0
-    return Step((i,), operands, operation.region, kind, entry + check, 0, entry, registered=ii > 1)
+    delay, setup = entry + delays.read(readers), entry + (delays.check if operation.checked else delays.leave)
+    return Step((i,), operands, operation.region, kind, setup, 0, delay, registered=ii > 1)
 
 
 def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
     """Return the delays (ns) in the reciprocal unit's cycles, for zero to three additional registers.
 
-    Cycles of its products are left out. Operands are normalised before the tables. After the last register
-    the result is shifted back, checked and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    Cycles of its products are left out. Operands are normalised before the tables: the digit with the leading
+    one is found, then its place, and both move the operand. After the last register the result is shifted
+    back, checked and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
     """
     spec = program.reciprocal
     if spec is None:
         return ()
-    sharing = min(ii, sum(operation.kind is Kind.RECIPROCAL for operation in program.operations))
-    magnitude = delays.add + delays.select * select_levels(sharing)
-    count = delays.select * select_levels(spec.width)
+    sharing = _sharing(program, Kind.RECIPROCAL, ii)
+    magnitude = delays.sum(spec.width) + delays.choice(sharing, spec.width)
+    find = move = delays.select * (2 + select_levels(math.ceil(spec.width / DIGIT)))
     shift = delays.select * select_levels(spec.largest_shift)
     saturate = delays.check + delays.select
     return (
-        (magnitude + count + shift, shift + saturate),
-        (magnitude + count, shift, shift + saturate),
-        (magnitude, count, shift, shift + saturate),
-        (magnitude, count, shift, shift, saturate),
+        (magnitude + find + move, shift + saturate),
+        (magnitude + find, move, shift + saturate),
+        (magnitude, find, move, shift + saturate),
+        (magnitude, find, move, shift, saturate),
     )
 
 
@@ -194,10 +240,15 @@ def _turn_step(
         _variables(program, operation),
         operation.region,
         Resource.TRIGONOMETRY,
-        delays.add + delays.select * max(1, select_levels(sharing)),
+        _entry_of_angle(delays, sharing),
         latency,
         delays.add + delays.select,
     )
+
+
+def _entry_of_angle(delays: Delays, sharing: int) -> float:
+    """Return the time (ns) for the selection of an angle, its sum with an offset, and its way to a table."""
+    return delays.add + delays.select * max(1, select_levels(sharing)) + 2.0 * delays.leave
 
 
 def _variables(program: Program, operation: Operation) -> tuple[int, ...]:

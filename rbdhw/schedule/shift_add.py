@@ -32,7 +32,7 @@ def use_adders(
         ports = program.port_widths if step.resource is Resource.MULTIPLIER else program.wide_port_widths
         filled = len(group) == ii
         price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
-        delay = target.delays.add * adders.levels
+        delay = target.delays.sums(adders.levels)
         check = target.delays.check if program.operations[step.results[0]].checked else 0.0
         choice = target.delays.select if len(group) > 1 else 0.0
         fits = choice + delay + target.delays.check <= period

@@ -1,6 +1,7 @@
 """The scheduling problem of a program: steps, delays and units."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,9 @@ from rbdhw.fixed.reciprocal import reciprocal_spec
 from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
-from rbdhw.schedule.problem import clock_of, polynomial_latency, problem, products_of, select_levels
+from rbdhw.schedule.problem import clock_of, polynomial_latency, problem, products_of, sized_for
 from rbdhw.schedule.verify import verify
-from rbdhw.target import target
+from rbdhw.target import select_levels, target
 from tests.support.builds import program_of, widened_program
 from tests.support.mixed import mixed_program
 
@@ -76,50 +77,81 @@ def test_sine_and_cosine_of_an_angle_share_a_step():
     assert {step.latency for step in turns} == {2}
 
 
-def test_delays_are_those_of_the_target():
-    delays = target("xcvu9p").delays
-    for ii, select in ((1, 0.0), (4, delays.select), (16, 2 * delays.select)):
-        program = program_of("toy", 18)
-        task = problem(program, target("xcvu9p"), 125.0, ii)
+@pytest.mark.parametrize("device", ["xcvu9p", "ecp5-85"])
+def test_delays_are_those_of_the_target(device):
+    """Sums by their bits and where they round, products behind their choices, and both by their readers."""
+    program = program_of("toy", 18)
+    readers = Counter(
+        value for o in program.operations for value in {operand.value for operand in o.operands}
+    )
+    for ii in (1, 4, 16):
+        sized = sized_for(program, target(device), ii)
+        delays = sized.delays
+        task = problem(program, target(device), None, ii)
+        assert task.registers[Resource.MULTIPLIER] == 0
         for step in task.steps:
-            operation = program.operations[step.results[0]]
+            operation, read = program.operations[step.results[0]], delays.read(readers[step.results[0]])
             check = delays.check if operation.checked else 0.0
             if operation.kind is Kind.ADD:
-                assert (step.delay, step.setup, step.registered) == (delays.add, delays.add + check, False)
+                room = any(not o.negative and o.shift >= operation.drop for o in operation.operands)
+                bits = operation.format.width + operation.drop
+                taken = delays.sum(bits, rounds=operation.drop > 0 and not room)
+                assert (step.delay, step.setup) == (taken + read, taken + check)
+                assert not step.registered
             elif operation.kind in PRODUCTS and step.resource is not None:
-                assert step.delay == delays.multiply + select
-                assert (step.setup, step.registered) == (step.delay + check, ii > 1)
+                taken = delays.choice(ii, sum(program.port_widths)) + delays.multiply
+                assert step.delay == taken + read
+                assert (step.setup, step.registered) == (taken + (check or delays.leave), ii > 1)
+
+
+def test_wider_sums_and_larger_designs_take_longer():
+    """ECP5's delays are fitted to designs of all sizes."""
+    device = target("xcvu9p")
+    small, large = device.sized(8_000, 54), device.sized(64_000, 450)
+    for key, delay in vars(small.delays).items():
+        assert vars(large.delays)[key] >= delay
+    assert large.delays.add > small.delays.add
+    assert large.pipelines((18, 18))[2].before > small.pipelines((18, 18))[2].before
+    assert small.delays.sum(32) > small.delays.sum(18) == small.delays.add > small.delays.sum(8)
+    assert small.delays.sum(18, rounds=True) == small.delays.add + small.delays.half
+    assert small.delays.read(8) > small.delays.read(2) > small.delays.read(1) == 0.0
+    assert device.sized(0, 450).delays == device.sized(450 / device.dsp_blocks * device.luts, 0).delays
+    assert target("ecp5-85").sized(64_000, 100) == target("ecp5-85")
 
 
 @pytest.mark.parametrize(
     ("device", "clock", "ii", "registers"),
-    [("xcvu9p", 190.0, 4, 1), ("xcvu9p", 300.0, 1, 2), ("xcvu9p", 340.0, 16, 2), ("xc7a200t", 150.0, 4, 1)],
+    [("xcvu9p", 260.0, 4, 1), ("xcvu9p", 340.0, 1, 2), ("xcvu9p", 340.0, 16, 2), ("xc7a200t", 150.0, 4, 1)],
 )
 def test_products_take_registers_where_the_clock_is_fast(device, clock, ii, registers):
     """The operands may be late in a cycle and need no register of their own."""
-    program, way = program_of("iiwa14", 18), target(device)
-    task = problem(program, way, clock, ii)
+    program = program_of("iiwa14", 18)
+    way = sized_for(program, target(device), ii)
+    task = problem(program, target(device), clock, ii)
     pipeline = way.pipeline(products_of(program, way, ii)[Resource.MULTIPLIER], clock)
     assert task.registers[Resource.MULTIPLIER] == pipeline.registers == registers
-    setup = pipeline.before + way.delays.select * select_levels(ii)
+    setup = pipeline.before + way.delays.choice(ii, sum(program.port_widths))
     for step in task.steps:
         if step.resource is Resource.MULTIPLIER:
-            timing = (step.setup, step.latency, step.delay, step.registered)
-            assert timing == pytest.approx((setup, registers, pipeline.after, False))
+            assert (step.setup, step.latency) == (setup, registers)
+            assert (step.delay >= pipeline.after) and not step.registered
             assert max(step.setup, step.delay + way.delays.check) <= task.period
     verify(task, schedule(task))
 
 
 def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
-    delays = target("xcvu9p").delays
     program = mixed_program(18)
+    delays = sized_for(program, target("xcvu9p"), 2).delays
     for step in problem(program, target("xcvu9p"), 125.0, 2).steps:
         operation = program.operations[step.results[0]]
         if operation.kind is Kind.SELECT:
             adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
             check = delays.check if operation.checked else 0.0
-            assert step.delay == delays.select + (delays.add if adds else 0.0)
-            assert (step.setup, step.latency) == (step.delay + check, 0)
+            taken = delays.select
+            if adds:
+                taken += delays.sum(operation.format.width + operation.drop)
+            assert (step.setup, step.latency) == (taken + check, 0)
+            assert step.delay >= taken
             assert (step.resource, step.registered) == (None, False)
             assert operation.operands[0].value in step.operands
 
@@ -127,12 +159,13 @@ def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
 @pytest.mark.parametrize(
     ("width", "device", "clock", "ii", "timing"),
     [
-        (18, "xcvu9p", 125.0, 1, (4.1, 2, 2.5)),
-        (18, "xcvu9p", 125.0, 2, (4.6, 2, 2.5)),
-        (27, "xcvu9p", 125.0, 1, (4.1, 3, 2.5)),
-        (18, "xcvu9p", 190.0, 1, (4.1, 3, 2.5)),
-        (18, "ecp5-85", 50.0, 1, (13.2, 2, 7.9)),
-        (18, "ecp5-85", 90.0, 1, (8.4, 4, 7.9)),
+        (18, "xcvu9p", 125.0, 1, (4.286, 2, 2.16)),
+        (18, "xcvu9p", 125.0, 2, (4.802, 2, 2.12)),
+        (27, "xcvu9p", 125.0, 1, (4.322, 3, 2.16)),
+        (18, "xcvu9p", 190.0, 1, (4.286, 3, 2.16)),
+        (18, "xcvu9p", 230.0, 1, (2.558, 4, 2.16)),
+        (18, "ecp5-85", 50.0, 1, (16.4, 2, 7.9)),
+        (18, "ecp5-85", 90.0, 1, (3.6, 5, 7.9)),
         (18, "ecp5-85", 100.0, 1, (3.6, 7, 3.1)),
     ],
 )
@@ -175,9 +208,9 @@ def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
     ("device", "clock", "ii", "fastest"),
     [
         ("ecp5-85", 200.0, 1, 100),
-        ("xcvu9p", 345.0, 1, 344),
-        ("xcvu9p", 345.0, 256, 312),
-        ("xc7a200t", 345.0, 4, 227),
+        ("xcvu9p", 405.0, 1, 402),
+        ("xcvu9p", 345.0, 256, 343),
+        ("xc7a200t", 345.0, 4, 198),
     ],
 )
 def test_a_clock_too_fast_for_the_operators_is_refused(device, clock, ii, fastest):

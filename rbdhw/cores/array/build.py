@@ -12,8 +12,8 @@ from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Timi
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
 from rbdhw.fixed.program import Program
-from rbdhw.schedule.problem import polynomial_latency, reciprocal_ways, select_levels
-from rbdhw.target import Pipeline, Product, Target
+from rbdhw.schedule.problem import polynomial_latency, reciprocal_ways
+from rbdhw.target import Pipeline, Product, Target, select_levels
 
 REGISTERS = (2, 3)
 """Possible numbers of pipeline registers of a product between the operand memories and the shifter."""

@@ -113,7 +113,7 @@ def test_wider_sums_and_larger_designs_take_longer():
     assert large.delays.add > small.delays.add
     assert large.pipelines((18, 18))[2].before > small.pipelines((18, 18))[2].before
     assert small.delays.sum(32) > small.delays.sum(18) == small.delays.add > small.delays.sum(8)
-    assert small.delays.sum(18, rounds=True) == small.delays.add + small.delays.half
+    assert small.delays.sum(18, rounds=True) == pytest.approx(small.delays.add + small.delays.half)
     assert small.delays.read(8) > small.delays.read(2) > small.delays.read(1) == 0.0
     assert device.sized(0, 450).delays == device.sized(450 / device.dsp_blocks * device.luts, 0).delays
     assert target("ecp5-85").sized(64_000, 100) == target("ecp5-85")
@@ -134,7 +134,8 @@ def test_products_take_registers_where_the_clock_is_fast(device, clock, ii, regi
     for step in task.steps:
         if step.resource is Resource.MULTIPLIER:
             assert (step.setup, step.latency) == (setup, registers)
-            assert (step.delay >= pipeline.after) and not step.registered
+            assert step.delay >= pipeline.after
+            assert not step.registered
             assert max(step.setup, step.delay + way.delays.check) <= task.period
     verify(task, schedule(task))
 
@@ -159,11 +160,11 @@ def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
 @pytest.mark.parametrize(
     ("width", "device", "clock", "ii", "timing"),
     [
-        (18, "xcvu9p", 125.0, 1, (4.286, 2, 2.16)),
-        (18, "xcvu9p", 125.0, 2, (4.802, 2, 2.12)),
-        (27, "xcvu9p", 125.0, 1, (4.322, 3, 2.16)),
-        (18, "xcvu9p", 190.0, 1, (4.286, 3, 2.16)),
-        (18, "xcvu9p", 230.0, 1, (2.558, 4, 2.16)),
+        (18, "xcvu9p", 125.0, 1, (4.324, 2, 2.18)),
+        (18, "xcvu9p", 125.0, 2, (4.845, 2, 2.14)),
+        (27, "xcvu9p", 125.0, 1, (4.36, 3, 2.18)),
+        (18, "xcvu9p", 190.0, 1, (4.324, 3, 2.18)),
+        (18, "xcvu9p", 230.0, 1, (2.58, 4, 2.18)),
         (18, "ecp5-85", 50.0, 1, (16.4, 2, 7.9)),
         (18, "ecp5-85", 90.0, 1, (3.6, 5, 7.9)),
         (18, "ecp5-85", 100.0, 1, (3.6, 7, 3.1)),
@@ -208,9 +209,9 @@ def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
     ("device", "clock", "ii", "fastest"),
     [
         ("ecp5-85", 200.0, 1, 100),
-        ("xcvu9p", 405.0, 1, 402),
-        ("xcvu9p", 345.0, 256, 343),
-        ("xc7a200t", 345.0, 4, 198),
+        ("xcvu9p", 405.0, 1, 398),
+        ("xcvu9p", 345.0, 256, 340),
+        ("xc7a200t", 345.0, 4, 173),
     ],
 )
 def test_a_clock_too_fast_for_the_operators_is_refused(device, clock, ii, fastest):

@@ -321,11 +321,15 @@ class RegionModule(wiring.Component):
     def _select(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
         """Return the choice of the current slot by a counter; arbitrary in a slot without a choice.
 
-        Constants are chosen a slot earlier, and leave from a register.
+        Constants are chosen among themselves, a slot earlier, and leave from a register.
         """
-        constant = all(isinstance(choice, Const) for choice in choices.values())
+        constants = {slot: choice for slot, choice in choices.items() if isinstance(choice, Const)}
+        constant = len(constants) == len(choices)
         if constant:
             choices = {(slot - 1) % self._bound.ii: choice for slot, choice in choices.items()}
+        elif constants:
+            now = self._select(m, f"{name}_constant", constants, phase)
+            choices = {slot: now if slot in constants else choice for slot, choice in choices.items()}
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)

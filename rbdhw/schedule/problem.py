@@ -201,7 +201,7 @@ def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[fl
         return ()
     sharing = _sharing(program, Kind.RECIPROCAL, ii)
     magnitude = delays.sum(spec.width) + delays.choice(sharing, spec.width)
-    find = move = delays.select * (2 + select_levels(math.ceil(spec.width / DIGIT)))
+    find = move = delays.select * (1 + select_levels(math.ceil(spec.width / DIGIT))) + delays.leave
     shift = delays.select * select_levels(spec.largest_shift)
     saturate = delays.check + delays.select
     return (

@@ -156,7 +156,7 @@ def test_a_clock_too_fast_for_selecting_twins_is_refused():
 
 
 def test_a_program_without_twins_has_the_cost_of_its_operations():
-    spatial = counts(hyq(), schedule_pipeline(hyq(), target("xcvu9p"), BuildOptions(ii=1)))
+    spatial = counts(hyq(), schedule_pipeline(hyq(), target("ecp5-85"), BuildOptions(ii=1)))
     kinds = Counter(operation.kind for operation in hyq().operations)
     assert kinds[Kind.MULTIPLY] <= spatial.multipliers < kinds[Kind.MULTIPLY] + kinds[Kind.SCALE]
     assert spatial.adders > kinds[Kind.ADD] + kinds[Kind.SELECT]

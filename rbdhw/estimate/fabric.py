@@ -118,7 +118,8 @@ class Fabric:
             counter = math.ceil(math.log2(max(stages - 1, 2)))
             return self._memory(self.line_memories, width, stages - 1) + Cells(counter, counter + width)
         if self.shift_register and stages >= SHIFT_REGISTER:
-            return Cells(luts=width * math.ceil(stages / self.shift_register))
+            between = stages - 2 if stages - 2 >= SHIFT_REGISTER else 0
+            return Cells(width * math.ceil(between / self.shift_register), width * (stages - between))
         return Cells(flip_flops=width * stages)
 
     def queue(self, width: int, depth: int) -> Cells:

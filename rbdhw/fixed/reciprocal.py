@@ -21,6 +21,9 @@ from rbdhw.fixed.polynomial import operand_widths
 DIGIT = 4
 """The bits of an operand among which the unit finds a leading one at once."""
 
+FINE = 2
+"""The low bits of a result's shift, by which the unit shifts it before its register."""
+
 GUARD = 3
 """The number of bits by which the mantissa's reciprocal is longer than the widest result."""
 

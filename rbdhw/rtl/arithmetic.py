@@ -29,15 +29,18 @@ def align(value: Any, operand: Operand) -> Any:
 def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
     """Return the exact sum of one or two shifted, signed operands, plus half of the bits to be dropped.
 
-    The half needs no adder where it fits into the zeros below an operand.
+    The half needs no adder where it fits into the zeros below an operand. What is subtracted comes last: an
+    inverted first operand would need look-up tables of its own.
     """
     parts = [align(value, operand) for value, operand in zip(values, operands, strict=True)]
     room = room_for_half(operands, drop)
     for k in room[:1]:
         parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
-    first, *rest = parts
-    result = -first if operands[0].negative else first
-    for part, operand in zip(rest, operands[1:], strict=True):
+    pairs = zip(operands, parts, strict=True)
+    (operand, result), *rest = sorted(pairs, key=lambda pair: pair[0].negative)
+    if operand.negative:
+        result, room = half(drop) - result, [0]
+    for operand, part in rest:
         result = result - part if operand.negative else result + part
     return result if room else plus_half(result, drop)
 
@@ -111,8 +114,11 @@ class _Summand:
 
 
 def negate(value: Any, sign: Any) -> Any:
-    """Return ``-value`` where ``sign`` is 1, else ``value``."""
-    return Mux(sign, -value, value).as_signed()
+    """Return ``-value`` where ``sign`` is 1, else ``value``: the bits inverted, plus the sign.
+
+    The sign comes first in the sum, so that its carry chain needs no other table for the inverted bits.
+    """
+    return sign + (value ^ sign.replicate(len(value)).as_signed())
 
 
 def choose(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
@@ -134,19 +140,22 @@ def half(drop: int) -> int:
 
 def cut(full: Any, operation: Operation) -> tuple[Any, Any]:
     """Return an operation's result and its overflow bit, from the full sum with the rounding half."""
-    kept = full[min(operation.drop, len(full) - 1) :].as_signed()
-    width = operation.format.width
-    if len(kept) <= width:
-        return kept, Const(0)
-    above = kept[width - 1 :]
-    return kept[:width].as_signed(), (above.any() & ~above.all()) if operation.checked else Const(0)
+    return _kept(full, operation)[: operation.format.width].as_signed(), differ(sign_bits(full, operation))
 
 
-def saturate(full: Any, operation: Operation) -> tuple[Any, Any]:
-    """Return what :func:`cut` returns, with the result saturated where it overflows."""
-    value, overflow = cut(full, operation)
-    limit = Cat((~full[-1]).replicate(operation.format.width - 1), full[-1])
-    return Mux(overflow, limit.as_signed(), value), overflow
+def _kept(full: Any, operation: Operation) -> Any:
+    return full[min(operation.drop, len(full) - 1) :].as_signed()
+
+
+def sign_bits(full: Any, operation: Operation) -> Any:
+    """Return the bits of a full sum that are equal unless it overflows; none if that is not checked."""
+    kept, width = _kept(full, operation), operation.format.width
+    return kept[width - 1 :] if operation.checked and len(kept) > width else Cat()
+
+
+def differ(bits: Any) -> Any:
+    """Return whether bits are not all equal."""
+    return bits.any() & ~bits.all() if len(bits) else Const(0)
 
 
 def split_sum(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:

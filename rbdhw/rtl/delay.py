@@ -10,7 +10,10 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.estimate.fabric import SHIFT_REGISTER, Cells, Fabric
+
+KEEP = {"keep": "TRUE"}
+"""The attribute of a signal that synthesis leaves as it is."""
 
 SHALLOW = 16
 """The most words of a memory that synthesis places in LUTs."""
@@ -81,13 +84,22 @@ class BypassFifo(wiring.Component):
 
 
 def delay_line(
-    m: Module, value: Any, enable: Any, stages: tuple[int, ...], *, name: str, memory_stages: int
+    m: Module,
+    value: Any,
+    enable: Any,
+    stages: tuple[int, ...],
+    *,
+    name: str,
+    memory_stages: int,
+    shifts: bool = False,
 ) -> dict[int, Any]:
     """Build a value's delay line; return the signals of the stages that are read, by stage.
 
     Between two such stages the line is a memory if it has at least ``memory_stages`` stages, else registers.
-    The registers are never reset, so synthesis may use shift-register LUTs. Behind a memory deep enough for a
-    block RAM the last stage is a register, because a block RAM's clock-to-output delay is long.
+    The registers are never reset, so synthesis may use shift-register LUTs. Where the device has them
+    (``shifts``), the first and the last register of a line without taps are kept, as a shift register is
+    slower at both ends. Behind a memory deep enough for a block RAM the last stage is a register, because a
+    block RAM's clock-to-output delay is long.
     """
     taps = {0: value}
     position = 0
@@ -100,8 +112,10 @@ def delay_line(
             m.d.comb += [fifo.enable.eq(enable), fifo.i.eq(value)]
             value = fifo.o
             position += inside
+        long = shifts and stage - position >= SHIFT_REGISTER
         for k in range(position + 1, stage + 1):
-            register = Signal(value.shape(), name=f"{name}_s{k}", reset_less=True)
+            attrs = KEEP if long and k in (position + 1, stage) else {}
+            register = Signal(value.shape(), name=f"{name}_s{k}", reset_less=True, attrs=attrs)
             with m.If(enable):
                 m.d.sync += register.eq(value)
             value = register

@@ -13,7 +13,8 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
-from rbdhw.fixed.reciprocal import DIGIT, ReciprocalSpec
+from rbdhw.fixed.program import Operation
+from rbdhw.fixed.reciprocal import DIGIT, FINE, ReciprocalSpec
 from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.polynomial import coefficients, horner_step
 from rbdhw.target import Primitive
@@ -35,12 +36,13 @@ class ReciprocalUnit(wiring.Component):
         self,
         spec: ReciprocalSpec,  # widths, tables and order of the polynomial
         # Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
-        # plus `registers`. Up to three more cycles register the place of the leading one, then the magnitude
-        # before it, then the result.
+        # plus `registers`. Up to three more cycles register the place of the leading one, then the result,
+        # then the last product.
         latency: int,
         # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
         registers: int = 0,
         primitive: Primitive | None = None,
+        widths: Sequence[int] = (),  # of the results that saturate
     ) -> None:
         least = 1 + spec.order * (1 + registers)
         if not least <= latency <= least + MOST_EXTRA:
@@ -49,14 +51,21 @@ class ReciprocalUnit(wiring.Component):
         self.latency = latency
         self.registers = registers
         self.primitive = primitive
+        self.widths = tuple(sorted(set(widths)))
         self._extra = latency - least
         super().__init__(
             {
                 "x": In(signed(spec.width)),
                 # The right shift of the result for an operand whose leading one is bit 0.
                 "shift": In(signed(SHIFT_BITS)),
-                # The result, `latency` cycles later; unless registered, it comes from a shifter.
+                # The result, `latency` cycles later; unless registered, it comes from a shifter. That of zero
+                # exceeds every format.
                 "y": Out(signed(spec.result_bits + 3)),
+                # The same with all bits inverted if it is negative, and whether it is.
+                "inverted": Out(signed(spec.result_bits + 3)),
+                "negative": Out(1),
+                # Whether the result exceeds a width, from a register.
+                **{self._overflow(width): Out(1) for width in self.widths},
             }
         )
 
@@ -64,57 +73,106 @@ class ReciprocalUnit(wiring.Component):
         m = Module()
         spec, extra = self.spec, self._extra
         negative: Any = self.x[-1]
+        inverted = self.x.as_unsigned() ^ negative.replicate(spec.width)
         magnitude: Any = Signal(spec.width)
-        m.d.comb += magnitude.eq((self.x ^ negative.replicate(spec.width)) + negative)
-        shift, negative, magnitude = after(
-            m, extra >= 2, shift=self.shift, negative=negative, magnitude=magnitude
+        above, empty = Signal(name="one_above"), Signal(name="is_zero")
+        m.d.comb += magnitude.eq(negative + inverted)
+        m.d.comb += empty.eq(~self.x.any())
+        m.d.comb += above.eq(negative & inverted[0] & ~(inverted[1:] & ~inverted[:-1]).any())
+        first, zeros = _find_one(m, inverted)
+        found = {"magnitude": magnitude, "above": above, "first": first, "zeros": zeros}
+        shift, negative, empty, *place = after(
+            m, extra >= 1, shift=self.shift, negative=negative, empty=empty, **found
         )
-        first, zeros = _find_one(m, magnitude)
-        shift, negative, magnitude, first, zeros = after(
-            m, extra >= 1, shift=shift, negative=negative, magnitude=magnitude, first=first, zeros=zeros
+        wanted, excess, fraction = self._normalise(m, shift, *place)
+        wanted, excess, negative, empty = after(
+            m, 1, wanted=wanted, excess=excess, negative=negative, empty=empty
         )
-        empty = ~first.any()
-        wanted: Any = Signal(signed(SHIFT_BITS + 1))
-        m.d.comb += wanted.eq(shift + (spec.width - 1) - _count(first, zeros))
-        wanted, negative, empty = after(m, 1, wanted=wanted, negative=negative, empty=empty)
-        by, rounding = self._shift_back(m, wanted, negative)
+        by, rounding = self._shift_back(m, wanted, excess, negative, empty)
         waiting = (spec.order - 1) * (1 + self.registers)
-        by, negative, empty, rounding = after(
-            m, waiting, by=by, negative=negative, empty=empty, rounding=rounding.as_signed()
+        by, negative, rounding = after(m, waiting, by=by, negative=negative, rounding=rounding.as_signed())
+        inverse = self._polynomial(m, fraction, rounding)
+        by, negative = after(m, self.registers, by=by, negative=negative)
+        by, negative, inverse = after(m, extra == MOST_EXTRA, by=by, negative=negative, inverse=inverse)
+        overflows = {self._overflow(width): self._exceeds(inverse, by, width) for width in self.widths}
+        by, negative, inverse, *exceeds = after(
+            m, 1, by=by, negative=negative, inverse=inverse >> by[:FINE], **overflows
         )
-        inverse = self._polynomial(m, self._fraction(m, magnitude, first, zeros), rounding)
-        by, negative, empty = after(m, self.registers, by=by, negative=negative, empty=empty)
-        signed_inverse = inverse ^ negative.replicate(len(inverse)).as_signed()
-        by, inverse = after(
-            m,
-            1,
-            by=Mux(empty, 0, by),
-            inverse=Mux(empty, Const(spec.beyond, signed(spec.result_bits + 3)), signed_inverse).as_signed(),
+        result = inverse >> Cat(Const(0, FINE), by[FINE:])
+        negative, result, *exceeds = after(
+            m, extra >= 2, negative=negative, result=result, **dict(zip(overflows, exceeds, strict=True))
         )
-        m.d.comb += self.y.eq(*after(m, extra == MOST_EXTRA, result=inverse >> by))
+        m.d.comb += [self.negative.eq(negative), self.inverted.eq(result)]
+        m.d.comb += self.y.eq(self.inverted ^ negative.replicate(len(self.y)).as_signed())
+        m.d.comb += [getattr(self, port).eq(bit) for port, bit in zip(overflows, exceeds, strict=True)]
         return m
 
-    def _shift_back(self, m: Module, wanted: Any, negative: Any) -> tuple[Any, Any]:
-        """Return the right shift of the result, and half of what it cuts, with the bits of the sign below.
+    @staticmethod
+    def _overflow(width: int) -> str:
+        return f"overflow_{width}"
 
-        The shift is limited to 0 and to that which leaves nothing of the result. The half needs no limit: it
-        is known from the shift that is wanted.
+    def _exceeds(self, inverse: Any, by: Any, width: int) -> Any:
+        """Return whether the inverse of a mantissa, shifted, exceeds a width.
+
+        The shift tells, and the two top bits: the inverse has ``result_bits`` bits, or one more. One that is
+        shifted below one fits.
         """
-        largest = self.spec.largest_shift
-        by = Signal(range(largest + 1))
-        m.d.comb += by.eq(Mux(wanted < 0, 0, Mux(wanted > largest, largest, wanted)))
-        half = Cat(*(wanted == k for k in range(1, largest)), wanted >= largest)
-        return by, half ^ negative.replicate(largest + 1).as_signed()
+        bits = self.spec.result_bits
+        one, two = by == bits - width, by == bits - width + 1
+        return (by < bits - width) | (one & inverse[bits - 1 : bits + 1].any()) | (two & inverse[bits])
 
-    def _fraction(self, m: Module, magnitude: Any, first: Any, zeros: Any) -> Any:
-        """Return the operand's bits below its leading one: its digit comes to the top, then the one."""
+    def saturated(self, operation: Operation) -> tuple[Any, Any]:
+        """Return the result in an operation's format, saturated if it overflows, and whether it does.
+
+        The format's width must be one of ``widths`` if the operation is checked.
+        """
+        width = operation.format.width
+        if not operation.checked:
+            return self.y[:width].as_signed(), Const(0)
+        overflow, sign = getattr(self, self._overflow(width)), self.negative
+        limited = Cat(
+            self.inverted[: width - 1] | overflow.replicate(width - 1), self.inverted[width - 1] & ~overflow
+        )
+        return (limited ^ sign.replicate(width)).as_signed(), overflow
+
+    def _normalise(
+        self, m: Module, shift: Any, magnitude: Any, above: Any, first: Any, zeros: Any
+    ) -> tuple[Any, Any, Any]:
+        """Return the result's shift, whether it exceeds the largest, and the bits below the leading one.
+
+        The leading one is that of the operand, whose bits are inverted if it is negative. The magnitude's is
+        one place ``above`` where only ones were below it, and zeros remain.
+        """
         spec = self.spec
         whole = Cat(Const(0, DIGIT * len(first) - spec.width), magnitude)
         moved, shifted = Signal(len(whole), name="moved"), Signal(len(whole), name="shifted")
         m.d.comb += moved.eq(_choose(first, [whole << DIGIT * k for k in range(len(first))]))
         m.d.comb += shifted.eq(moved << zeros)
-        below = Cat(Const(0, spec.result_bits), shifted[:-1])
-        return below[-spec.result_bits :]
+        fraction = Cat(Const(0, spec.result_bits), shifted[:-1])[-spec.result_bits :]
+        count, base = _count(first, zeros), shift + spec.width
+        wanted = Signal(signed(SHIFT_BITS + 2), name="wanted_shift")
+        left = Signal(signed(SHIFT_BITS + 3), name="shift_left")
+        rest = spec.largest_shift - base
+        m.d.comb += [
+            wanted.eq(
+                (Cat(above, base).as_signed() + Cat(above, ~count, Const(1, 1)).as_signed())[1:].as_signed()
+            ),
+            left.eq((Cat(~above, rest).as_signed() + Cat(~above, count))[1:].as_signed()),
+        ]
+        return wanted, left[-1], fraction
+
+    def _shift_back(self, m: Module, wanted: Any, excess: Any, negative: Any, empty: Any) -> tuple[Any, Any]:
+        """Return the right shift of the result, and half of what it cuts, with the bits of the sign below.
+
+        The shift is limited to 0, also for the reciprocal of zero, and to that which leaves nothing of the
+        result, if it has ``excess``.
+        """
+        largest = self.spec.largest_shift
+        by = Signal(range(largest + 1), name="shift_back")
+        m.d.comb += by.eq(Mux(empty | wanted[-1], 0, Mux(excess, largest, wanted)))
+        within = [(wanted[: len(by)] == k) & ~wanted[-1] for k in range(1, largest + 1)]
+        half = Cat(*(bit & ~excess for bit in within[:-1]), excess | within[-1])
+        return by, half ^ negative.replicate(largest + 1).as_signed()
 
     def _polynomial(self, m: Module, fraction: Any, addend: Any) -> Any:
         """Evaluate the polynomial by Horner's rule, with a register after each power but the last.
@@ -144,18 +202,27 @@ class ReciprocalUnit(wiring.Component):
 def _find_one(m: Module, bits: Any) -> tuple[Any, Any]:
     """Return the digit with the leading one, one-hot with the top digit first, and the zeros above it there.
 
-    Digits of :data:`DIGIT` bits are looked at side by side, so this takes three levels of logic.
+    Without a one it is the last bit. Digits of :data:`DIGIT` bits are looked at side by side.
     """
     digits = -(-len(bits) // DIGIT)
-    whole = Cat(Const(0, DIGIT * digits - len(bits)), bits)
+    missing = DIGIT * digits - len(bits)
+    whole = Cat(Const(0, missing), bits)
     parts = [whole[DIGIT * k : DIGIT * (k + 1)] for k in reversed(range(digits))]
-    used = [part.any() for part in parts]
+    used = [*(part.any() for part in parts[:-1]), Const(1, 1)]
     first = Signal(digits, name="first_digit")
     zeros = Signal(range(DIGIT), name="zeros_in_digit")
     m.d.comb += first.eq(Cat(used[k] & ~Cat(*used[:k]).any() for k in range(digits)))
-    places = [Mux(part[3], C(0, 2), Mux(part[2], C(1, 2), Mux(part[1], C(2, 2), C(3, 2)))) for part in parts]
+    places = [_zeros(part, 0) for part in parts[:-1]] + [_zeros(parts[-1], missing)]
     m.d.comb += zeros.eq(_choose(first, places))
     return first, zeros
+
+
+def _zeros(digit: Any, last: int) -> Any:
+    """Return the zeros above the leading one of a digit; if there is none, those above the ``last`` bit."""
+    result: Any = C(DIGIT - 1 - last, 2)
+    for k in range(last + 1, DIGIT):
+        result = Mux(digit[k], C(DIGIT - 1 - k, 2), result)
+    return result
 
 
 def _choose(chosen: Any, choices: Sequence[Any]) -> Any:

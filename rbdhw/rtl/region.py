@@ -12,8 +12,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Kind, Operand, Operation
-from rbdhw.rtl.arithmetic import align, combine, cut, half, saturate, scale
-from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.arithmetic import align, combine, cut, differ, half, scale, sign_bits
+from rbdhw.rtl.delay import delay_line, register
+from rbdhw.rtl.multiplexer import FAMILY
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.signature import BoundProgram, Signature
@@ -23,14 +24,6 @@ from rbdhw.target import Primitive
 
 SETTLED = 2
 """Cycles after which a region's overflow flag is a register."""
-
-
-@dataclass(frozen=True)
-class Overflow:
-    """Whether a value overflows in this cycle, and in the previous one where a register of its sum tells."""
-
-    now: Any
-    before: Any = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +85,8 @@ class RegionModule(wiring.Component):
         """Yield the flags of values that concern a function, each with the cycle in which it is valid.
 
         A flag is valid one or :data:`SETTLED` cycles after its values were computed, at the latest in the
-        first cycle of the function's results. After one cycle each value has its own register; results of a
-        shared multiplier are checked from a register of its sum. After two cycles they share one register.
-        Only the overflow check follows a value combinationally.
+        first cycle of the function's results. After one cycle each value has a register of the bits that
+        tell, and is checked from there. After two cycles the values share one register.
         """
         for concern in self._concerned:
             if function in concern.functions:
@@ -130,11 +122,11 @@ class RegionModule(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._phase: Any = None
-        overflows: dict[int, Overflow] = {}
+        overflows: dict[int, Any] = {}
         for value in self._content.values:
             kind = self._program.operations[value].kind
             if kind is not Kind.INPUT and self._bound.alone(value):
-                overflows[value] = Overflow(self._add(m, value))
+                overflows[value] = self._add(m, value)
         for name, unit in self._content.named_units:
             if unit.resource in MULTIPLIERS:
                 overflows |= self._multiplier(m, unit, name)
@@ -159,22 +151,20 @@ class RegionModule(wiring.Component):
             m.d.sync += counter.eq(Mux(counter == ii - 1, 0, counter + 1))
         return counter
 
-    def _drive_flags(self, m: Module, overflows: dict[int, Overflow]) -> None:
-        before = {value: overflow.before for value, overflow in overflows.items()}
+    def _drive_flags(self, m: Module, overflows: dict[int, Any]) -> None:
         for concern, later in self._flags():
-            values = self._concerned[concern]
-            for value in values:
-                if before[value] is None:
-                    name = f"{self._source.names[value]}_overflow"
-                    before[value] = Signal(name=name, reset_less=True)
-                    m.d.sync += before[value].eq(overflows[value].now)
             name = self._flag_name(concern, later)
-            raised: Any = Cat(before[value] for value in values).any()
+            raised: Any = Cat(overflows[value] for value in self._concerned[concern]).any()
             if later == SETTLED:
-                settled = Signal(name=name, reset_less=True)
-                m.d.sync += settled.eq(raised)
-                raised = settled
+                raised = register(m, name, raised, 1)
             m.d.comb += getattr(self, name).eq(raised)
+
+    def _check(self, m: Module, value: int, full: Any, operation: Operation) -> Any:
+        """Return whether a value overflowed in the previous cycle, from a register of the bits that tell."""
+        bits: Any = sign_bits(full, operation)
+        if len(bits):
+            bits = register(m, f"{self._source.names[value]}_signs", bits, len(bits))
+        return differ(bits)
 
     def _operands(self, index: int) -> list[Any]:
         start = self._bound.starts[index]
@@ -182,7 +172,7 @@ class RegionModule(wiring.Component):
         return [self._tap(self._bound.tap(operand.value, start)) for operand in operands]
 
     def _add(self, m: Module, value: int) -> Any:
-        """Compute a sum, choice or constant product in adders, which twins share; return its overflow."""
+        """Compute a sum, choice or constant product in adders, which twins share; return `_check`."""
         bound, first = self._bound, self._shared_operation(value)
         steps = {
             bound.starts[bound.producer[twin]] % bound.ii: bound.producer[twin] for twin in bound.group(value)
@@ -203,9 +193,8 @@ class RegionModule(wiring.Component):
             full = scale(m, self._source.names[value], factor, first.constant, first.drop)
         else:
             full = combine(first, columns)
-        result, overflow = cut(full, first)
-        m.d.comb += self._tap(Tap(value, 0)).eq(result)
-        return overflow
+        m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, first)[0])
+        return self._check(m, value, full, first)
 
     def _select_operand(
         self, m: Module, name: str, operands: dict[int, Operand], wires: dict[int, Any]
@@ -226,8 +215,8 @@ class RegionModule(wiring.Component):
         operations = [self._program.operations[twin] for twin in self._bound.group(value)]
         return replace(operations[0], checked=any(operation.checked for operation in operations))
 
-    def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
-        """Build a multiplier with its operands and rounding selected by slot; return overflows by value."""
+    def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
+        """Build a multiplier with its operands and rounding selected by slot; return `_check` by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
         phase = self._counter(m, f"{name}_phase")
         a, b = (
@@ -240,16 +229,11 @@ class RegionModule(wiring.Component):
         result = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         full = Signal.like(result, name=f"{name}_rounded")
         m.d.comb += full.eq(result)
-        overflows: dict[int, Overflow] = {}
-        results = self._results(unit)
-        before = Signal.like(full, name=f"{name}_before", reset_less=True) if len(results) > 1 else None
-        for value in results:
-            checked = self._shared_operation(value)
-            result, overflow = cut(full, checked)
-            m.d.comb += self._tap(Tap(value, 0)).eq(result)
-            overflows[value] = Overflow(overflow, None if before is None else cut(before, checked)[1])
-        if before is not None:
-            m.d.sync += before.eq(full)
+        overflows: dict[int, Any] = {}
+        for value in self._results(unit):
+            operation = self._shared_operation(value)
+            m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, operation)[0])
+            overflows[value] = self._check(m, value, full, operation)
         return overflows
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
@@ -266,13 +250,15 @@ class RegionModule(wiring.Component):
         values = (value for index in unit.steps.values() for value in bound.steps[index].results)
         return list(dict.fromkeys(bound.group(value)[0] for value in values))
 
-    def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Overflow]:
-        """Build a reciprocal unit with its operand and shift selected by slot; return overflows by value."""
+    def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
+        """Build a reciprocal unit with its operand and shift selected by slot; return late overflows."""
         bound, spec = self._bound, self._program.reciprocal
         assert spec is not None
         (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
         registers = bound.registers.get(unit.resource, 0)
-        m.submodules[name] = hardware = ReciprocalUnit(spec, latency, registers, self._primitive)
+        results = {value: self._shared_operation(value) for value in self._results(unit)}
+        widths = [operation.format.width for operation in results.values() if operation.checked]
+        m.submodules[name] = hardware = ReciprocalUnit(spec, latency, registers, self._primitive, widths)
         operands, shifts = {}, {}
         for slot, index in unit.steps.items():
             (operands[slot],) = self._operands(index)
@@ -281,11 +267,11 @@ class RegionModule(wiring.Component):
             hardware.x.eq(self._select(m, f"{name}_x", operands)),
             hardware.shift.eq(self._select(m, f"{name}_shift", shifts)),
         ]
-        overflows: dict[int, Overflow] = {}
-        for value in self._results(unit):
-            result, overflow = saturate(hardware.y, self._shared_operation(value))
+        overflows: dict[int, Any] = {}
+        for value, operation in results.items():
+            result, overflow = hardware.saturated(operation)
             m.d.comb += self._tap(Tap(value, 0)).eq(result)
-            overflows[value] = Overflow(overflow)
+            overflows[value] = register(m, f"{self._source.names[value]}_overflow", overflow, 1)
         return overflows
 
     def _factors(self, index: int) -> tuple[Any, Any]:
@@ -328,8 +314,8 @@ class RegionModule(wiring.Component):
         if constant:
             choices = {(slot - 1) % self._bound.ii: choice for slot, choice in choices.items()}
         elif constants:
-            now = self._select(m, f"{name}_constant", constants, phase)
-            choices = {slot: now if slot in constants else choice for slot, choice in choices.items()}
+            apart = self._select(m, f"{name}_constant", constants, phase)
+            choices = {slot: apart if slot in constants else choice for slot, choice in choices.items()}
         slots: dict[object, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
             same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
@@ -350,9 +336,9 @@ class RegionModule(wiring.Component):
         if not constant:
             return chosen
         first = choices.get(self._bound.ii - 1, choices[last[0]])
-        register = Signal(chosen.shape(), name=f"{name}_now", init=first.value)
-        m.d.sync += register.eq(chosen)
-        return register
+        now = Signal(chosen.shape(), name=f"{name}_now", init=first.value)
+        m.d.sync += now.eq(chosen)
+        return now
 
     def _delay(self, m: Module, value: int) -> None:
         stages = self._source.delays(value)
@@ -363,5 +349,6 @@ class RegionModule(wiring.Component):
             stages,
             name=self._source.names[value],
             memory_stages=self._bound.memory_stages,
+            shifts=self._primitive is not None and self._primitive.name != FAMILY,
         )
         m.d.comb += [self._tap(Tap(value, k)).eq(taps[k]) for k in stages]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.trigonometry import GUARD, TrigonometrySpec
+from rbdhw.rtl.arithmetic import negate
 from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.polynomial import coefficients, horner_step
 from rbdhw.target import Primitive
@@ -41,8 +42,10 @@ class TrigonometryUnit(wiring.Component):
         spec = self.spec
         quadrant = self.angle[-2:]
         rest = Cat(self.angle[: spec.rest_bits - 1], ~self.angle[spec.rest_bits - 1]).as_signed()
-        for _ in range(self.latency):
-            quadrant = register(m, "quadrant", quadrant, unsigned(2))
+        (quadrant,) = after(m, self.latency - 1, quadrant=quadrant)
+        swap, opposite, both = after(
+            m, 1, swap=quadrant[0], opposite=quadrant[1], both=quadrant[0] ^ quadrant[1]
+        )
         rest = register(m, "rest", rest, signed(spec.rest_bits))
         segment = self.angle[spec.rest_bits : -2]
         sine, cosine = (
@@ -50,8 +53,8 @@ class TrigonometryUnit(wiring.Component):
             for name, table in zip(("sine", "cosine"), spec.tables, strict=True)
         )
         m.d.comb += [
-            self.sin.eq(_negate_if(quadrant[1], Mux(quadrant[0], cosine, sine))),
-            self.cos.eq(_negate_if(quadrant[0] ^ quadrant[1], Mux(quadrant[0], sine, cosine))),
+            self.sin.eq(negate(Mux(swap, cosine, sine).as_signed(), opposite)),
+            self.cos.eq(negate(Mux(swap, sine, cosine).as_signed(), both)),
         ]
         return m
 
@@ -60,7 +63,8 @@ class TrigonometryUnit(wiring.Component):
     ) -> Any:
         """Return the clamped magnitude, by Horner's rule with a register after each power.
 
-        ``by_power`` are the coefficients, and ``widths`` those of the registers.
+        ``by_power`` are the coefficients, and ``widths`` those of the registers. The last register is before
+        the clamp, whose only condition it has.
         """
         spec = self.spec
         total = by_power[-1]
@@ -71,17 +75,15 @@ class TrigonometryUnit(wiring.Component):
             others = {f"{name}_coefficient_{k}": value for k, value in enumerate(by_power[:power])}
             rest, *by_power = after(m, waiting, rest=rest, **others)
         full = self._power(m, name, 0, total, rest, by_power[0])
-        magnitude = full >> GUARD
-        clamped = Mux(magnitude > spec.format.highest, spec.format.highest, magnitude)
-        return register(m, name, clamped, signed(spec.width))
+        below, sign = full[GUARD : GUARD + spec.width - 1], full[-1]
+        too_large = ~sign & full[GUARD + spec.width - 1 : -1].any()
+        found = {name: below, f"{name}_sign": sign, f"{name}_too_large": too_large}
+        below, sign, too_large = after(m, 1, **found)
+        return Cat(below | too_large.replicate(len(below)), sign).as_signed()
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
         names = f"{name}_{power}", f"{name}_coefficient"
         return horner_step(m, self, names, total, rest, coefficient, self.spec.product_cut(power))
-
-
-def _negate_if(condition: Any, value: Any) -> Any:
-    return Mux(condition, -value, value)
 
 
 def trigonometry_cells(unit: TrigonometrySpec, fabric: Fabric) -> Cells:

@@ -137,7 +137,7 @@ class _Writer:
         wires = [w for name, w in self._module.wires.items() if name in self._declared and name not in hidden]
         return [
             f"module {self._design.modules[self._module.name]} (",
-            *_entries([f"{wire.port} {self._declare(wire)}" for wire in ports]),
+            *_entries([self._declare(wire, f"{wire.port} ") for wire in ports]),
             ");",
             *(f"  {self._declare(wire)};" for wire in wires),
             *(f"  {line}" for line in self._memory_declarations()),
@@ -147,15 +147,15 @@ class _Writer:
             "endmodule",
         ]
 
-    def _declare(self, wire: Wire) -> str:
-        """Return the declaration of a wire or of a register with its initial value."""
+    def _declare(self, wire: Wire, port: str = "") -> str:
+        """Return the declaration of a wire, or a register with its first value, after the direction of a port."""
         name = f"{bit_range(wire.width)}{self._names.plain(Part(wire.name, 0, wire.width))}"
         kind = self._declared.get(wire.name, "wire")
         first = wire.attributes.get("init")
         if first is not None and kind == "reg":
             settings = _settings({key: text for key, text in wire.attributes.items() if key != "init"})
-            return f"{settings}reg {name} = {constant(f'{first:0{wire.width}b}')}"
-        return f"{kind} {name}"
+            return f"{settings}{port}reg {name} = {constant(f'{first:0{wire.width}b}')}"
+        return f"{port}{kind} {name}"
 
     def _connections(self) -> Iterator[str]:
         for target, value in self._module.connections:

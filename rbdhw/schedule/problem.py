@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rbdhw.fixed.program import Kind, Operation, Program, room_for_half
-from rbdhw.fixed.reciprocal import DIGIT
+from rbdhw.fixed.reciprocal import DIGIT, FINE
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import use_adders
 from rbdhw.schedule.twins import share_steps
 from rbdhw.target import Clock, Delays, Pipeline, Product, Target, select_levels
+
+LUT_INPUTS = 6
 
 LUTS_A_BIT = 1.2
 """Look-up tables for each bit that a pipeline computes, with all that surrounds it.
@@ -79,7 +81,7 @@ def _clock(program: Program, target: Target, clock_mhz: float | None, ii: int) -
     reciprocals = reciprocal_ways(program, target.delays, ii)
     products = products_of(program, target, ii).values()
     sums = (_arithmetic_step(program, i, target.delays, 1).setup for i in _arithmetic(program))
-    angle = _entry_of_angle(target.delays, _sharing(program, Kind.COS, ii))
+    angle = _entry_of_angle(program, target.delays, _sharing(program, Kind.COS, ii))
     least = max(target.least_period(products), min(map(max, reciprocals), default=0.0), angle, *sums)
     clock = target.clock(clock_mhz, least)
     target.check_clock(clock.schedule_mhz, least)
@@ -99,26 +101,26 @@ def _arithmetic(program: Program) -> list[int]:
 def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Product]:
     """Return the product in each kind of unit that the program needs.
 
-    Multiplexers select the operands of shared multipliers, and overflow is checked after them. In the
-    polynomials of the other units a table precedes the first product. The only product of a short reciprocal
-    also waits for half of what its shift cuts, which is decoded and added to a coefficient; a block that does
-    not add has more time for it. After the last product, a sine is clamped, and the sign of a reciprocal is
-    applied.
+    Multiplexers select the operands of shared multipliers. In the polynomials of the other units a table
+    precedes the first product. The only product of a short reciprocal also waits for half of what its shift
+    cuts, which is decoded in two levels and added to a coefficient. After the last product one level of logic
+    tells whether a sine is too large, and another begins to shift a reciprocal.
     """
     delays = target.delays
     choice = delays.choice(ii, sum(program.port_widths))
-    products = {Resource.MULTIPLIER: Product(program.port_widths, choice, delays.check)}
+    products = {Resource.MULTIPLIER: Product(program.port_widths, choice, delays.leave)}
     if program.wide:
         choice = delays.choice(ii, sum(program.wide_port_widths))
-        products[Resource.WIDE_MULTIPLIER] = Product(program.wide_port_widths, choice, delays.check)
+        products[Resource.WIDE_MULTIPLIER] = Product(program.wide_port_widths, choice, delays.leave)
     turn = _widest(program.trigonometry.multipliers)
-    products[Resource.TRIGONOMETRY] = Product(turn, delays.table, delays.check + delays.select)
+    products[Resource.TRIGONOMETRY] = Product(turn, delays.table, delays.check)
     if program.reciprocal is not None:
         inverse, entry = _widest(program.reciprocal.multipliers), delays.table
         if program.reciprocal.order == 1:
-            meanwhile = 0.0 if target.primitive.adds else delays.multiply - delays.add
-            entry = max(entry, delays.add + 3.0 * delays.select - meanwhile)
-        products[Resource.RECIPROCAL] = Product(inverse, entry, delays.select)
+            meanwhile = delays.addend if target.primitive.adds else delays.multiply - delays.add
+            entry = max(entry, delays.add + 2.0 * delays.select - meanwhile)
+        fine = delays.select + delays.read(program.reciprocal.result_bits)
+        products[Resource.RECIPROCAL] = Product(inverse, entry, fine)
     return products
 
 
@@ -157,7 +159,6 @@ def _steps(
 
 def _arithmetic_step(program: Program, i: int, delays: Delays, readers: int) -> Step:
     operation = program.operations[i]
-    check = delays.check if operation.checked else 0.0
     operands = _variables(program, operation)
     rounds = operation.drop > 0 and not room_for_half(operation.operands, operation.drop)
     full = operation.format.width + operation.drop
@@ -166,7 +167,7 @@ def _arithmetic_step(program: Program, i: int, delays: Delays, readers: int) -> 
     else:
         adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
         delay = delays.select + (delays.sum(full) if adds else 0.0)
-    return Step((i,), operands, operation.region, None, delay + check, 0, delay + delays.read(readers))
+    return Step((i,), operands, operation.region, None, delay, 0, delay + delays.read(readers))
 
 
 def _product_step(
@@ -185,30 +186,32 @@ def _product_step(
     if pipeline.registers:
         latency, delay = pipeline.registers, pipeline.after + delays.read(readers)
         return Step((i,), operands, operation.region, kind, entry, latency, delay)
-    delay, setup = entry + delays.read(readers), entry + (delays.check if operation.checked else delays.leave)
+    delay, setup = entry + delays.read(readers), entry + delays.leave
     return Step((i,), operands, operation.region, kind, setup, 0, delay, registered=ii > 1)
 
 
 def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
-    """Return the delays (ns) in the reciprocal unit's cycles, for zero to three additional registers.
+    """Return the delays (ns) in the reciprocal unit's cycles, for zero to two additional registers.
 
     Cycles of its products are left out. Operands are normalised before the tables: the digit with the leading
     one is found, then its place, and both move the operand. After the last register the result is shifted
-    back, checked and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    back and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
     """
     spec = program.reciprocal
     if spec is None:
         return ()
-    sharing = _sharing(program, Kind.RECIPROCAL, ii)
-    magnitude = delays.sum(spec.width) + delays.choice(sharing, spec.width)
-    find = move = delays.select * (1 + select_levels(math.ceil(spec.width / DIGIT))) + delays.leave
-    shift = delays.select * select_levels(spec.largest_shift)
-    saturate = delays.check + delays.select
+    choice = delays.choice(_sharing(program, Kind.RECIPROCAL, ii), spec.width)
+    digits = 2 if spec.width <= LUT_INPUTS * DIGIT else 3
+    found = choice + max(delays.sum(spec.width), delays.select * digits + delays.read(spec.width))
+    find = choice + delays.select * (digits + 2) + delays.read(spec.width)
+    move = delays.select + delays.read(spec.width) + delays.address
+    read = delays.read(spec.result_bits)
+    shift = (delays.select + read) * select_levels((spec.largest_shift >> FINE) + 1)
+    saturate = delays.select + read
     return (
-        (magnitude + find + move, shift + saturate),
-        (magnitude + find, move, shift + saturate),
-        (magnitude, find, move, shift + saturate),
-        (magnitude, find, move, shift, saturate),
+        (found + 2.0 * delays.select + move, shift + saturate),
+        (find, 2.0 * delays.select + move, shift + saturate),
+        (find, 2.0 * delays.select + move, shift, saturate),
     )
 
 
@@ -240,15 +243,17 @@ def _turn_step(
         _variables(program, operation),
         operation.region,
         Resource.TRIGONOMETRY,
-        _entry_of_angle(delays, sharing),
+        _entry_of_angle(program, delays, sharing),
         latency,
-        delays.add + delays.select,
+        delays.add + delays.read(2 * program.trigonometry.width),
     )
 
 
-def _entry_of_angle(delays: Delays, sharing: int) -> float:
+def _entry_of_angle(program: Program, delays: Delays, sharing: int) -> float:
     """Return the time (ns) for the selection of an angle, its sum with an offset, and its way to a table."""
-    return delays.add + delays.select * max(1, select_levels(sharing)) + 2.0 * delays.leave
+    turns = [operation for operation in program.operations if operation.kind in (Kind.SIN, Kind.COS)]
+    offset = delays.add if any(operation.constant for operation in turns) else 0.0
+    return delays.choice(sharing, program.trigonometry.phase_bits) + offset + delays.address
 
 
 def _variables(program: Program, operation: Operation) -> tuple[int, ...]:

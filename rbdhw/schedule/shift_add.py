@@ -33,11 +33,10 @@ def use_adders(
         filled = len(group) == ii
         price = target.blocks(ports) * target.luts / target.dsp_blocks if filled else 0.0
         delay = target.delays.sums(adders.levels)
-        check = target.delays.check if program.operations[step.results[0]].checked else 0.0
         choice = target.delays.select if len(group) > 1 else 0.0
-        fits = choice + delay + target.delays.check <= period
+        fits = choice + delay <= period
         if adders.bits <= price and fits and choice + delay <= step.latency * period + step.delay:
-            yield replace(step, resource=None, setup=delay + check, latency=0, delay=delay, registered=False)
+            yield replace(step, resource=None, setup=delay, latency=0, delay=delay, registered=False)
         else:
             yield step
 

@@ -48,8 +48,8 @@ class _Amd:
 
 def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
     luts = {f"LUT{n}": _lut(n, figures.pins) for n in range(1, 7)}
+    luts["INV"] = CellTiming(arcs=((("I",), ("O",), figures.pins[-1]),))
     cells: dict[str, Callable[[Cell], CellTiming]] = {name: constant(lut) for name, lut in luts.items()}
-    cells["INV"] = constant(CellTiming(arcs=((("I",), ("O",), figures.pins[-1]),)))
     data, select = figures.wide_multiplexer
     for name in ("MUXF7", "MUXF8", "MUXF9"):
         cells[name] = constant(CellTiming(arcs=((("I0", "I1"), ("O",), data), (("S",), ("O",), select))))
@@ -72,6 +72,7 @@ def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
             **{("MUXF8", pin): (frozenset({"MUXF7"}), 0) for pin in ("I0", "I1")},
             **{("MUXF9", pin): (frozenset({"MUXF8"}), 0) for pin in ("I0", "I1")},
         },
+        paired={("CARRY4", f"DI[{k}]"): (f"S[{k}]", figures.into_carry) for k in range(4)},
         registers=dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), "D"),
         beside_register={**dict.fromkeys(luts, figures.beside["LUT"]), **figures.beside},
         blocks=frozenset({dsp, f"RAMB18{ram}", f"RAMB36{ram}"}),

@@ -14,6 +14,10 @@ Arc = tuple[Pins, Pins, float]
 """A delay from each of some inputs to each of some outputs."""
 
 
+PAIRED_INPUTS = 5
+"""The inputs of a look-up table with two outputs (AMD UG574)."""
+
+
 @dataclass(frozen=True)
 class CellTiming:
     """What a cell adds to paths, in ps."""
@@ -42,6 +46,12 @@ class Family:
     """Cells in columns of their own, to which wires are longer."""
     sites: tuple[Mapping[str, float], ...]
     """The cells of which a tile of the device has a number, by the kind of their sites."""
+    paired: Mapping[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    """By kind and port of a reading cell, another port of it, and a delay (ps) instead of a wire.
+
+    A look-up table that drives the first is the second output of that which drives the other, if both have
+    no more than :data:`PAIRED_INPUTS` inputs together.
+    """
     chain: tuple[str, float, float] = ("", 0.0, 0.0)
     """A carry cell, and what it takes (ps) to enter its chain from the fabric and to leave it."""
 

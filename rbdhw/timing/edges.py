@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rbdhw.errors import InputError
-from rbdhw.timing.cells import CellTiming, Family, Pins
+from rbdhw.timing.cells import PAIRED_INPUTS, CellTiming, Family, Pins
 from rbdhw.timing.netlist import CONSTANT, Bits, Cell, Netlist
 
 CLOCK = 0
@@ -61,7 +61,7 @@ class Edges:
         for bit in _bits_at(cell, outputs):
             self._driver[bit] = (number, cell.kind)
         inputs = {pin for pins, _, _ in timing.arcs for pin in pins} | _pins_of(timing.setup)
-        self._readers.update(_bits_at(cell, inputs))
+        self._readers.update(set(_bits_at(cell, inputs)))
         if data := self._family.registers.get(cell.kind):
             self._registers.update(_bits_at(cell, {data}))
 
@@ -113,6 +113,9 @@ class Edges:
         drivers, delay = family.local.get((cell.kind, pin), (frozenset(), 0.0))
         if driver in drivers:
             return delay, NO_WIRE
+        other, beside = family.paired.get((cell.kind, pin), ("", 0.0))
+        if other and self._pairs(bit, _bits_at(cell, (other,))):
+            return beside, NO_WIRE
         alone = family.registers.get(cell.kind) == pin and self._registers[bit] == 1
         if alone and driver in family.beside_register:
             return family.beside_register[driver], NO_WIRE
@@ -120,6 +123,23 @@ class Edges:
         leaves = driver == chain and bit in self._netlist.cells[number].ports.get("COUT", ())
         enters = (cell.kind, pin) == (chain, "CIN")
         return entry * enters + leaving * leaves, self._wire(bit, cell.kind)
+
+    def _pairs(self, bit: int, others: Bits) -> bool:
+        """Return whether one look-up table drives a net and others, by its two outputs."""
+        if not self._is_look_up(bit):
+            return False
+        inputs = {
+            net for net in (bit, *others) for net in (self._inputs(net) if self._is_look_up(net) else {net})
+        }
+        return bit not in inputs and len(inputs) <= PAIRED_INPUTS
+
+    def _is_look_up(self, bit: int) -> bool:
+        return self._driver.get(bit, (PORT, ""))[1].startswith("LUT")
+
+    def _inputs(self, bit: int) -> set[int]:
+        """Return the nets that the look-up table reads that drives a net."""
+        ports = self._netlist.cells[self._driver[bit][0]].ports
+        return {net for port, nets in ports.items() if port[0] == "I" for net in nets if net != CONSTANT}
 
     def _wire(self, bit: int, reader: str) -> Counts:
         blocks = self._family.blocks

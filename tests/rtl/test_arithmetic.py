@@ -18,7 +18,6 @@ from rbdhw.rtl.arithmetic import (
     cut,
     half,
     negate,
-    saturate,
     scale,
     total,
 )
@@ -151,17 +150,6 @@ def test_choices_cut_low_bits_before_a_sign_that_is_a_bit(seed):
         number, operand = (numbers[0], operands[1]) if flag else (numbers[1], operands[2])
         moved = number << 3 + operand.shift >> 3
         assert result == (-moved if sign else moved) + half(choice.drop)
-
-
-@pytest.mark.parametrize("width", [4, 9])
-def test_what_saturates_keeps_its_sign(width):
-    operation = Operation(Kind.RECIPROCAL, (Operand(0),), Format(width, 0), REGION, checked=True)
-    numbers = [[x] for x in range(-128, 128)]
-    lowest, highest = -(2 ** (width - 1)), 2 ** (width - 1) - 1
-    for found, (x,) in zip(
-        values((8,), lambda x: list(saturate(x[0], operation)), numbers), numbers, strict=True
-    ):
-        assert found == [min(max(x, lowest), highest), int(not lowest <= x <= highest)]
 
 
 @pytest.mark.parametrize("drop", [0, 1, 3])

@@ -2,18 +2,42 @@
 
 import numpy as np
 import pytest
+from amaranth.hdl import Cat, Elaboratable, Module, Signal, signed
 
-from rbdhw.fixed.reciprocal import ReciprocalSpec, reciprocal, reciprocal_spec
+from rbdhw.fixed.format import Format
+from rbdhw.fixed.program import Kind, Operand, Operation
+from rbdhw.fixed.reciprocal import GUARD, ReciprocalSpec, reciprocal, reciprocal_spec
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.verilog import to_verilog
+from rbdhw.scalar import Region
 from rbdhw.target import TARGETS
 from tests.support.marks import long
 from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
 
+class Saturated(Elaboratable):
+    """A unit with its result in the format of an operation."""
+
+    def __init__(self, unit, width):
+        self.unit, self.width = unit, width
+        self.value, self.overflow = Signal(signed(width)), Signal()
+
+    def elaborate(self, _platform):
+        m = Module()
+        m.submodules.unit = self.unit
+        region = Region("inverse", 0)
+        operation = Operation(Kind.RECIPROCAL, (Operand(0),), Format(self.width, 0), region, checked=True)
+        m.d.comb += Cat(self.value, self.overflow).eq(Cat(*self.unit.saturated(operation)))
+        return m
+
+
 def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
-    unit = ReciprocalUnit(spec, 1 + spec.order * (1 + registers) + extra, registers)
+    """Also in a format as wide as the widest, or narrower."""
+    width = spec.result_bits - GUARD - len(operands) % 5
+    unit = ReciprocalUnit(spec, 1 + spec.order * (1 + registers) + extra, registers, widths=[width])
+    lowest, highest = Format(width, 0).lowest, Format(width, 0).highest
+    design = Saturated(unit, width)
     tasks = list(zip(operands.tolist(), shifts.tolist(), strict=True))
     expected = [int(reciprocal(spec, np.array([x]), shift)[0]) for x, shift in tasks]
 
@@ -24,10 +48,14 @@ def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
                 ctx.set(unit.shift, tasks[cycle][1])
             if cycle >= unit.latency:
                 task = cycle - unit.latency
-                assert ctx.get(unit.y) == expected[task], tasks[task]
+                if tasks[task][0]:
+                    assert ctx.get(unit.y) == expected[task], tasks[task]
+                limited = min(max(expected[task], lowest), highest)
+                assert ctx.get(design.value) == limited, tasks[task]
+                assert ctx.get(design.overflow) == (expected[task] != limited), tasks[task]
             await ctx.tick()
 
-    Simulation(unit).run(testbench)
+    Simulation(design).run(testbench)
 
 
 @pytest.mark.parametrize("spec", [reciprocal_spec(10, 8), ReciprocalSpec(10, 12, 3, 2)], ids=str)

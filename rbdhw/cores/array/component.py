@@ -24,7 +24,7 @@ from rbdhw.cores.array.model import (
 from rbdhw.cores.array.operand_memory import OperandMemory
 from rbdhw.fixed.fusion import GUARD_BITS
 from rbdhw.fixed.program import Kind, Operation, Program, exact_interval
-from rbdhw.rtl.arithmetic import align, saturate, split_sum
+from rbdhw.rtl.arithmetic import align, split_sum
 from rbdhw.rtl.core_ports import CorePorts, gather_overflows
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import multiplex
@@ -265,12 +265,16 @@ class ArrayComponent(CorePorts):
         assert self.program.reciprocal is not None
         timing = self.array.timing
         cycles = timing.cycles[ArrayResource.RECIPROCAL]
-        hardware = ReciprocalUnit(self.program.reciprocal, cycles, timing.unit_registers, self.primitive)
-        m.submodules[name] = hardware
         steps = self.array.steps_of[unit]
+        operations = [self._operation(step.job.values[0]) for step in steps]
+        widths = [operation.format.width for operation in operations if operation.checked]
+        hardware = ReciprocalUnit(
+            self.program.reciprocal, cycles, timing.unit_registers, self.primitive, widths
+        )
+        m.submodules[name] = hardware
         shifts = {
-            (step.start + timing.read) % self.ii: self._operation(step.job.values[0]).constant
-            for step in steps
+            (step.start + timing.read) % self.ii: operation.constant
+            for step, operation in zip(steps, operations, strict=True)
         }
         shift = sequencer.steps(m, f"{name}_shift", shifts, hardware.shift.shape())
         m.d.comb += [hardware.x.eq(operands[0]), hardware.shift.eq(shift)]
@@ -278,7 +282,7 @@ class ArrayComponent(CorePorts):
         for step in steps:
             operation = self._operation(step.job.values[0])
             result = Signal(signed(operation.format.width), name=self._names[step.job.values[0]])
-            value, overflow = saturate(hardware.y, operation)
+            value, overflow = hardware.saturated(operation)
             m.d.comb += result.eq(value)
             results[step.ready % self.ii], overflows[step.ready % self.ii] = result, overflow
         self._results[unit, 0] = self._select(m, sequencer, f"{name}_o", results)

@@ -79,14 +79,19 @@ class Delays:
     """From logic to the address of a memory."""
     addend: float = 0.0
     """What the addend of a product may come later than its operands."""
+    product: float = 0.0
+    """What of a product is within its block."""
+    out: float = 0.0
+    """What a wire that leaves a block takes longer than another."""
 
     def sum(self, width: int, *, rounds: bool = False) -> float:
         """Return the delay of a sum with this many bits."""
         return in_picoseconds(self.add + self.bit * (width - NOMINAL_WIDTH) + self.half * rounds)
 
     def sums(self, levels: int) -> float:
-        """Return the delay of levels of sums in a row."""
-        return self.add + (self.behind or self.add) * (levels - 1) if levels else 0.0
+        """Return the delay of levels of sums in a row, whose signs are read by some eight bits."""
+        behind = (self.behind or self.add) + self.read(8)
+        return in_picoseconds(self.add + behind * (levels - 1)) if levels else 0.0
 
     def choice(self, ways: int, width: int) -> float:
         """Return the delay of a choice among numbers of a width by a counter."""
@@ -137,6 +142,8 @@ class Figures:
     """From the addend of a DSP block without registers to its output."""
     operand: float
     """From data to the operand registers of a DSP block."""
+    cascades: tuple[float, float, float, float, float]
+    """Those of :attr:`Primitive.cascades`."""
     block: tuple[float, float, float, float]
     """From a DSP block's registers: those of operands to its output; the same to the result's register; the
     result's to the output; the longest way where the product has a register, too."""
@@ -163,6 +170,8 @@ class Figures:
             behind=wire + self.carry_behind,
             address=wire + self.to_block + self.address,
             addend=self.product - self.addend,
+            product=self.product,
+            out=self.to_block,
         )
 
     def pipelines(self, wire: float) -> tuple[Pipeline, Pipeline, Pipeline]:
@@ -229,11 +238,25 @@ class Primitive:
     """The pipelines with one, two and three registers."""
     least_bits: int
     """The least number of bits of a product for which synthesis infers a block."""
+    shift: int = 0
+    """The bits by which a block can shift the sum of the one below it before it adds; 0 without such a
+    cascade."""
+    cascades: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
+    """Delays (ns) to the block above: from the operands, their registers and that of the product; and from
+    the block below, to the block above and to the result."""
 
     def slower(self, factor: float) -> Primitive:
         """Return the multiplier with all delays longer by a factor."""
         one, two, three = (way.slower(factor) for way in self.pipelines)
-        return replace(self, pipelines=(one, two, three))
+        a, b, c, d, e = (delay * factor for delay in self.cascades)
+        return replace(self, pipelines=(one, two, three), cascades=(a, b, c, d, e))
+
+    def limbs(self, widths: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the widths of the parts of operands at the two ports, lowest first."""
+        a, b = (
+            limbs(width, port, self.shift or port - 1) for width, port in zip(widths, self.ports, strict=True)
+        )
+        return a, b
 
     def swaps_operands(self, widths: tuple[int, int]) -> bool:
         """Return whether operands of these widths need fewer blocks with the second on the first port."""
@@ -250,21 +273,18 @@ class Primitive:
         return self._places(b, a) if self.swaps_operands(widths) else self._places(a, b)
 
     def _places(self, first: int, second: int) -> tuple[int, ...]:
-        a, b = (
-            tuple(accumulate(limbs(width, port)[:-1], initial=0))
-            for width, port in zip((first, second), self.ports, strict=True)
-        )
+        a, b = (tuple(accumulate(parts[:-1], initial=0)) for parts in self.limbs((first, second)))
         return tuple(sorted(x + y for x in a for y in b))
 
 
-def limbs(width: int, port: int) -> tuple[int, ...]:
+def limbs(width: int, port: int, low: int) -> tuple[int, ...]:
     """Return the widths of the parts of a signed operand that fit a signed port, lowest first.
 
-    All parts except the last are unsigned, so they do not use the port's top bit.
+    All parts except the last have ``low`` bits. They are unsigned, so they do not use the port's top bit.
     """
     if width <= port:
         return (width,)
-    return (port - 1, *limbs(width - port + 1, port))
+    return (low, *limbs(width - low, port, low))
 
 
 @dataclass(frozen=True)
@@ -316,7 +336,8 @@ class Target:
             Pipeline(way.registers, *map(in_picoseconds, (way.before, way.between, way.after)))
             for way in (way.slower(factor) for way in figures.pipelines(wire))
         )
-        primitive = replace(self.primitive, pipelines=(one, two, three))
+        a, b, c, d, e = (in_picoseconds(delay * factor) for delay in figures.cascades)
+        primitive = replace(self.primitive, pipelines=(one, two, three), cascades=(a, b, c, d, e))
         return replace(self, delays=Delays(**delays), primitive=primitive)
 
     def operand_blocks(self, share: float = 1.0) -> int:
@@ -326,9 +347,11 @@ class Target:
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """Return the ways to build a multiplier of operands of these widths, by their number of registers.
 
-        Several blocks are joined by adders in the fabric, before the result's register.
+        Several blocks are joined by their cascade, or by adders in the fabric, before the result's register.
         """
         delays, blocks = self.delays, self.blocks(widths)
+        if blocks > 1 and self.primitive.shift:
+            return self._chained(blocks)
         alone = Pipeline(0, delays.multiply + delays.add * math.ceil(math.log2(blocks)), 0.0, 0.0)
         if blocks == 1:
             return (alone, *self.primitive.pipelines)
@@ -339,6 +362,20 @@ class Target:
             Pipeline(1, one.before, 0.0, one.after + sums),
             Pipeline(2, one.before, one.after + sums, 0.0),
             Pipeline(3, two.before, max(two.between, two.after + sums), 0.0),
+        )
+
+    def _chained(self, blocks: int) -> tuple[Pipeline, ...]:
+        """Return the ways to build a multiplier of blocks that add to the sum of the one below."""
+        delays, (one, _, _) = self.delays, self.primitive.pipelines
+        operands, registers, product, through, last = self.primitive.cascades
+        rest = through * (blocks - 2) + last + delays.leave
+        return (
+            Pipeline(0, delays.multiply - delays.product + operands + rest - delays.leave, 0.0, 0.0),
+            Pipeline(1, one.before, 0.0, registers + rest - delays.leave + delays.out),
+            Pipeline(2, one.before, registers + rest + delays.out, 0.0),
+            Pipeline(
+                3, one.before, max(self.primitive.pipelines[2].between, product + rest + delays.out), 0.0
+            ),
         )
 
     def pipeline(self, product: Product, clock_mhz: float) -> Pipeline:
@@ -401,6 +438,8 @@ DSP48E2 = Primitive(
     adds=True,
     pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
     least_bits=9,
+    shift=17,
+    cascades=(1.589, 1.657, 0.973, 0.671, 0.592),
 )
 DSP48E1 = Primitive(
     name="DSP48E1",
@@ -445,6 +484,7 @@ ULTRASCALE_PLUS = Figures(
     product=1.51,
     addend=0.709,
     operand=0.173,
+    cascades=(1.589, 1.657, 0.973, 0.671, 0.592),
     block=(1.58, 1.838, 0.176, 1.29),
     memory=1.003,
     address=0.231,
@@ -467,6 +507,7 @@ SERIES_7 = Figures(
     product=2.823,
     addend=1.325,
     operand=0.324,
+    cascades=(2.97, 3.098, 1.819, 1.255, 1.107),
     block=(2.952, 2.952, 0.329, 2.155),
     memory=2.454,
     address=0.566,

@@ -7,14 +7,16 @@ register, or after it where the block cannot add.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, signed
+from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.delay import register
-from rbdhw.target import Primitive, limbs
+from rbdhw.target import Primitive
 
 MOST_REGISTERS = 3
 """Registers of the operands, the product and the result."""
@@ -43,10 +45,12 @@ def multiply_add(
     The addend must arrive :func:`addend_delay` cycles after the operands. ``name`` names the submodule.
     Without registers, a block that adds is named, too: synthesis would leave the addition to the fabric.
     """
+    if registers == 0 and primitive is not None and _chains(primitive, (len(a), len(b)), addend):
+        return chain(m, name, primitive, _ordered(primitive, a, b), addend, 0)
     if registers == 0 and primitive is not None and _is_alone(primitive, a, b, addend):
-        first, second = (b, a) if primitive.swaps_operands((len(a), len(b))) else (a, b)
+        first, second = _ordered(primitive, a, b)
         bits = max(len(a) + len(b), len(addend) + (not addend.shape().signed)) + 1
-        return block(m, name, primitive, first, second, addend, 0)[:bits].as_signed()
+        return block(m, name, primitive, first, second, addend, 0).o[:bits].as_signed()
     if registers == 0:
         product = Signal(signed(len(a) + len(b)), name=f"{name}_product")
         m.d.comb += product.eq(a * b)
@@ -62,6 +66,17 @@ def _is_alone(primitive: Primitive, a: Any, b: Any, addend: Any) -> bool:
     bits = len(a) + len(b)
     fits = primitive.blocks((len(a), len(b))) == 1 and max(bits, len(addend) + 1) < SUM_BITS
     return primitive.adds and fits and bits >= primitive.least_bits
+
+
+def _chains(primitive: Primitive, widths: tuple[int, int], addend: Any) -> bool:
+    """Return whether several blocks compute a product with its addition by their cascade."""
+    places = primitive.places(widths)
+    return bool(primitive.shift) and len(places) > 1 and len(addend) - places[-1] < SUM_BITS - 1
+
+
+def _ordered(primitive: Primitive, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return operands in the order of the block's ports."""
+    return (b, a) if primitive.swaps_operands((len(a), len(b))) else (a, b)
 
 
 def addend_delay(registers: int, widths: tuple[int, int], primitive: Primitive | None) -> int:
@@ -101,22 +116,20 @@ class Multiplier(wiring.Component):
         m = Module()
         if self.primitive is None:
             result = self._multiply(m)
+        elif _chains(self.primitive, (len(self.a), len(self.b)), self.addend):
+            operands = _ordered(self.primitive, self.a, self.b)
+            result = chain(m, "block", self.primitive, operands, self.addend, self.registers)
         elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or (
             self.primitive.adds and len(self.o) > SUM_BITS
         ):
             result = self._join_blocks(m, self.primitive)
         else:
-            a, b = self._order_operands(self.primitive)
+            a, b = _ordered(self.primitive, self.a, self.b)
             addend = self.addend if self.primitive.adds else Const(0, 1)
-            result = block(m, "block", self.primitive, a, b, addend, self.registers)
+            result = block(m, "block", self.primitive, a, b, addend, self.registers).o
             result = result if self.primitive.adds else result + self.addend
         m.d.comb += self.o.eq(result)
         return m
-
-    def _order_operands(self, primitive: Primitive) -> tuple[Any, Any]:
-        """Return the operands in the order of the block's ports."""
-        turned = primitive.swaps_operands((len(self.a), len(self.b)))
-        return (self.b, self.a) if turned else (self.a, self.b)
 
     def _multiply(self, m: Module) -> Any:
         a = register(m, "a_operand", self.a, self.a.shape())
@@ -130,27 +143,65 @@ class Multiplier(wiring.Component):
     def _join_blocks(self, m: Module, primitive: Primitive) -> Any:
         """Return the sum of the partial products, each in a block with registers of its own."""
         a, b = (
-            _parts(operand, port)
-            for operand, port in zip(self._order_operands(primitive), primitive.ports, strict=True)
+            _parts(operand, widths)
+            for operand, widths in _limbs(primitive, _ordered(primitive, self.a, self.b))
         )
         registers = 2 if self.registers == MOST_REGISTERS else 1
         terms = []
         for i, (low, x) in enumerate(a):
             for k, (position, y) in enumerate(b):
                 part = block(m, f"block_{i}_{k}", primitive, x, y, Const(0, 1), registers)
-                terms.append(part << (low + position))
+                terms.append(part.o << (low + position))
         total = _total([*terms, self.addend])
         return register(m, "result", total, total.shape()) if self.registers > 1 else total
 
 
-def _parts(operand: Any, port: int) -> list[tuple[int, Any]]:
-    """Return the parts of an operand that fit a signed port, each with the position of its lowest bit."""
+def _limbs(primitive: Primitive, operands: tuple[Any, Any]) -> Iterator[tuple[Any, tuple[int, ...]]]:
+    """Yield the operands, in the order of the ports, with the widths of their parts."""
+    first, second = operands
+    yield from zip(operands, primitive.limbs((len(first), len(second))), strict=True)
+
+
+def _parts(operand: Any, widths: Sequence[int]) -> list[tuple[int, Any]]:
+    """Return the parts of an operand, each with the position of its lowest bit."""
     parts, low = [], 0
-    for width in limbs(len(operand), port):
+    for width in widths:
         part = operand[low : low + width]
         parts.append((low, part.as_signed() if low + width == len(operand) else part))
         low += width
     return parts
+
+
+def chain(
+    m: Module, name: str, primitive: Primitive, operands: tuple[Any, Any], addend: Any, registers: int
+) -> Any:
+    """Return the sum of a product and an addend from blocks that add to the sum of the block below.
+
+    The partial products are added from the lowest on. Each part of the addend is added with the first product
+    at its place, before which the sum so far is shifted; the bits below are those of the result. The
+    result's register is in the fabric.
+    """
+    a, b = (_parts(operand, widths) for operand, widths in _limbs(primitive, operands))
+    pairs = sorted(
+        (low + position, i, k) for i, (low, _) in enumerate(a) for k, (position, _) in enumerate(b)
+    )
+    last, shift = pairs[-1][0], primitive.shift
+    whole = Signal(signed(max(len(addend) + 1, last + 1)), name=f"{name}_addend")
+    m.d.comb += whole.eq(addend)
+    bits: list[Any] = []
+    below: Any = None
+    for n, (place, i, k) in enumerate(pairs):
+        begins = n == 0 or pairs[n - 1][0] != place
+        if begins and below is not None:
+            bits.append(below.o[:shift])
+        part: Any = Const(0, 1)
+        if begins:
+            part = whole[place:].as_signed() if place == last else whole[place : place + shift]
+        inner = Chained(below, shifts=begins, adds=begins)
+        below = block(m, f"{name}_{i}_{k}", primitive, a[i][1], b[k][1], part, registers, inner)
+    width = max(sum(map(len, operands)), len(addend) + (not addend.shape().signed)) + 1
+    total = Cat(*bits, below.o)[:width].as_signed()
+    return register(m, f"{name}_result", total, total.shape()) if registers > 1 else total
 
 
 def _total(terms: list[Any]) -> Any:
@@ -160,11 +211,24 @@ def _total(terms: list[Any]) -> Any:
     return terms[0]
 
 
+@dataclass(frozen=True)
+class Chained:
+    """The place of a block in a cascade."""
+
+    below: Any
+    """The block below; None for the first."""
+    shifts: bool
+    """Whether that sum is shifted before the block adds."""
+    adds: bool
+    """Whether the block adds an addend, too."""
+
+
 class DspBlock(wiring.Component):
     """One multiplier block of the device, without reset and enable.
 
     A block that can add takes the addend in the cycle before the result's register, and gives the sum ``o``;
-    another one gives the product.
+    another one gives the product. A block of a cascade has no register of the result, and adds the sum
+    ``below``, too.
 
     Attributes
     ----------
@@ -176,12 +240,19 @@ class DspBlock(wiring.Component):
         self,
         primitive: Primitive,
         registers: int,  # pipeline registers, 0 to 3; also the latency
+        chained: Chained | None = None,  # the place in a cascade
     ) -> None:
         self.primitive = primitive
         self.registers = registers
-        self.variant = primitive.name, registers
+        self.chained = chained
+        place = None if chained is None else (chained.below is None, chained.shifts, chained.adds)
+        self.variant = primitive.name, registers, place
         a, b = primitive.ports
         adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
+        if chained is not None:
+            adds["above"] = Out(signed(SUM_BITS))
+            if chained.below is not None:
+                adds["below"] = In(signed(SUM_BITS))
         bits = SUM_BITS if primitive.adds else a + b
         super().__init__({"a": In(signed(a)), "b": In(signed(b)), **adds, "o": Out(signed(bits))})
 
@@ -192,11 +263,19 @@ class DspBlock(wiring.Component):
 
     def _dsp48(self, m: Module) -> Instance:
         """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, extended to its 30 bits."""
-        kind = self.primitive.name
-        operand, product, result = (int(self.registers >= least) for least in (1, MOST_REGISTERS, 2))
+        kind, chained = self.primitive.name, self.chained
+        operand, product = (int(self.registers >= least) for least in (1, MOST_REGISTERS))
+        result = int(self.registers >= 2 and chained is None)
         used = {"CEA2": operand, "CEB2": operand, "CEM": product, "CEP": result}
         extended = Signal(signed(30), name="a_extended")
         m.d.comb += extended.eq(self.a)
+        # X and Y select the product, Z selects C; the block adds the three.
+        mode, cascade = 0b011_01_01, {}
+        if chained is not None:
+            cascade = {"o_PCOUT": self.above}
+            if chained.below is not None:  # Z selects the block below, W selects C
+                cascade["i_PCIN"] = self.below
+                mode = (chained.adds * 0b11 << 7) | (0b101_01_01 if chained.shifts else 0b001_01_01)
         return Instance(
             kind,
             **{f"p_{register}": 0 for register in UNUSED_REGISTERS},
@@ -214,8 +293,7 @@ class DspBlock(wiring.Component):
             i_B=self.b,
             i_C=self.addend,
             i_D=Const(0, 27 if kind == "DSP48E2" else 25),
-            # X and Y select the product, Z selects C; the block adds the three.
-            i_OPMODE=Const(0b011_01_01, 9 if kind == "DSP48E2" else 7),
+            i_OPMODE=Const(mode, 9 if kind == "DSP48E2" else 7),
             i_ALUMODE=Const(0, 4),
             i_INMODE=Const(0, 5),
             i_CARRYIN=Const(0, 1),
@@ -223,6 +301,7 @@ class DspBlock(wiring.Component):
             **{f"i_{port}": Const(enabled, 1) for port, enabled in used.items()},
             **{f"i_{port}": Const(0, 1) for port in IDLE_ENABLES},
             **{f"i_RST{register}": Const(0, 1) for register in RESETS},
+            **cascade,
             o_P=self.o,
         )
 
@@ -249,13 +328,24 @@ class DspBlock(wiring.Component):
         )
 
 
-def block(m: Module, name: str, primitive: Primitive, a: Any, b: Any, addend: Any, registers: int) -> Any:
-    """Return the output of one multiplier block, ``registers`` cycles after operands that fit its ports.
+def block(
+    m: Module,
+    name: str,
+    primitive: Primitive,
+    a: Any,
+    b: Any,
+    addend: Any,
+    registers: int,
+    chained: Chained | None = None,
+) -> DspBlock:
+    """Return one multiplier block, whose output is ``registers`` cycles after operands that fit its ports.
 
     The block adds ``addend`` before the result's register; a block that cannot add ignores it.
     """
-    m.submodules[name] = unit = DspBlock(primitive, registers)
+    m.submodules[name] = unit = DspBlock(primitive, registers, chained)
     m.d.comb += [unit.a.eq(a), unit.b.eq(b)]
     if primitive.adds:
         m.d.comb += unit.addend.eq(addend)
-    return unit.o
+    if chained is not None and chained.below is not None:
+        m.d.comb += unit.below.eq(chained.below.above)
+    return unit

@@ -68,6 +68,7 @@ def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
         local={
             **{("CARRY4", f"S[{k}]"): (from_luts, figures.into_carry) for k in range(4)},
             ("CARRY4", "CI"): (frozenset({"CARRY4"}), 0),
+            (dsp, "PCIN"): (frozenset({dsp}), 0),
             **{("MUXF7", pin): (from_luts, 0) for pin in ("I0", "I1")},
             **{("MUXF8", pin): (frozenset({"MUXF7"}), 0) for pin in ("I0", "I1")},
             **{("MUXF9", pin): (frozenset({"MUXF8"}), 0) for pin in ("I0", "I1")},
@@ -130,7 +131,10 @@ def _lut_memory(cell: Cell, figures: _Amd) -> CellTiming:
 
 
 def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
-    """P = A B + C; A and B enter registers, or else that of the product or of the result."""
+    """P = A B + C + PCIN; A and B enter registers, or else that of the product or of the result.
+
+    The sum goes to the block above, too, as PCOUT.
+    """
     a, c, m, p = (int(cell.parameters.get(f"{name}REG", "1"), 2) for name in "ACMP")
     scale = figures.product
     setup: dict[Pins, float] = {}
@@ -141,12 +145,18 @@ def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
         setup[("B",)] = scale * (324 if a else 1285 if m else 2608)
     else:
         arcs += [(("A",), ("P",), scale * 2823), (("B",), ("P",), scale * 2690)]
+        arcs += [(("A",), ("PCOUT",), scale * 2970), (("B",), ("PCOUT",), scale * 2838)]
     if c or p:
         setup[("C",)] = scale * (168 if c else 1244)
     else:
-        arcs.append((("C",), ("P",), scale * 1325))
+        arcs += [(("C",), ("P",), scale * 1325), (("C",), ("PCOUT",), scale * 1474)]
+    if p:
+        setup[("PCIN",)] = scale * 1025
+    else:
+        arcs += [(("PCIN",), ("P",), scale * 1107), (("PCIN",), ("PCOUT",), scale * 1255)]
     if a or c or m or p:
         clocked[("P",)] = scale * (329 if p else 1671 if m else 2952)
+        clocked[("PCOUT",)] = scale * (435 if p else 1819 if m else 3098)
     return CellTiming(tuple(arcs), clocked, setup, figures.periods[bool(m)] if a and p else 0.0)
 
 

@@ -197,7 +197,8 @@ def _product_luts(
     """Return a multiplier's look-up tables: adders that join blocks and round, and checks of each result."""
     first, second = sorted((choice.width for choice in choices), reverse=True)
     full = first + second + 1
-    luts = float(sum(full - place for place in device.primitive.places((first, second))[1:]))
+    joins = () if device.primitive.shift else device.primitive.places((first, second))[1:]
+    luts = float(sum(full - place for place in joins))
     drops: set[int] = set()
     checks: set[tuple[int, int]] = set()
     for index in unit.steps.values():

@@ -1,5 +1,6 @@
 // A model for simulation of the DSP block of AMD's UltraScale and UltraScale+, as far as rbdhw uses it (UG579): P = C + A B
-// with one register of the operands, the product and the result each, or none; no cascades, no pre-adder.
+// with one register of the operands, the product and the result each, or none; or P = C + PCIN + A B and the same without C or
+// with PCIN shifted by 17 bits, if it is in a cascade; no pre-adder.
 // Synthesis needs no part of it.
 module DSP48E2 #(
     parameter integer AREG = 1,
@@ -38,6 +39,8 @@ module DSP48E2 #(
     input CEA1, CEA2, CEB1, CEB2, CEC, CED, CEAD, CEM, CEP,
     input CEALUMODE, CECARRYIN, CECTRL, CEINMODE,
     input RSTA, RSTB, RSTC, RSTD, RSTM, RSTP, RSTALLCARRYIN, RSTALUMODE, RSTCTRL, RSTINMODE,
+    input [47:0] PCIN,
+    output [47:0] PCOUT,
     output [47:0] P
 );
     reg signed [26:0] a_register;
@@ -49,8 +52,11 @@ module DSP48E2 #(
     wire signed [44:0] product = a * b;
     wire signed [44:0] x_and_y = MREG != 0 ? product_register : product;
     wire signed [47:0] extended = x_and_y;
-    wire [47:0] result = C + extended;
+    wire [47:0] w = OPMODE[8:7] == 2'b11 ? C : 0;
+    wire [47:0] z = OPMODE[6:4] == 3'b011 ? C : OPMODE[6] ? {{17{PCIN[47]}}, PCIN[47:17]} : PCIN;
+    wire [47:0] result = w + z + extended;
     assign P = PREG != 0 ? result_register : result;
+    assign PCOUT = P;
 
     always @(posedge CLK) begin
         if (RSTA) a_register <= 0;
@@ -61,8 +67,8 @@ module DSP48E2 #(
         else if (CEM) product_register <= product;
         if (RSTP) result_register <= 0;
         else if (CEP) result_register <= result;
-        if (OPMODE != 9'b000110101 || ALUMODE != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
-            $fatal(1, "DSP48E2: the model knows no other operation than C + A B");
+        if (OPMODE[3:0] != 4'b0101 || !(OPMODE[8:4] == 5'b00011 || OPMODE[7] == OPMODE[8] && OPMODE[5:4] == 2'b01) || ALUMODE != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
+            $fatal(1, "DSP48E2: the model knows no other operation than sums of C, PCIN and A B");
     end
 
     initial

@@ -142,7 +142,7 @@ class Figures:
     """From the addend of a DSP block without registers to its output."""
     operand: float
     """From data to the operand registers of a DSP block."""
-    cascades: tuple[float, float, float, float, float]
+    cascades: tuple[float, float, float, float]
     """Those of :attr:`Primitive.cascades`."""
     block: tuple[float, float, float, float]
     """From a DSP block's registers: those of operands to its output; the same to the result's register; the
@@ -241,15 +241,15 @@ class Primitive:
     shift: int = 0
     """The bits by which a block can shift the sum of the one below it before it adds; 0 without such a
     cascade."""
-    cascades: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
-    """Delays (ns) to the block above: from the operands, their registers and that of the product; and from
-    the block below, to the block above and to the result."""
+    cascades: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Delays (ns) to the block above, from the operands and from their registers; and from the block below,
+    to the block above and to the result."""
 
     def slower(self, factor: float) -> Primitive:
         """Return the multiplier with all delays longer by a factor."""
         one, two, three = (way.slower(factor) for way in self.pipelines)
-        a, b, c, d, e = (delay * factor for delay in self.cascades)
-        return replace(self, pipelines=(one, two, three), cascades=(a, b, c, d, e))
+        a, b, c, d = (delay * factor for delay in self.cascades)
+        return replace(self, pipelines=(one, two, three), cascades=(a, b, c, d))
 
     def limbs(self, widths: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the widths of the parts of operands at the two ports, lowest first."""
@@ -336,8 +336,8 @@ class Target:
             Pipeline(way.registers, *map(in_picoseconds, (way.before, way.between, way.after)))
             for way in (way.slower(factor) for way in figures.pipelines(wire))
         )
-        a, b, c, d, e = (in_picoseconds(delay * factor) for delay in figures.cascades)
-        primitive = replace(self.primitive, pipelines=(one, two, three), cascades=(a, b, c, d, e))
+        a, b, c, d = (in_picoseconds(delay * factor) for delay in figures.cascades)
+        primitive = replace(self.primitive, pipelines=(one, two, three), cascades=(a, b, c, d))
         return replace(self, delays=Delays(**delays), primitive=primitive)
 
     def operand_blocks(self, share: float = 1.0) -> int:
@@ -347,35 +347,28 @@ class Target:
     def pipelines(self, widths: tuple[int, int]) -> tuple[Pipeline, ...]:
         """Return the ways to build a multiplier of operands of these widths, by their number of registers.
 
-        Several blocks are joined by their cascade, or by adders in the fabric, before the result's register.
+        Several blocks are joined by adders in the fabric before the result's register; or, with less than
+        three registers, by their cascade.
         """
         delays, blocks = self.delays, self.blocks(widths)
-        if blocks > 1 and self.primitive.shift:
-            return self._chained(blocks)
         alone = Pipeline(0, delays.multiply + delays.add * math.ceil(math.log2(blocks)), 0.0, 0.0)
         if blocks == 1:
             return (alone, *self.primitive.pipelines)
         one, two, _ = self.primitive.pipelines
         sums = delays.add * (2 if self.primitive.adds else 1)
+        three = Pipeline(3, two.before, max(two.between, two.after + sums), 0.0)
+        if self.primitive.shift:
+            operands, registers, through, last = self.primitive.cascades
+            rest = through * (blocks - 2) + last
+            alone = Pipeline(0, delays.multiply - delays.product + operands + rest, 0.0, 0.0)
+            out = registers + rest + delays.out
+            registered = Pipeline(2, one.before, out + delays.leave, 0.0)
+            return alone, Pipeline(1, one.before, 0.0, out), registered, three
         return (
             alone,
             Pipeline(1, one.before, 0.0, one.after + sums),
             Pipeline(2, one.before, one.after + sums, 0.0),
-            Pipeline(3, two.before, max(two.between, two.after + sums), 0.0),
-        )
-
-    def _chained(self, blocks: int) -> tuple[Pipeline, ...]:
-        """Return the ways to build a multiplier of blocks that add to the sum of the one below."""
-        delays, (one, _, _) = self.delays, self.primitive.pipelines
-        operands, registers, product, through, last = self.primitive.cascades
-        rest = through * (blocks - 2) + last + delays.leave
-        return (
-            Pipeline(0, delays.multiply - delays.product + operands + rest - delays.leave, 0.0, 0.0),
-            Pipeline(1, one.before, 0.0, registers + rest - delays.leave + delays.out),
-            Pipeline(2, one.before, registers + rest + delays.out, 0.0),
-            Pipeline(
-                3, one.before, max(self.primitive.pipelines[2].between, product + rest + delays.out), 0.0
-            ),
+            three,
         )
 
     def pipeline(self, product: Product, clock_mhz: float) -> Pipeline:
@@ -439,7 +432,7 @@ DSP48E2 = Primitive(
     pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
     least_bits=9,
     shift=17,
-    cascades=(1.589, 1.657, 0.973, 0.671, 0.592),
+    cascades=(1.589, 1.657, 0.671, 0.592),
 )
 DSP48E1 = Primitive(
     name="DSP48E1",
@@ -484,7 +477,7 @@ ULTRASCALE_PLUS = Figures(
     product=1.51,
     addend=0.709,
     operand=0.173,
-    cascades=(1.589, 1.657, 0.973, 0.671, 0.592),
+    cascades=(1.589, 1.657, 0.671, 0.592),
     block=(1.58, 1.838, 0.176, 1.29),
     memory=1.003,
     address=0.231,
@@ -507,7 +500,7 @@ SERIES_7 = Figures(
     product=2.823,
     addend=1.325,
     operand=0.324,
-    cascades=(2.97, 3.098, 1.819, 1.255, 1.107),
+    cascades=(2.97, 3.098, 1.255, 1.107),
     block=(2.952, 2.952, 0.329, 2.155),
     memory=2.454,
     address=0.566,

@@ -82,7 +82,7 @@ TIMING = "timing.json"
 LARGE = 3_000_000
 """The characters of Verilog from which on logic is mapped without optimisation, which would take hours."""
 
-WIRE = 1000
+WIRE = 1600
 """The delay (ps) of a wire beside the cells of 7 series, for the mapping of UltraScale+.
 
 Yosys takes 300 ps, with which logic outside of its longest paths becomes up to twice as deep as it need

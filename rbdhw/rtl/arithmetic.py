@@ -29,6 +29,8 @@ def align(value: Any, operand: Operand) -> Any:
 def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
     """Return the exact sum of one or two shifted, signed operands, plus half of the bits to be dropped.
 
+    It has the bits that it needs, not those of a sum of sums.
+
     The half needs no adder where it fits into the zeros below an operand. What is subtracted comes last: an
     inverted first operand would need look-up tables of its own.
     """
@@ -36,13 +38,41 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
     room = room_for_half(operands, drop)
     for k in room[:1]:
         parts[k] = Cat(Const(half(drop), operands[k].shift), values[k]).as_signed()
-    pairs = zip(operands, parts, strict=True)
-    (operand, result), *rest = sorted(pairs, key=lambda pair: pair[0].negative)
-    if operand.negative:
-        result, room = half(drop) - result, [0]
-    for operand, part in rest:
-        result = result - part if operand.negative else result + part
-    return result if room else plus_half(result, drop)
+    pairs = sorted(zip(operands, parts, strict=True), key=lambda pair: pair[0].negative)
+    rounding = 0 if room else half(drop)
+    lowest, highest = rounding, rounding
+    for operand, part in pairs:
+        least, most = -(1 << len(part) - 1), (1 << len(part) - 1) - 1
+        lowest += -most if operand.negative else least
+        highest += -least if operand.negative else most
+    bits = max(highest.bit_length(), (~lowest).bit_length()) + 1
+    (operand, result), *rest = pairs
+    if operand.negative or not rest:
+        result = rounding - result if operand.negative else result + rounding if rounding else result
+        rounding = 0
+    for operand, second in rest:
+        if rounding:
+            result = round_sum(result, second, operand.negative, rounding, bits)
+        else:
+            result = result - second if operand.negative else result + second
+    return result[:bits].as_signed()
+
+
+def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int) -> Any:
+    """Return ``first + second + rounding``, or ``first - second + rounding``, in a single carry chain.
+
+    ``rounding`` is a power of two. From its bit on, both numbers are added bit by bit without it: the sums
+    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. In a
+    difference of numbers the second's bits are inverted, and one is carried into the chain.
+    """
+    a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
+    b = ~b if negative else b
+    place = rounding.bit_length() - 1
+    either, both = a[place] | b[place], (a & b)[place + 1 : -1]
+    carries = Cat(a[:place], Const(0, 1), either, both)[:bits]
+    sums = Cat(b[:place], ~(a[place] ^ b[place]), (a ^ b)[place + 1 :])
+    carry = Const(int(negative), 1)
+    return (Cat(carry, carries) + Cat(carry, sums))[1:] if negative else carries + sums
 
 
 def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:

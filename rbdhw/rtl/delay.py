@@ -93,7 +93,7 @@ def delay_line(
     memory_stages: int,
     shifts: bool = False,
 ) -> dict[int, Any]:
-    """Build a value's delay line; return the signals of the stages that are read, by stage.
+    """Build a value's delay line; return the signals of the stages that are read, and of a first register.
 
     Between two such stages the line is a memory if it has at least ``memory_stages`` stages, else registers.
     The registers are never reset, so synthesis may use shift-register LUTs. Where the device has them
@@ -119,6 +119,8 @@ def delay_line(
             with m.If(enable):
                 m.d.sync += register.eq(value)
             value = register
+            if k == 1:
+                taps[1] = value
         taps[stage] = value
         position = stage
     return taps

@@ -116,7 +116,9 @@ class Multiplier(wiring.Component):
         m = Module()
         if self.primitive is None:
             result = self._multiply(m)
-        elif _chains(self.primitive, (len(self.a), len(self.b)), self.addend):
+        elif self.registers < MOST_REGISTERS and _chains(
+            self.primitive, (len(self.a), len(self.b)), self.addend
+        ):
             operands = _ordered(self.primitive, self.a, self.b)
             result = chain(m, "block", self.primitive, operands, self.addend, self.registers)
         elif self.primitive.blocks((len(self.a), len(self.b))) > 1 or (
@@ -178,8 +180,8 @@ def chain(
     """Return the sum of a product and an addend from blocks that add to the sum of the block below.
 
     The partial products are added from the lowest on. Each part of the addend is added with the first product
-    at its place, before which the sum so far is shifted; the bits below are those of the result. The
-    result's register is in the fabric.
+    at its place, before which the sum so far is shifted; the bits below are those of the result. One register
+    is that of the operands, and a second one, of the result, is in the fabric.
     """
     a, b = (_parts(operand, widths) for operand, widths in _limbs(primitive, operands))
     pairs = sorted(
@@ -198,7 +200,7 @@ def chain(
         if begins:
             part = whole[place:].as_signed() if place == last else whole[place : place + shift]
         inner = Chained(below, shifts=begins, adds=begins)
-        below = block(m, f"{name}_{i}_{k}", primitive, a[i][1], b[k][1], part, registers, inner)
+        below = block(m, f"{name}_{i}_{k}", primitive, a[i][1], b[k][1], part, min(registers, 1), inner)
     width = max(sum(map(len, operands)), len(addend) + (not addend.shape().signed)) + 1
     total = Cat(*bits, below.o)[:width].as_signed()
     return register(m, f"{name}_result", total, total.shape()) if registers > 1 else total
@@ -227,8 +229,8 @@ class DspBlock(wiring.Component):
     """One multiplier block of the device, without reset and enable.
 
     A block that can add takes the addend in the cycle before the result's register, and gives the sum ``o``;
-    another one gives the product. A block of a cascade has no register of the result, and adds the sum
-    ``below``, too.
+    another one gives the product. A block of a cascade has at most a register of the operands, and adds the
+    sum ``below``, too.
 
     Attributes
     ----------
@@ -264,8 +266,7 @@ class DspBlock(wiring.Component):
     def _dsp48(self, m: Module) -> Instance:
         """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, extended to its 30 bits."""
         kind, chained = self.primitive.name, self.chained
-        operand, product = (int(self.registers >= least) for least in (1, MOST_REGISTERS))
-        result = int(self.registers >= 2 and chained is None)
+        operand, product, result = (int(self.registers >= least) for least in (1, MOST_REGISTERS, 2))
         used = {"CEA2": operand, "CEB2": operand, "CEM": product, "CEP": result}
         extended = Signal(signed(30), name="a_extended")
         m.d.comb += extended.eq(self.a)

@@ -122,20 +122,23 @@ class RegionModule(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._phase: Any = None
+        signs: dict[int, Any] = {}
         overflows: dict[int, Any] = {}
         for value in self._content.values:
             kind = self._program.operations[value].kind
             if kind is not Kind.INPUT and self._bound.alone(value):
-                overflows[value] = self._add(m, value)
+                signs[value] = self._add(m, value)
         for name, unit in self._content.named_units:
             if unit.resource in MULTIPLIERS:
-                overflows |= self._multiplier(m, unit, name)
+                signs |= self._multiplier(m, unit, name)
             elif unit.resource is Resource.RECIPROCAL:
                 overflows |= self._reciprocal(m, unit, name)
             else:
                 self._trigonometry(m, unit, name)
         for value in self._content.values:
-            self._delay(m, value)
+            first = self._delay(m, value)
+            if value in signs:
+                overflows[value] = self._check(m, value, signs[value], first)
         self._drive_flags(m, overflows)
         return m
 
@@ -159,12 +162,16 @@ class RegionModule(wiring.Component):
                 raised = register(m, name, raised, 1)
             m.d.comb += getattr(self, name).eq(raised)
 
-    def _check(self, m: Module, value: int, full: Any, operation: Operation) -> Any:
-        """Return whether a value overflowed in the previous cycle, from a register of the bits that tell."""
-        bits: Any = sign_bits(full, operation)
-        if len(bits):
-            bits = register(m, f"{self._source.names[value]}_signs", bits, len(bits))
-        return differ(bits)
+    def _check(self, m: Module, value: int, bits: Any, first: Any) -> Any:
+        """Return whether a value overflowed in the previous cycle, from registers of the bits that tell.
+
+        The lowest is the value's sign, which the ``first`` register of its delay line has.
+        """
+        if not len(bits):
+            return Const(0)
+        known = 0 if first is None else 1
+        rest = register(m, f"{self._source.names[value]}_signs", bits[known:], len(bits) - known)
+        return differ(Cat(first[-1], rest) if known else rest)
 
     def _operands(self, index: int) -> list[Any]:
         start = self._bound.starts[index]
@@ -172,7 +179,7 @@ class RegionModule(wiring.Component):
         return [self._tap(self._bound.tap(operand.value, start)) for operand in operands]
 
     def _add(self, m: Module, value: int) -> Any:
-        """Compute a sum, choice or constant product in adders, which twins share; return `_check`."""
+        """Compute a sum, choice or constant product in adders, which twins share; return its signs."""
         bound, first = self._bound, self._shared_operation(value)
         steps = {
             bound.starts[bound.producer[twin]] % bound.ii: bound.producer[twin] for twin in bound.group(value)
@@ -194,7 +201,7 @@ class RegionModule(wiring.Component):
         else:
             full = combine(first, columns)
         m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, first)[0])
-        return self._check(m, value, full, first)
+        return sign_bits(full, first)
 
     def _select_operand(
         self, m: Module, name: str, operands: dict[int, Operand], wires: dict[int, Any]
@@ -216,7 +223,7 @@ class RegionModule(wiring.Component):
         return replace(operations[0], checked=any(operation.checked for operation in operations))
 
     def _multiplier(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
-        """Build a multiplier with its operands and rounding selected by slot; return `_check` by value."""
+        """Build a multiplier with its operands and rounding selected by slot; return signs by value."""
         factors = {slot: self._factors(index) for slot, index in unit.steps.items()}
         phase = self._counter(m, f"{name}_phase")
         a, b = (
@@ -229,12 +236,12 @@ class RegionModule(wiring.Component):
         result = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
         full = Signal.like(result, name=f"{name}_rounded")
         m.d.comb += full.eq(result)
-        overflows: dict[int, Any] = {}
+        signs: dict[int, Any] = {}
         for value in self._results(unit):
             operation = self._shared_operation(value)
             m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, operation)[0])
-            overflows[value] = self._check(m, value, full, operation)
-        return overflows
+            signs[value] = sign_bits(full, operation)
+        return signs
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
         """Return the rounding constant ``later`` cycles after the operands."""
@@ -340,15 +347,18 @@ class RegionModule(wiring.Component):
         m.d.sync += now.eq(chosen)
         return now
 
-    def _delay(self, m: Module, value: int) -> None:
+    def _delay(self, m: Module, value: int) -> Any:
+        """Build a value's delay line; return its first register, or None if that waits for slots."""
         stages = self._source.delays(value)
+        enable = self._enable(value) if stages else Const(1)
         taps = delay_line(
             m,
             self._tap(Tap(value, 0)),
-            self._enable(value) if stages else Const(1),
+            enable,
             stages,
             name=self._source.names[value],
             memory_stages=self._bound.memory_stages,
             shifts=self._primitive is not None and self._primitive.name != FAMILY,
         )
         m.d.comb += [self._tap(Tap(value, k)).eq(taps[k]) for k in stages]
+        return taps.get(1) if isinstance(enable, Const) else None

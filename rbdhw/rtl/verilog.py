@@ -148,7 +148,7 @@ class _Writer:
         ]
 
     def _declare(self, wire: Wire, port: str = "") -> str:
-        """Return the declaration of a wire, or a register with its first value; a port's has its direction."""
+        """Return the declaration of a wire or of a register with its first value, with a port's direction."""
         name = f"{bit_range(wire.width)}{self._names.plain(Part(wire.name, 0, wire.width))}"
         kind = self._declared.get(wire.name, "wire")
         first = wire.attributes.get("init")

@@ -134,7 +134,7 @@ class Edges:
         return bit not in inputs and len(inputs) <= PAIRED_INPUTS
 
     def _is_look_up(self, bit: int) -> bool:
-        return self._driver.get(bit, (PORT, ""))[1].startswith("LUT")
+        return self._driver.get(bit, (PORT, ""))[1].startswith(("LUT", "INV"))
 
     def _inputs(self, bit: int) -> set[int]:
         """Return the nets that the look-up table reads that drives a net."""

@@ -36,7 +36,7 @@ def test_every_angle(tmp_path, width, registers):
 
 
 def operands_that_differ(spec, width, shift, folder, extra=0):
-    """Return how many operands of a width have another reciprocal than in the model; that of zero is large."""
+    """Return how many operands of a width have another reciprocal than in the model; for zero a small one."""
     unit = ReciprocalUnit(spec, 1 + spec.order + extra)
     exhaustion = Exhaustion(unit, "x", ("y",), folder, shift=shift)
     different = 0

@@ -54,8 +54,18 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
         if rounding:
             result = round_sum(result, second, operand.negative, rounding, bits)
         else:
-            result = result - second if operand.negative else result + second
+            result = _apart(result, second, operand.negative)
     return result[:bits].as_signed()
+
+
+def _apart(first: Any, second: Any, negative: bool) -> Any:
+    """Return a sum or difference of two numbers that synthesis does not merge with sums in front or behind.
+
+    Merged sums add their operands in an order of their own, in which one that comes last may wait for more
+    logic. Here each is a carry chain, whose lowest bit is not used.
+    """
+    one, two = (Cat(Const(0, 1), value).as_signed() for value in (first, second))
+    return (one - two if negative else one + two)[1:]
 
 
 def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int) -> Any:

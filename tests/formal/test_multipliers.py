@@ -6,13 +6,14 @@ law that is the product.
 """
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from amaranth.hdl import Assert, Elaboratable, Module, Signal, signed
 
 from rbdhw.rtl import multiplier
 from rbdhw.rtl.multiplier import Multiplier
-from rbdhw.target import TARGETS, limbs
+from rbdhw.target import TARGETS
 from tests.support.formal import mutant, reach
 
 pytestmark = pytest.mark.verify
@@ -34,15 +35,23 @@ class ProductHarness(Elaboratable):
             Signal(signed(width), name=name) for name, width in zip("ab", (54, 54), strict=True)
         )
         self.addend = Signal(signed(ADDEND), name="addend")
-        bits = multiplier.SUM_BITS if primitive.adds else sum(primitive.ports)
+        bits = sum(primitive.ports) if primitive.shift or not primitive.adds else multiplier.SUM_BITS
         count = max(primitive.blocks(widths) for widths in self.cases)
         self.products = [Signal(signed(bits), name=f"product_{k}") for k in range(count)]
         self.ports = [self.a, self.b, self.addend, *self.products]
 
-    def block(self, _m, name, _primitive, a, b, _addend, _registers):
-        """Stand in for :func:`rbdhw.rtl.multiplier.block`."""
+    def block(self, m, name, primitive, a, b, addend, _registers, chained=None):
+        """Stand in for :func:`rbdhw.rtl.multiplier.block`; a block of a cascade adds as AMD UG579 says."""
         self.operands[tuple(map(int, re.findall(r"\d+", name)))] = a, b
-        return self.products[len(self.operands) - 1]
+        product = self.products[len(self.operands) - 1]
+        if chained is None:
+            return SimpleNamespace(o=product)
+        total = Signal(signed(multiplier.SUM_BITS), name=name)
+        below = 0 if chained.below is None else chained.below.o
+        if chained.below is not None and chained.shifts:
+            below = below >> primitive.shift
+        m.d.comb += total.eq(product + addend + below)
+        return SimpleNamespace(o=total)
 
     def elaborate(self, platform):
         m = Module()
@@ -54,7 +63,8 @@ class ProductHarness(Elaboratable):
             m.d.comb += [unit.a.eq(self.a), unit.b.eq(self.b), unit.addend.eq(self.addend)]
             wholes = (unit.b, unit.a) if self.primitive.swaps_operands(widths) else (unit.a, unit.b)
             lows = [
-                places(len(whole), port) for whole, port in zip(wholes, self.primitive.ports, strict=True)
+                [sum(parts[:k]) for k in range(len(parts))]
+                for parts in self.primitive.limbs((len(wholes[0]), len(wholes[1])))
             ]
             self.assert_parts(m, wholes, lows)
             pairs = zip(self.operands, self.products, strict=False)
@@ -87,12 +97,6 @@ class ProductHarness(Elaboratable):
         return wide if self.registers == 1 else later
 
 
-def places(width, port):
-    """Return the lowest bit of each part of an operand."""
-    parts = limbs(width, port)
-    return [sum(parts[:k]) for k in range(len(parts))]
-
-
 def outcome_of(monkeypatch, tmp_path, name, registers, *change):
     harness = ProductHarness(PRIMITIVES[name], registers)
     monkeypatch.setattr(multiplier, "block", harness.block)
@@ -108,7 +112,7 @@ def test_products_of_blocks_are_proven(monkeypatch, tmp_path, name, registers):
 
 
 MUTANTS = [
-    ("part << (low + position)", "part << low"),
+    ("part.o << (low + position)", "part.o << low"),
     ("_total([*terms, self.addend])", "_total(terms)"),
     ("if self.registers > 1 else total", "if self.registers > 2 else total"),
 ]

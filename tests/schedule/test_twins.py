@@ -152,7 +152,7 @@ def test_a_clock_too_fast_for_selecting_twins_is_refused():
     assert problem(program, device, 100.0, 8).clock_mhz == 100.0
     with pytest.raises(InputError) as refusal:
         problem(program, device, 100.0, 8, groups(8))
-    expected = "clock: 100 MHz is too fast for this design on ecp5-85; expected at most 96 MHz"
+    expected = "clock: 100 MHz is too fast for this design on ecp5-85; expected at most 89 MHz"
     assert str(refusal.value) == expected
 
 

@@ -12,9 +12,9 @@ from tests.support.marks import long
     ("fabric", "stages", "memory_stages", "expected"),
     [
         (ULTRASCALE_PLUS, 2, 64, Cells(0, 36)),
-        (ULTRASCALE_PLUS, 3, 64, Cells(18, 0)),
-        (ULTRASCALE_PLUS, 20, 64, Cells(18, 0)),
-        (ULTRASCALE_PLUS, 40, 64, Cells(36, 0)),
+        (ULTRASCALE_PLUS, 3, 64, Cells(0, 54)),
+        (ULTRASCALE_PLUS, 20, 64, Cells(18, 36)),
+        (ULTRASCALE_PLUS, 40, 64, Cells(36, 36)),
         (ECP5, 3, 4, Cells(0, 54)),
         (ECP5, 5, 4, Cells(32, 20)),
         (ECP5, 9, 4, Cells(33, 21)),

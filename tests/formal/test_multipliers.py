@@ -9,10 +9,10 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from amaranth.hdl import Assert, Elaboratable, Module, Signal, signed
+from amaranth.hdl import Assert, Const, Elaboratable, Module, Signal, signed
 
 from rbdhw.rtl import multiplier
-from rbdhw.rtl.multiplier import Multiplier
+from rbdhw.rtl.multiplier import Multiplier, chain
 from rbdhw.target import TARGETS
 from tests.support.formal import mutant, reach
 
@@ -31,6 +31,7 @@ class ProductHarness(Elaboratable):
     def __init__(self, primitive, registers, component=Multiplier):
         self.primitive, self.registers, self.component = primitive, registers, component
         self.cases = [widths for widths in WIDTHS if primitive.blocks(widths) > 1]
+        self.cascade = False
         self.a, self.b = (
             Signal(signed(width), name=name) for name, width in zip("ab", (54, 54), strict=True)
         )
@@ -44,6 +45,7 @@ class ProductHarness(Elaboratable):
         """Stand in for :func:`rbdhw.rtl.multiplier.block`; a block of a cascade adds as AMD UG579 says."""
         self.operands[tuple(map(int, re.findall(r"\d+", name)))] = a, b
         product = self.products[len(self.operands) - 1]
+        self.cascade = chained is not None
         if chained is None:
             return SimpleNamespace(o=product)
         total = Signal(signed(multiplier.SUM_BITS), name=name)
@@ -68,8 +70,8 @@ class ProductHarness(Elaboratable):
             ]
             self.assert_parts(m, wholes, lows)
             pairs = zip(self.operands, self.products, strict=False)
-            terms = [product << lows[0][i] + lows[1][k] for (i, k), product in pairs]
-            total = self.total(m, [*terms, self.addend])
+            terms = [(lows[0][i] + lows[1][k], product) for (i, k), product in pairs]
+            total = self.later(m, self.in_cascade(m, terms) if self.cascade else self.in_pairs(terms))
             found, expected = (
                 Signal(len(unit.o), name=f"found_{k}"),
                 Signal(len(unit.o), name=f"expected_{k}"),
@@ -87,20 +89,43 @@ class ProductHarness(Elaboratable):
                 assert max(len(part) + (not part.shape().signed) for part in parts) <= port
                 m.d.comb += Assert(sum((part << low[k] for k, part in enumerate(parts)), 0) == whole)
 
-    def total(self, m, terms):
-        """Return the exact sum, as late as the hardware's."""
-        while len(terms) > 1:  # in an order in which a solver finds the same sums
-            terms = [*terms[2:], terms[0] + terms[1]]
+    def in_pairs(self, terms):
+        """Return the exact sum of products at their places and the addend."""
+        sums = [*(product << place for place, product in terms), self.addend]
+        while len(sums) > 1:  # in an order in which a solver finds the same sums
+            sums = [*sums[2:], sums[0] + sums[1]]
+        return sums[0]
+
+    def in_cascade(self, m, terms):
+        """Return the same sum from the lowest place on, with the bits of the addend that belong to a place."""
+        addend = Signal(signed(EXACT))
+        m.d.comb += addend.eq(self.addend)
+        total, places = Const(0, signed(1)), sorted({place for place, _ in terms})
+        ends = dict(zip(places, places[1:], strict=False))
+        for place, product in sorted(terms, key=lambda term: term[0]):
+            if place in places:
+                places.remove(place)
+                end = ends.get(place)
+                part = addend[place:].as_signed() if end is None else addend[place:end]
+                product = product + part
+            total = total + (product << place)
+        return total
+
+    def later(self, m, total):
+        """Return a sum as late as the hardware's."""
         wide, later = Signal(signed(EXACT)), Signal(signed(EXACT), reset_less=True)
-        m.d.comb += wide.eq(terms[0])
+        m.d.comb += wide.eq(total)
         m.d.sync += later.eq(wide)
         return wide if self.registers == 1 else later
 
 
-def outcome_of(monkeypatch, tmp_path, name, registers, *change):
+def outcome_of(monkeypatch, tmp_path, name, registers, changed=None, *change):
     harness = ProductHarness(PRIMITIVES[name], registers)
     monkeypatch.setattr(multiplier, "block", harness.block)
-    harness.component = mutant(Multiplier, *change) if change else Multiplier
+    if changed is Multiplier:
+        harness.component = mutant(Multiplier, *change)
+    elif changed:
+        monkeypatch.setattr(multiplier, changed.__name__, mutant(changed, *change))
     return reach(harness, tmp_path)
 
 
@@ -112,13 +137,18 @@ def test_products_of_blocks_are_proven(monkeypatch, tmp_path, name, registers):
 
 
 MUTANTS = [
-    ("part.o << (low + position)", "part.o << low"),
-    ("_total([*terms, self.addend])", "_total(terms)"),
-    ("if self.registers > 1 else total", "if self.registers > 2 else total"),
+    ("MULT18X18D", Multiplier, "part.o << (low + position)", "part.o << low"),
+    ("MULT18X18D", Multiplier, "_total([*terms, self.addend])", "_total(terms)"),
+    ("MULT18X18D", Multiplier, "if self.registers > 1 else total", "if self.registers > 2 else total"),
+    ("DSP48E2", chain, "pairs[n - 1][0] != place", "pairs[n - 1][0] == place"),
+    ("DSP48E2", chain, "whole[place : place + shift]", "whole[place : place + shift - 1]"),
+    ("DSP48E2", chain, "bits.append(below.o[:shift])", "bits.append(below.o[1:shift])"),
+    ("DSP48E2", chain, "Chained(below, shifts=begins", "Chained(below, shifts=True"),
+    ("DSP48E2", chain, "if registers > 1 else total", "if registers > 2 else total"),
 ]
 
 
-@pytest.mark.parametrize("change", MUTANTS)
-def test_a_mutation_is_refuted(monkeypatch, tmp_path, change):
-    outcome = outcome_of(monkeypatch, tmp_path, "MULT18X18D", 2, *change)
+@pytest.mark.parametrize(("name", "changed", "right", "wrong"), MUTANTS)
+def test_a_mutation_is_refuted(monkeypatch, tmp_path, name, changed, right, wrong):
+    outcome = outcome_of(monkeypatch, tmp_path, name, 2, changed, right, wrong)
     outcome.assert_refuted()

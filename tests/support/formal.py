@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Assert, Elaboratable, Fragment, Module, Mux, Signal
@@ -210,11 +211,10 @@ def _name_inputs(folder: Path) -> Path:
     return trace
 
 
-def mutant(block: type, right: str, wrong: str) -> type:
-    """Return a block in whose source one text is replaced by another."""
+def mutant(block: Any, right: str, wrong: str) -> Any:
+    """Return a block, or a function that makes one, in whose source one text is replaced by another."""
     source = dedent(inspect.getsource(block))
     assert source.count(right) == 1, (block, right)
     namespace = dict(vars(sys.modules[block.__module__]))
     exec("from __future__ import annotations\n" + source.replace(right, wrong), namespace)
-    changed: type = namespace[block.__name__]
-    return changed
+    return namespace[block.__name__]

@@ -20,6 +20,9 @@ from tests.support.solved import Bench, SolverWithCore, compare, component, unpa
 
 KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 112
 
+BEFORE_STEP = 4
+"""The cycles from the start of an expansion until its first step may begin, in an interval of the core."""
+
 SHORT_II = 60
 """An interval of the sweep at which its memories are direct."""
 
@@ -82,12 +85,14 @@ def following(task, plan):
 async def cycles_of_parts(bench, task, iterations):
     """Return the cycles of a solution, those of each of its parts, and the banks of the trials it keeps.
 
-    Those of a sweep count from the interval on with which it begins; how long it waits for that is last.
+    Those of a sweep and of an expansion count as if the interval of the sweep began with it, and that of the
+    core as late as can be; how much longer they wait is last.
     """
-    get, solver, cycles = bench.ctx.get, bench.solver, 1
+    get, solver, cycles, beat = bench.ctx.get, bench.solver, 1, 0
     begins = {"expansion": solver.expansion.start, "sweep": solver.sweeper.start}
     begins |= {"forward_pass": solver.forward.start, "curvatures": solver.curvatures.start}
-    begun, parts, banks, waits = {}, {name: [] for name in begins}, [], []
+    begun, parts, banks = {}, {name: [] for name in begins}, []
+    waits = {name: [] for name in ("expansion", "sweep")}
     await bench.start(task, iterations)
     while not get(solver.ends):
         ended = {
@@ -100,11 +105,16 @@ async def cycles_of_parts(bench, task, iterations):
             parts[name].append(cycles - begun.pop(name))
         begun |= {name: cycles for name, start in begins.items() if get(start)}
         banks += [get(solver.expansion.around)] * get(solver.expansion.start)
-        waits += [SWEEP_II - 1 - get(solver.sweeper.slot) or SWEEP_II] * get(solver.sweeper.start)
+        beat = cycles if get(solver.phase_zero) else beat
+        if get(solver.expansion.start):
+            waits["expansion"].append((beat - cycles - BEFORE_STEP) % II - (II - 1))
+        if get(solver.sweeper.start):
+            waits["sweep"].append(SWEEP_II - 1 - get(solver.sweeper.slot) or SWEEP_II)
         await bench.ctx.tick()
         cycles += 1
-    parts["sweep"] = [taken - wait for taken, wait in zip(parts["sweep"], waits, strict=True)]
-    return cycles, parts, [*banks, get(solver.expansion.around)], waits
+    for name, late in waits.items():
+        parts[name] = [taken - wait for taken, wait in zip(parts[name], late, strict=True)]
+    return cycles, parts, [*banks, get(solver.expansion.around)], sum(map(sum, waits.values()))
 
 
 def test_each_part_of_a_solution_takes_the_cycles_stated():
@@ -121,7 +131,7 @@ def test_each_part_of_a_solution_takes_the_cycles_stated():
             cycles, parts, banks, waits = await cycles_of_parts(bench, task, iterations)
             kept = [(then - bank - 1) % (ALPHAS + 1) for bank, then in pairwise(banks)]
             between = cycles - sum(sum(parts[name]) for name in ("expansion", "sweep", "forward_pass"))
-            between -= sum(waits)
+            between -= waits
             skipped = sum(ALPHAS - 1 - trial for trial in kept)
             assert between == timing.solution(iterations) - of_first - iterations * of_each - skipped
             longest = {name: max(longest[name], *parts[name]) for name in longest}

@@ -201,7 +201,7 @@ class TestRefusals:
         [
             (
                 {"clock_mhz": 450.0, "width": 18},
-                "clock: 450 MHz is too fast for this design on xcvu9p; expected at most 405 MHz",
+                "clock: 450 MHz is too fast for this design on xcvu9p; expected at most 418 MHz",
             ),
             ({"max_error": 1e-12}, "max-error: no supported width meets 1e-12; 32 bits support "),
             (

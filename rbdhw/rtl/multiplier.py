@@ -272,11 +272,12 @@ class DspBlock(wiring.Component):
         m.d.comb += extended.eq(self.a)
         # X and Y select the product, Z selects C; the block adds the three.
         mode, cascade = 0b011_01_01, {}
-        if chained is not None:
-            cascade = {"o_PCOUT": self.above}
-            if chained.below is not None:  # Z selects the block below, W selects C
-                cascade["i_PCIN"] = self.below
-                mode = (chained.adds * 0b11 << 7) | (0b101_01_01 if chained.shifts else 0b001_01_01)
+        if self.primitive.shift:
+            above = Signal(SUM_BITS, name="cascade") if chained is None else self.above
+            cascade = {"i_PCIN": Const(0, SUM_BITS), "o_PCOUT": above}
+        if chained is not None and chained.below is not None:  # Z selects the block below, W selects C
+            cascade["i_PCIN"] = self.below
+            mode = (chained.adds * 0b11 << 7) | (0b101_01_01 if chained.shifts else 0b001_01_01)
         return Instance(
             kind,
             **{f"p_{register}": 0 for register in UNUSED_REGISTERS},

@@ -6,6 +6,7 @@ law that is the product.
 """
 
 import re
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -97,11 +98,11 @@ class ProductHarness(Elaboratable):
         return sums[0]
 
     def in_cascade(self, m, terms):
-        """Return the same sum from the lowest place on, with the bits of the addend that belong to a place."""
+        """Return the same sum from the lowest place on, with the bits of the addend at each place."""
         addend = Signal(signed(EXACT))
         m.d.comb += addend.eq(self.addend)
         total, places = Const(0, signed(1)), sorted({place for place, _ in terms})
-        ends = dict(zip(places, places[1:], strict=False))
+        ends = dict(pairwise(places))
         for place, product in sorted(terms, key=lambda term: term[0]):
             if place in places:
                 places.remove(place)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.front.accelerator import Accelerator
-from rbdhw.protocol import CONTACT, Status, steps_with
+from rbdhw.header import Status
+from rbdhw.protocol import CONTACT, steps_with
 from rbdhw.robot.model import CONTACT_KINDS, Robot
 
 Array = NDArray[np.float64]

@@ -1,46 +1,12 @@
-"""The protocol on the accelerator's streams: the header, the status, and the functions.
+"""The protocol on the accelerator's streams: the functions, and the commands beside them.
 
-The hardware, the host and the generator all read these tables.
+The hardware, the host and the generator all read these tables. :mod:`rbdhw.header` has the header of packets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from enum import IntEnum
-
-HEADER_BITS = 32
-HEADER = {"tag": (0, 16), "function": (16, 5), "options": (21, 3), "status": (24, 8)}
-"""The fields of a packet's header: lowest bit and width.
-
-The ``status`` of a request is the number of its set of loaded parameters, or zero."""
-
-CODE_BITS = HEADER["function"][1] + 1
-"""The bits of a function's code: the field ``function``, and :data:`HIGH_CODE` above it."""
-
-EXTENDED = 0
-"""The bit of ``options``, in requests and responses, that is set if the optional arrays travel, too."""
-
-HIGH_CODE = 1
-"""The bit of ``options`` that is the highest bit of the function's code. Codes below 32 leave it zero."""
-
-LOADED = 2
-"""The bit of ``options`` in responses of builds that load parameters.
-
-An odd number of loads of the task's set came before."""
-
-
-class Status(IntEnum):
-    """The bits of a response's status."""
-
-    OUTSIDE = 0
-    """An input word was outside its domain."""
-    OVERFLOW = 1
-    """A value inside the core did not fit its format."""
-    MALFORMED = 2
-    """Unknown function, option or set of parameters, or wrong length of the request; all words are zero."""
-    NOT_FINITE = 3
-    """An input word was infinite, not a number, or subnormal (``float32`` only)."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +22,7 @@ class Function:
     outputs: tuple[str, ...]
     """The arrays of every response, in this order."""
     optional_inputs: tuple[str, ...] = ()
-    """Arrays that follow the others in tasks with the option :data:`EXTENDED`."""
+    """Arrays that follow the others in tasks with the option :data:`rbdhw.header.EXTENDED`."""
     optional_outputs: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     """The steps of :data:`rbdhw.options.algorithms.ALGORITHMS` that the function contains."""
@@ -72,7 +38,7 @@ class Function:
 
     @property
     def extensible(self) -> bool:
-        """Whether tasks of the function may set the option :data:`EXTENDED`."""
+        """Whether tasks of the function may set the option :data:`rbdhw.header.EXTENDED`."""
         return bool(self.optional_inputs or self.optional_outputs)
 
     @property
@@ -491,13 +457,6 @@ CODES = {name: entry.code for name, entry in (FUNCTIONS | COMMANDS).items()}
 """The code of every function, then those of the commands."""
 
 
-def header_fields(code: int, extended: bool = False) -> dict[str, int]:
-    """Return the fields ``function`` and ``options`` of a header, with or without the option EXTENDED."""
-    width = HEADER["function"][1]
-    options = (code >> width) << HIGH_CODE | extended << EXTENDED
-    return {"function": code & (1 << width) - 1, "options": options}
-
-
 def functions_with(condition: Callable[[Function], bool]) -> tuple[str, ...]:
     """Return the names of the functions whose entries meet a condition, in the registry's order."""
     return tuple(name for name, entry in FUNCTIONS.items() if condition(entry))
@@ -526,7 +485,7 @@ FLAGS: dict[str, tuple[tuple[str, ...], bool]] = {
     "inverse_given": (functions_with(lambda entry: entry.takes_inverse), True),
 }
 """Flags that a core derives from the header. For each, the functions whose tasks set it, and whether these
-tasks must also have the option :data:`EXTENDED`."""
+tasks must also have the option :data:`rbdhw.header.EXTENDED`."""
 
 CHOICES = (*FLAGS, BASE_HELD, CONTACT)
 """The inputs of a core that are one or zero, and choose between values: flags, and arrays of the task."""

@@ -27,6 +27,7 @@ EVERYTHING = "*"
 MAY_IMPORT = {
     "": "front options page.write",
     "errors": "",
+    "header": "",
     "progress": "",
     "protocol": "",
     "solving": "",
@@ -60,29 +61,30 @@ MAY_IMPORT = {
     ),
     "fixed": "errors scalar arrays protocol graph",
     "model.interface": (
-        "options.build arrays protocol fixed.program fixed.rollout fixed.single_precision fixed.solver"
+        "options.build header arrays protocol fixed.program fixed.rollout fixed.single_precision fixed.solver"
     ),
     "domain": (
         "errors remarks runtime arrays protocol robot golden dynamics.integration dynamics.joint fixed.lower"
     ),
     "schedule": f"errors scalar graph target {FORMATS} fixed.step_program",
     "rtl": (
-        f"errors verilog_names runtime registers.map model.interface scalar arrays protocol target {FORMATS} "
-        f"fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion schedule.model {STEPS} "
-        "estimate.fabric"
+        "errors verilog_names runtime registers.map model.interface scalar header arrays protocol target "
+        f"{FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion schedule.model "
+        f"{STEPS} estimate.fabric"
     ),
     "estimate": "target",
     "estimate.energy": "target fixed.program",
     "model": (
-        "errors runtime arrays protocol solving robot graph.knots graph.sweeps golden domain fixed.format "
-        f"fixed.program {ROLLOUTS} {SOLVER} fixed.normal fixed.angles fixed.single_precision fixed.evaluate"
+        "errors runtime header arrays protocol solving robot graph.knots graph.sweeps golden domain "
+        f"fixed.format fixed.program {ROLLOUTS} {SOLVER} fixed.normal fixed.angles fixed.single_precision "
+        "fixed.evaluate"
     ),
     "design": (
-        "errors verilog_names runtime options.build arrays protocol robot domain model "
+        "errors verilog_names runtime options.build header arrays protocol robot domain model "
         "fixed.rollout fixed.program fixed.serialize fixed.knots"
     ),
     "software": (
-        "errors progress runtime options.build arrays protocol solving robot golden graph passes "
+        "errors progress runtime options.build header arrays protocol solving robot golden graph passes "
         "fixed frontend domain model design"
     ),
     "cores": (
@@ -112,10 +114,11 @@ MAY_IMPORT = {
         "cores design.entries quantize"
     ),
     "driver": (
-        "errors runtime arrays protocol fixed.program fixed.rollout model design software verilator.simulator"
+        "errors runtime header arrays protocol fixed.program fixed.rollout model design software "
+        "verilator.simulator"
     ),
     "emit": (
-        "errors verilog_names options.build target arrays protocol scalar robot golden graph "
+        "errors verilog_names options.build target header arrays protocol scalar robot golden graph "
         "passes frontend.algorithms frontend.build_graph fixed domain model "
         "rtl.simulation_models registers.map estimate cores design quantize explore software "
         "frontend.solver_steps"
@@ -125,19 +128,20 @@ MAY_IMPORT = {
         "software verilator driver"
     ),
     "page": (
-        "errors runtime target arrays protocol robot design fixed.figures model.interface registers.map "
-        "emit.registers control.table"
+        "errors runtime target header arrays protocol robot design fixed.figures model.interface "
+        "registers.map emit.registers control.table"
     ),
     "control.optimiser": "",
     "control.table": "",
     "control": (
-        "errors remarks progress runtime options.build arrays protocol robot golden domain fixed.format "
-        "frontend model design software emit.software engines cores.checks explore.search pipeline"
+        "errors remarks progress runtime options.build header arrays protocol robot golden domain "
+        "fixed.format frontend model design software emit.software engines cores.checks explore.search "
+        "pipeline"
     ),
     "pipeline": EVERYTHING,
     "front": EVERYTHING,
     "cli": EVERYTHING,
-    "crocoddyl": "errors front.accelerator protocol robot.model",
+    "crocoddyl": "errors front.accelerator header protocol robot.model",
     "__main__": "cli",
 }
 

@@ -23,10 +23,11 @@ from rbdhw.errors import InputError
 from rbdhw.explore.search import software_domain
 from rbdhw.fixed.format import Format
 from rbdhw.frontend.alternatives import Algorithms
+from rbdhw.header import Status
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import build_software, plan_build
-from rbdhw.protocol import ROLLOUT, Status
+from rbdhw.protocol import ROLLOUT
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import Robot

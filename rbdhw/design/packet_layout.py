@@ -18,10 +18,11 @@ from rbdhw.design.packet_entries import (
     TrafficEntry,
 )
 from rbdhw.fixed.program import Word
+from rbdhw.header import EXTENDED, HEADER, LOADED, Status
 from rbdhw.model.interface import Interface
 from rbdhw.model.rollouts.parts import parts_of
 from rbdhw.model.traffic import Traffic, slowest
-from rbdhw.protocol import EXTENDED, HEADER, LOADED, NEXT_STATE, Status
+from rbdhw.protocol import NEXT_STATE
 from rbdhw.robot.model import Robot
 from rbdhw.robot.units import WITH_UNITS, Units
 

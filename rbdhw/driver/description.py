@@ -16,13 +16,13 @@ from rbdhw.arrays import WordName, kind_of
 from rbdhw.design.folder import Design
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import rollout_feedback
+from rbdhw.header import HEADER_BITS
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import (
     COMMANDS,
     FUNCTIONS,
     GOAL,
-    HEADER_BITS,
     LOAD_GAINS,
     LOAD_PARAMETERS,
     PARAMETERS,

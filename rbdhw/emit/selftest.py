@@ -16,6 +16,7 @@ from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
 from rbdhw.fixed.format import Integers
+from rbdhw.header import CODE_BITS, HEADER, HIGH_CODE
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.loads import draw_loads, load_packets
 from rbdhw.model.packets import Bytes, encode, merge, requests, responses, unpack
@@ -27,19 +28,7 @@ from rbdhw.model.rollouts.stream import draw_stream
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.protocol import (
-    CODE_BITS,
-    CODES,
-    FUNCTIONS,
-    GOAL,
-    HEADER,
-    HIGH_CODE,
-    LOAD_PARAMETERS,
-    MPPI,
-    PLAN,
-    ROLLOUT,
-    SOLVE,
-)
+from rbdhw.protocol import CODES, FUNCTIONS, GOAL, LOAD_PARAMETERS, MPPI, PLAN, ROLLOUT, SOLVE
 
 TASKS = 24
 """Tasks of each function."""

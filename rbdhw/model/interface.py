@@ -23,8 +23,9 @@ from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.fixed.single_precision import check_singles
 from rbdhw.fixed.solver import SolverShape
+from rbdhw.header import HEADER_BITS
 from rbdhw.options.build import DATA_WIDTHS, NUMBERS, PARAMETER_SETS, STREAMS
-from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, HEADER_BITS, LOAD_PARAMETERS, ROW_COMMANDS
+from rbdhw.protocol import CODES, COMMANDS, FUNCTIONS, LOAD_PARAMETERS, ROW_COMMANDS
 
 Array = NDArray[np.float64]
 

@@ -26,18 +26,10 @@ from rbdhw.fixed.angles import TURN, drop_turns
 from rbdhw.fixed.format import Format, Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
+from rbdhw.header import HEADER, HEADER_BITS, LOADED, Status, header_fields
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import SINGLE_BITS, unflatten
-from rbdhw.protocol import (
-    FUNCTIONS,
-    HEADER,
-    HEADER_BITS,
-    LOADED,
-    PARAMETERS,
-    Status,
-    flag_values,
-    header_fields,
-)
+from rbdhw.protocol import FUNCTIONS, PARAMETERS, flag_values
 from rbdhw.robot.parameters import nominal_parameters
 
 Array = NDArray[np.float64]

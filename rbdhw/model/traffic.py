@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rbdhw.header import HEADER_BITS
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import HEADER_BITS
 
 
 @dataclass(frozen=True)

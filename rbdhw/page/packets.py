@@ -8,8 +8,8 @@ from itertools import groupby
 
 from rbdhw.arrays import WordName
 from rbdhw.design.packet_entries import Packets, PacketWord
+from rbdhw.header import HEADER_BITS
 from rbdhw.model.interface import SINGLE_BITS
-from rbdhw.protocol import HEADER_BITS
 
 UNUSED = "unused"
 """What stands in a slot of a request that its function does not use."""

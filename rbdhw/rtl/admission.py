@@ -8,8 +8,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import COMMANDS, EXTENDED, HEADER, LOAD_PARAMETERS, LOADED
+from rbdhw.protocol import COMMANDS, LOAD_PARAMETERS
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import task_layout
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.protocol import HEADER
+from rbdhw.header import HEADER
 
 
 def entrance(bits: int, functions: int) -> wiring.Signature:

@@ -10,8 +10,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.header import EXTENDED, Status
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import EXTENDED, Status
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.delay import delayed
 from rbdhw.rtl.domain_check import CHECKED

@@ -18,8 +18,8 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.header import EXTENDED, HEADER_BITS
 from rbdhw.model.interface import SINGLE_BITS, Interface
-from rbdhw.protocol import EXTENDED, HEADER_BITS
 from rbdhw.rtl.delay import register
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in, request_layout
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Flag, Program
-from rbdhw.protocol import EXTENDED, HEADER
+from rbdhw.header import EXTENDED, HEADER
 
 
 class CorePorts(wiring.Component):

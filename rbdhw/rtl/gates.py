@@ -12,8 +12,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.header import HEADER
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, HEADER, ROLLOUT
+from rbdhw.protocol import CODES, ROLLOUT
 from rbdhw.rtl.layouts import REQUEST_HEADER, beat_layout, code_in
 
 STATUS_BITS = 4

@@ -8,7 +8,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
-from rbdhw.protocol import HEADER
+from rbdhw.header import HEADER
 from rbdhw.rtl.completion import QUEUE
 
 WAITING = 16

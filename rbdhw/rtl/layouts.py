@@ -9,8 +9,8 @@ from amaranth.hdl import Cat
 from amaranth.lib import data
 
 from rbdhw.fixed.program import Word
+from rbdhw.header import HEADER, HIGH_CODE
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import HEADER, HIGH_CODE
 
 REQUEST_HEADER = data.StructLayout({name: width for name, (_, width) in HEADER.items()})
 RESPONSE_HEADER = REQUEST_HEADER

@@ -14,8 +14,9 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, row_inputs, state_words
+from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, EXTENDED, HEADER, LOAD, LOADED, MEAN, MEAN_COMMANDS, MPPI, ROLLOUT
+from rbdhw.protocol import CODES, LOAD, MEAN, MEAN_COMMANDS, MPPI, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed

@@ -15,8 +15,8 @@ from rbdhw.fixed.rollout import (
     row_inputs,
     state_words,
 )
+from rbdhw.header import HEADER
 from rbdhw.model.interface import FunctionWords
-from rbdhw.protocol import HEADER
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.rollout_parts import hardware_of
 

@@ -12,8 +12,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.header import HEADER_BITS
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER_BITS
 from rbdhw.rtl.column_reader import reader_cells
 from rbdhw.rtl.layouts import request_layout
 from rbdhw.rtl.packer import packer_cells

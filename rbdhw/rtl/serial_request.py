@@ -10,8 +10,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.header import HEADER, HEADER_BITS, header_fields
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER, HEADER_BITS, header_fields
 from rbdhw.rtl.column_reader import NUMBER_LATENCY, WAITING, ColumnReader, numbers_layout
 from rbdhw.rtl.layouts import REQUEST_HEADER, code_in, request_layout
 from rbdhw.rtl.serial_layout import Column, Reader, distinct

@@ -10,8 +10,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.header import Status
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import Status
 from rbdhw.rtl.column_reader import WAITING
 from rbdhw.rtl.completion import QUEUE, SPARE, Credits
 from rbdhw.rtl.layouts import RESPONSE_HEADER, beat_layout

@@ -9,18 +9,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.header import EXTENDED
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import (
-    EXTENDED,
-    GOAL,
-    MEAN,
-    MEAN_COMMANDS,
-    MPPI,
-    PLAN,
-    ROLLOUT,
-    SOLVE,
-    SOLVER_COMMANDS,
-)
+from rbdhw.protocol import GOAL, MEAN, MEAN_COMMANDS, MPPI, PLAN, ROLLOUT, SOLVE, SOLVER_COMMANDS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.arbiter import Arbiter
 from rbdhw.rtl.completion import Completion, first_beat, places

@@ -9,8 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
+from rbdhw.header import HEADER_BITS, header_fields
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER_BITS, header_fields
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.layouts import (
     REQUEST_HEADER,

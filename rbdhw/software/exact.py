@@ -19,9 +19,9 @@ from rbdhw.arrays import WordName
 from rbdhw.domain.graph_inputs import angular_coordinates
 from rbdhw.fixed.angles import TURN, TURN_REST
 from rbdhw.fixed.program import Word
+from rbdhw.header import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import SINGLE_BITS, FunctionWords
-from rbdhw.protocol import EXTENDED, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.software.arrays import Array, ResultElement, Sides, arrays_of, elements_of
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.declaration import Declaration

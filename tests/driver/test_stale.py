@@ -14,7 +14,8 @@ from rbdhw.design.folder import read
 from rbdhw.driver import simulated
 from rbdhw.driver.library import Data, Library, Transport
 from rbdhw.errors import DriverError
-from rbdhw.protocol import HEADER, HEADER_BITS, ROLLOUT
+from rbdhw.header import HEADER, HEADER_BITS
+from rbdhw.protocol import ROLLOUT
 
 RECEIVE = ctypes.CFUNCTYPE(
     ctypes.c_int,

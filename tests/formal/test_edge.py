@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Array, Assert, Cat, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import wiring
 
-from rbdhw.protocol import HEADER, HEADER_BITS, Status
+from rbdhw.header import HEADER, HEADER_BITS, Status
 from rbdhw.rtl.admission import Admission
 from rbdhw.rtl.completion import Completion
 from rbdhw.rtl.domain_check import CHECKED

@@ -12,8 +12,9 @@ from amaranth.hdl import Assert, Cat, Const, Elaboratable, Fragment, Module, Mux
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.header import HEADER, HEADER_BITS, Status
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import CODES, HEADER, HEADER_BITS, Status
+from rbdhw.protocol import CODES
 from rbdhw.rtl import column_reader, serial_request, serial_response, shell
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.rtl.serial_core import SerialCore

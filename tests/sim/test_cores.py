@@ -9,11 +9,12 @@ import pytest
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import Manifest
 from rbdhw.errors import InputError
+from rbdhw.header import EXTENDED
 from rbdhw.model.packets import Beats, field
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import generate
-from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, EXTENDED, FUNCTIONS
+from rbdhw.protocol import CODES, DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.exact_library import ExactLibrary

@@ -10,12 +10,13 @@ from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import Overrides, ParameterBounds
 from rbdhw.domain.sampling import sample
 from rbdhw.engines.registry import open_engine
+from rbdhw.header import LOADED, Status
 from rbdhw.model.interface import stored_as
 from rbdhw.model.packets import answers, contents, encode, field, merge, requests, unpack
 from rbdhw.model.responses import respond
 from rbdhw.options.build import CoreRequest, Mounting
 from rbdhw.pipeline import generate
-from rbdhw.protocol import LOAD_PARAMETERS, LOADED, PARAMETERS, Status
+from rbdhw.protocol import LOAD_PARAMETERS, PARAMETERS
 from rbdhw.robot.parameters import nominal_parameters
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate

@@ -6,11 +6,11 @@ import pytest
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.domain.sampling import sample
 from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.header import Status
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
-from rbdhw.protocol import Status
 from rbdhw.robot.model import BASE, JointKind, Robot
 from tests.support.mechanisms import mechanism
 

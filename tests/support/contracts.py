@@ -9,7 +9,7 @@ relies on what is to come (McMillan 1999).
 from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
-from rbdhw.protocol import HEADER, HEADER_BITS, Status
+from rbdhw.header import HEADER, HEADER_BITS, Status
 from rbdhw.rtl.completion import Completion
 from rbdhw.rtl.domain_check import CHECKED
 from rbdhw.rtl.skid_buffer import SkidBuffer

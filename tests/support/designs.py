@@ -19,8 +19,8 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program
 from rbdhw.fixed.widths import plain_widths
 from rbdhw.graph.interpret import node_values
 from rbdhw.graph.trace import Recorder
+from rbdhw.header import CODE_BITS, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.model.program_interface import program_interface
-from rbdhw.protocol import CODE_BITS, HEADER, HEADER_BITS, HIGH_CODE
 from rbdhw.robot.model import BASE, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from tests.support.manifests import ERROR, MANIFEST, RESULT
 

@@ -12,9 +12,10 @@ import numpy as np
 from rbdhw import golden
 from rbdhw.design.folder import Design
 from rbdhw.domain.sampling import sample
+from rbdhw.header import HEADER, HEADER_BITS, LOADED, Status
 from rbdhw.model.packets import Beats, encode, requests, responses
 from rbdhw.model.responses import respond
-from rbdhw.protocol import FUNCTIONS, HEADER, HEADER_BITS, LOADED, Status
+from rbdhw.protocol import FUNCTIONS
 
 KINDS = (
     "good",

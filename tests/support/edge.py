@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
+from rbdhw.header import HEADER
 from rbdhw.model.interface import FunctionWords
-from rbdhw.protocol import HEADER
 from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
 

@@ -11,7 +11,8 @@ from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Program, Word
-from rbdhw.protocol import EXTENDED, FUNCTIONS, flag_values
+from rbdhw.header import EXTENDED
+from rbdhw.protocol import FUNCTIONS, flag_values
 from rbdhw.schedule.model import Bound
 from tests.support.bits import unpack
 from tests.support.simulation import Simulation

@@ -11,8 +11,9 @@ from amaranth.hdl import Module, Mux, Signal
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import from_singles, to_singles
+from rbdhw.header import HEADER_BITS
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import CODES, HEADER_BITS
+from rbdhw.protocol import CODES
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.rtl.serial_core import SerialCore
 from rbdhw.rtl.serial_layout import Reader

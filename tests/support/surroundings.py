@@ -9,8 +9,8 @@ from amaranth.hdl import Array, Assert, Cat, Const, Elaboratable, Fragment, Modu
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.header import HEADER, HEADER_BITS, Status
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.protocol import HEADER, HEADER_BITS, Status
 from rbdhw.rtl import edge, ports, shell
 from rbdhw.rtl.completion import Completion
 from rbdhw.rtl.edge import Edge

@@ -13,16 +13,16 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, constant_words, force_words, row_inputs, state_words
+from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
 from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, LOAD, MEAN, MEAN_COMMANDS, MPPI, ROLLOUT
+from rbdhw.protocol import CODES, LOAD, MEAN_COMMANDS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck, checks
 from rbdhw.rtl.layouts import split_words, task_numbers
-from rbdhw.rtl.mppi import Mppi, mppi_cells
+from rbdhw.rtl.mppi import mppi_cells
 from rbdhw.rtl.preparation import (
     MEMORY_STAGES,
     Preparation,
@@ -59,8 +59,6 @@ class Rollout(wiring.Component):
     starts when there is a place for its answer, and a rollout enters when there is a place in the queue. So
     nothing that has started ever waits for the output.
 
-    While a mean of samples is taken, all rollouts are its samples.
-
     Raises ValueError if the interface has no rollouts, or the latency is below that of the queues.
     """
 
@@ -84,61 +82,46 @@ class Rollout(wiring.Component):
         self.step, self.words_of_rollout = interface.step, interface.words(ROLLOUT)
         self.flights = flights(latency + preparation_latency(interface), ii)
         self.layout = entry_layout(self.step, self.shape)
-        rows = len(interface.row_commands)
-        super().__init__(
-            (self._ports_of_means() if self.shape.means else {})
-            | {
-                # The task at the input.
-                "tag": In(HEADER["tag"][1]),
-                "words": In(interface.places[-1]),
-                "result": In(self.step.result_bits),  # the packed result of a step at the core's port
-                # Whether the task at the input is malformed, or has a number that is not finite.
-                "malformed": In(1),
-                "not_finite": In(1),
-                "enters": In(1),  # that task is a rollout, and is admitted
-                "phase_zero": In(1),  # whether the core accepts a task in this cycle
-                "others": In(1),  # whether another task waits for the core
-                # Whether the task at the input asks for optional results, where there are some, and what its
-                # answers have as the option LOADED, where parameters are loaded. They are in `words`.
-                **({"extended": In(1)} if self.words_of_rollout.extensible else {}),
-                **({"loaded": In(1)} if self.step.held else {}),
-                "overflow": In(1),  # whether a value of a step overflowed, valid with `result`
-                "available": In(1),  # whether there is a place for an answer
-                "loads": In(rows),  # one-hot: the task at the input is a row of this kind, and is admitted
-                # Whether a rollout, or a row, may be admitted.
-                "accepts_rollout": Out(1),
-                "accepts_row": Out(1),
-                "starts": Out(1),  # a step starts in this cycle, with the words of `payload`
-                # Whether a row of each kind at the input is beyond the end, or leaves a gap.
-                "refuses_row": Out(rows),
-                "payload": Out(sum(slots)),
-                "reserves": Out(1),  # a place for an answer is taken
-                # An answer for that place: its packed words, its record, and whether a value overflowed.
-                "answers": Out(1),
-                "answer": Out(self.words_of_rollout.result_bits),
-                "record": Out(ADMITTED),
-                "answer_overflow": Out(1),
-            }
-        )
+        super().__init__(self._ports())
 
-    def _ports_of_means(self) -> dict[str, Any]:
-        """Return the ports of builds that take means of samples."""
-        bits = {name: self.interface.words(name).result_bits for name in MEAN_COMMANDS}
+    def _ports(self) -> dict[str, Any]:
+        rows = len(self.interface.row_commands)
         return {
-            # One-hot: the task at the input is this command, and is admitted; and whether that task, as each
-            # of them, is malformed by its numbers. They are accepted when rows are.
-            "admit_mean": In(len(MEAN_COMMANDS)),
-            "refuses_mean": Out(len(MEAN_COMMANDS)),
-            # An answer to `mppi`: its packed words. Those of `mean` come a cycle after its admission.
-            "mean_answers": Out(1),
-            "mean_answer": Out(bits[MPPI]),
-            "row_of_forces": Out(bits[MEAN]),
+            # The task at the input.
+            "tag": In(HEADER["tag"][1]),
+            "words": In(self.interface.places[-1]),
+            "result": In(self.step.result_bits),  # the packed result of a step at the core's port
+            # Whether the task at the input is malformed, or has a number that is not finite.
+            "malformed": In(1),
+            "not_finite": In(1),
+            "enters": In(1),  # that task is a rollout, and is admitted
+            "phase_zero": In(1),  # whether the core accepts a task in this cycle
+            "others": In(1),  # whether another task waits for the core
+            # Whether the task at the input asks for optional results, where there are some, and what its
+            # answers have as the option LOADED, where parameters are loaded. They are in `words`.
+            **({"extended": In(1)} if self.words_of_rollout.extensible else {}),
+            **({"loaded": In(1)} if self.step.held else {}),
+            "overflow": In(1),  # whether a value of a step overflowed, valid with `result`
+            "available": In(1),  # whether there is a place for an answer
+            "loads": In(rows),  # one-hot: the task at the input is a row of this kind, and is admitted
+            # Whether a rollout, or a row, may be admitted.
+            "accepts_rollout": Out(1),
+            "accepts_row": Out(1),
+            "starts": Out(1),  # a step starts in this cycle, with the words of `payload`
+            # Whether a row of each kind at the input is beyond the end, or leaves a gap.
+            "refuses_row": Out(rows),
+            "payload": Out(sum(self.slots)),
+            "reserves": Out(1),  # a place for an answer is taken
+            # An answer for that place: its packed words, its record, and whether a value overflowed.
+            "answers": Out(1),
+            "answer": Out(self.words_of_rollout.result_bits),
+            "record": Out(ADMITTED),
+            "answer_overflow": Out(1),
         }
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         size = self.layout.size
-        self.mppi = Mppi(interface=self.interface, flights=self.flights) if self.shape.means else None
         m.submodules.waiting = waiting = SyncFIFOBuffered(width=size, depth=self.flights)
         m.submodules.inside = inside = SyncFIFOBuffered(width=size, depth=self.flights)
         ready, valid = Signal(self.layout), Signal()
@@ -160,7 +143,7 @@ class Rollout(wiring.Component):
         outside = self._check(m, self._payload(m, ready, row))
         after = self._return(m, returned, outside)
         leaves = self._passed(m, done & ends)
-        enters = self.enters if self.mppi is None else self.enters | self.mppi.issues
+        enters = self._enters()
         if self.shape.parts:
             goes_on, going = self._passed(m, enters | done & ~ends), self.preparation.o.as_value()
             m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
@@ -209,9 +192,13 @@ class Rollout(wiring.Component):
         """Return whether the state after the next step is sent, or is the last one of a sample."""
         return (entry.left == 1) | (entry.due == 1)
 
+    def _enters(self) -> Any:
+        """Return whether a rollout enters."""
+        return self.enters
+
     def _for_the_link(self, bit: Any) -> Any:
-        """Return a bit while rollouts are not the samples of a mean."""
-        return bit if self.mppi is None else bit & ~self.mppi.busy
+        """Return a bit of a rollout that the link asked for."""
+        return bit
 
     # Rows
 
@@ -234,9 +221,7 @@ class Rollout(wiring.Component):
         name = "rows" if command == LOAD else f"rows_{command}"
         memories = {f"{name}_{k}": numbers["coordinate"] == k for k in coordinates(self.interface, command)}
         memories = memories or {name: Const(1, 1)}
-        usable, replaced = ~self.malformed & ~self.not_finite, None
-        if self.mppi is not None and command == LOAD:
-            replaced = Write(self.mppi.writes, self.mppi.write_address, self.mppi.write_row)
+        usable = ~self.malformed & ~self.not_finite
         rows = [
             add_rows(
                 m,
@@ -247,7 +232,7 @@ class Rollout(wiring.Component):
                 loads=self.loads[kind] & usable & chosen,
                 address=address,
                 enable=enable,
-                replaced=replaced,
+                replaced=self._other_writes().get(command),
             )
             for name, chosen in memories.items()
         ]
@@ -255,6 +240,10 @@ class Rollout(wiring.Component):
         m.d.comb += self.refuses_row[kind].eq(~good & ~self.not_finite)
         self.rows += rows
         return Cat(each.data for each in rows)
+
+    def _other_writes(self) -> dict[str, Write]:
+        """Return what else writes the rows of some commands."""
+        return {}
 
     @property
     def _state(self) -> list[Word]:
@@ -266,19 +255,8 @@ class Rollout(wiring.Component):
     # Entering
 
     def _entry(self, m: Module) -> Any:
-        """Return the rollout that enters: that of the task at the input, or a sample of a mean."""
-        entry = self._asked(m)
-        if self.mppi is None:
-            return entry.as_value()
-        m.submodules.mppi = mppi = self.mppi
-        first, sample = Signal(self.layout, name="first"), Signal(self.layout, name="sample")
-        self._begin_mean(m, entry, first)
-        m.d.comb += [
-            sample.eq(first),
-            sample.seed.eq(mppi.next_seed),
-            sample.left.eq(self.shape.horizon),
-        ]
-        return Mux(mppi.busy, sample.as_value(), entry.as_value())
+        """Return the rollout that enters."""
+        return self._asked(m).as_value()
 
     def _asked(self, m: Module) -> Any:
         """Return the rollout that the task at the input asks for."""
@@ -312,8 +290,8 @@ class Rollout(wiring.Component):
         ]
         return entry
 
-    def _count(self, m: Module, enters: Any, leaves: Any, comes_back: Any) -> None:
-        """Count the rollouts in progress; one may enter in a cycle in which none comes back."""
+    def _count(self, m: Module, enters: Any, leaves: Any, comes_back: Any) -> Any:
+        """Count the rollouts in progress; return whether one may enter, as none comes back in this cycle."""
         count = Signal(range(self.flights + 1))
         m.d.sync += count.eq(count + enters - leaves)
         room = (count != self.flights) & ~comes_back
@@ -321,46 +299,7 @@ class Rollout(wiring.Component):
             self.accepts_rollout.eq(self._for_the_link(room)),
             self.accepts_row.eq(self._for_the_link(count == 0)),
         ]
-        if self.mppi is not None:
-            m.d.comb += self.mppi.room.eq(room)
-
-    # Means of samples
-
-    def _begin_mean(self, m: Module, asked: Any, first: Any) -> None:
-        """Begin a mean, whose samples begin like ``first``, or read the forces of a step.
-
-        The words of a first state have the same places in requests for rollouts and for means, so ``first``
-        is what is ``asked`` for. Connect the rows of forces, which the mean reads and writes.
-        """
-        assert self.mppi is not None
-        mppi, words = self.mppi, {word.name: word for word in self.interface.inputs(MPPI)}
-        numbers, (rows, *_) = self._numbers(MPPI), self.rows
-        bad = Cat(each.loaded != self.shape.horizon for each in self.rows).any()
-        for name in ("samples", "seed", "scale", "exponent", "shift"):
-            number, word = numbers[name], words[name]
-            bad |= (number < word.lowest) | (number > word.highest)
-            m.d.comb += getattr(mppi, name).eq(number)
-        row = self._numbers(MEAN)["row"]
-        usable, missing = ~self.malformed & ~self.not_finite, (row < 0) | (row >= rows.loaded)
-        begins = self.admit_mean[0] & usable & ~bad
-        with m.If(begins):
-            m.d.sync += [first[name].eq(asked[name]) for name in ("exceeds", "constant", "state")]
-        read = rows.memory.read_port()
-        forces = split_words(loaded_words(self.interface), read.data)
-        of_row = Cat(forces[word.name] for word in force_words(self.step))
-        m.d.comb += [
-            mppi.begins.eq(begins),
-            mppi.read.eq(row),
-            read.addr.eq(mppi.address[: len(read.addr)]),
-            mppi.row.eq(read.data),
-            self.refuses_mean.eq(Cat(bad, missing) & (~self.not_finite).replicate(2)),
-            self.row_of_forces.eq(of_row),
-            self.mean_answers.eq(mppi.ends | self.admit_mean[0] & ~begins),
-        ]
-        widths = {word.array: word.format.width for word in self.interface.outputs(MPPI)}
-        results = [(getattr(mppi, name), widths[name]) for name in mppi.numbers]
-        padded = (Cat(value, Const(0, width - len(value))) for value, width in results)
-        m.d.comb += self.mean_answer.eq(Cat(of_row, *padded))
+        return room
 
     # Steps
 
@@ -413,8 +352,8 @@ class Rollout(wiring.Component):
             m.d.comb += after.first_flagged.eq(before.done + 1)
         return after
 
-    def _answer(self, m: Module, bits: Any, release: Any, comes_back: Any, result: Any) -> None:
-        """Answer a refused rollout, or with the state after a step."""
+    def _answer(self, m: Module, bits: Any, release: Any, comes_back: Any, result: Any) -> Any:
+        """Answer a refused rollout, or with the state after a step; return the rollout that is answered."""
         entry = Signal(self.layout, name="answered")
         m.d.comb += [
             entry.eq(bits),
@@ -431,12 +370,7 @@ class Rollout(wiring.Component):
         if self.words_of_rollout.extensible:
             m.d.comb += self.record.options[EXTENDED].eq(entry.extended)
         m.d.comb += self.answer.eq(Cat(self._answer_words(entry, result)))
-        if self.mppi is not None:
-            m.d.comb += [
-                self.mppi.collects.eq(comes_back & self.mppi.busy),
-                self.mppi.cost.eq(entry.cost),
-                self.mppi.flagged.eq(entry.outside | entry.overflow),
-            ]
+        return entry
 
     def _answer_words(self, entry: Any, result: Any) -> Iterator[Any]:
         """Yield the words of an answer: numbers of the rollout, with zeros above, and the state."""

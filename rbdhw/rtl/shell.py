@@ -22,6 +22,7 @@ from rbdhw.rtl.lane import Lane, queue_latency, waiting_places
 from rbdhw.rtl.merger import Merger
 from rbdhw.rtl.ports import conversion_latency
 from rbdhw.rtl.rollout import Rollout
+from rbdhw.rtl.rollout_means import RolloutWithMeans
 from rbdhw.rtl.serial_core import SerialCore, serial
 from rbdhw.rtl.serial_edge import SerialEdge, share_core
 from rbdhw.rtl.stream import Assembler
@@ -252,7 +253,8 @@ class Accelerator(wiring.Component):
     ) -> None:
         """Add rollouts. Their steps start in cycles in which ``others`` start no task."""
         function = self.interface.step.name
-        m.submodules.rollout = self.rollout = rollout = Rollout(
+        kind = RolloutWithMeans if MPPI in self.interface.codes else Rollout
+        m.submodules.rollout = self.rollout = rollout = kind(
             interface=self.interface, slots=core.slots, latency=core.latency(function), ii=core.ii
         )
         (edge,), names = self.edges, list(self.interface.codes)

@@ -16,7 +16,7 @@ from rbdhw.rtl.mppi import queued
 from rbdhw.rtl.shell import Accelerator
 from tests.support.marks import long
 from tests.support.means import Script
-from tests.support.packet_bench import beats_of, drive, exchange
+from tests.support.packet_bench import beats_of, drive
 from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
 
@@ -45,11 +45,6 @@ def simulation():
     return Simulation(accelerator(planned()))
 
 
-def check(script, simulated=None, **traffic):
-    count = sum(len(packets) for packets in script.asked)
-    script.compare(exchange(simulated or simulation(), script.beats, count, **traffic))
-
-
 @pytest.mark.parametrize("traffic", [{}, {"pause": 0.3, "back_pressure": 0.4, "seed": 3}])
 def test_means_beside_other_tasks_and_rollouts(traffic):
     """Each begins with the last one, some steps later, and takes what was loaded since."""
@@ -68,7 +63,7 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
     script.rollouts(2, 7, 2)
     script.mppi(3, samples=1, shift=HORIZON - 1)
     script.mean()
-    check(script, **traffic)
+    script.check(simulation(), **traffic)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +84,7 @@ def test_other_builds(functions, options):
     script.others(2, 1)
     script.mppi(2, samples=6, shift=1)
     script.mean()
-    check(script, Simulation(accelerator(built)), pause=0.1, back_pressure=0.1)
+    script.check(Simulation(accelerator(built)), pause=0.1, back_pressure=0.1)
 
 
 def test_a_request_that_waits_loads_no_row():
@@ -100,7 +95,7 @@ def test_a_request_that_waits_loads_no_row():
     for _ in range(2):
         script.mppi(2, samples=HORIZON)
     script.mean()
-    check(script)
+    script.check(simulation())
 
 
 def test_samples_that_leave_the_domain_weigh_nothing():
@@ -114,7 +109,7 @@ def test_samples_that_leave_the_domain_weigh_nothing():
     status, none = script.mppi(2, samples=7, shift=2, **{"v[0]": words["v[0]"].highest + 1})
     assert (status[0], none["mppi.counted"][0], none["mppi.weight"][0]) == (OUTSIDE, 0, 0)
     np.testing.assert_array_equal(script.mean()[1]["mean.tau[0]"][:-2], before[2:])
-    check(script)
+    script.check(simulation())
 
 
 @pytest.mark.parametrize("exponent", [0, 18, MOST_EXPONENT])
@@ -124,7 +119,7 @@ def test_temperatures_from_the_lowest_to_the_highest(exponent):
     for scale in (0, 1, SCALE.highest):
         script.mppi(4, samples=12, scale=scale, exponent=exponent)
         script.mean()
-    check(script)
+    script.check(simulation())
 
 
 def test_bad_input_is_answered_and_changes_nothing():
@@ -149,7 +144,7 @@ def test_bad_input_is_answered_and_changes_nothing():
     assert script.mean(-1, 0)[0].tolist() == [MALFORMED, 0]
     assert script.mppi(1)[0][0] == 0
     script.mean()
-    check(script, pause=0.2)
+    script.check(simulation(), pause=0.2)
 
 
 def test_after_a_reset_in_the_middle_of_a_mean_all_is_as_after_power_up():
@@ -171,8 +166,7 @@ def test_after_a_reset_in_the_middle_of_a_mean_all_is_as_after_power_up():
             ctx.set(dut.s_axis_tvalid, 0)
             await ctx.tick()
             ctx.set(bench.reset, 0)
-            count = sum(len(packets) for packets in script.asked)
-            script.compare(beats_of(await drive(ctx, dut, script.beats, count), script.beats))
+            script.compare(beats_of(await drive(ctx, dut, script.beats, script.count), script.beats))
 
     Simulation(bench).run(testbench)
 

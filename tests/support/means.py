@@ -2,41 +2,26 @@
 
 import numpy as np
 
-from rbdhw.domain.sampling import sample
-from rbdhw.model.packets import Beats, answers, encode, merge, requests, responses
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.rollouts.packets import rollout_requests, rollout_responses
-from rbdhw.protocol import FUNCTIONS, LOAD, LOAD_COST, MEAN, MPPI, ROLLOUT
+from rbdhw.protocol import LOAD, LOAD_COST, MEAN, MPPI, ROLLOUT
+from tests.support.packet_script import PacketScript
 
 SEED = 1 << 20
 
 
-class Script:
-    """Packets in their order, each with the model's answer."""
+class Script(PacketScript):
+    """Means of samples among other packets."""
 
     def __init__(self, model):
-        self.model = model
-        self.session = MeanSession(model, self.step)
+        super().__init__(model, MeanSession(model, self.step))
         self.horizon = model.interface.rollout.horizon
-        self.asked, self.answered = [], []
 
     def step(self, words):
         return respond(self.model, self.model.interface.step.name, words)
-
-    def send(self, function, words, extended=False):
-        """Send packets with words (N,), and return the statuses and the words of the model's answers."""
-        tags = np.arange(len(next(iter(words.values()))))
-        if function in FUNCTIONS:
-            status, results = respond(self.model, function, words, extended)
-        else:
-            status, results = self.session.respond(function, words, extended)
-        self.asked.append(requests(self.model, function, tags, words, extended))
-        answer = responses(self.model, function, tags, status, results, extended)
-        self.answered.append((function, answer))
-        return status, results
 
     def load(self, seed, rows=None, share=0.2, deviation=0.1):
         """Load rows of random forces, deviations, references and weights."""
@@ -73,12 +58,6 @@ class Script:
     def mean(self, *rows):
         return self.send(MEAN, {"row": np.array(rows or range(self.horizon))})
 
-    def others(self, count, seed):
-        """Send tasks of the other functions, in turn."""
-        arrays = sample(self.model.robot, self.model.domain, count, np.random.default_rng(seed), ())
-        for name in self.model.functions:
-            self.send(name, encode(self.model, name, arrays))
-
     def rollouts(self, count, seed, steps):
         """Send rollouts with the rows as they are."""
         rng = np.random.default_rng(seed)
@@ -90,19 +69,4 @@ class Script:
         each = (np.full(count, number) for number in (steps, 0))
         self.asked.append(rollout_requests(self.model, words, *each, tags, states=False))
         answer = rollout_responses(self.model, asked, compute(self.model, asked, self.step), tags)
-        self.answered.append((ROLLOUT, answer))
-
-    @property
-    def beats(self) -> Beats:
-        first = np.cumsum([0, *map(len, self.asked)])
-        places = {k: first[k] + np.arange(len(packets)) for k, packets in enumerate(self.asked)}
-        return merge(places, dict(enumerate(self.asked)))
-
-    def compare(self, beats):
-        """Compare all answers, which come in order for each function."""
-        total, found = 0, answers(self.model, beats)
-        for kind in {function for function, _ in self.answered}:
-            expected = np.concatenate([packets for own, packets in self.answered if own == kind])
-            np.testing.assert_array_equal(found[kind].packets, expected)
-            total += len(expected)
-        assert np.count_nonzero(beats.last) == total
+        self.answered.append(((ROLLOUT, False), answer))

@@ -5,21 +5,19 @@ from functools import cache
 import numpy as np
 import pytest
 
-from rbdhw.domain.sampling import sample
 from rbdhw.model.fixed_solver import FixedSolver
-from rbdhw.model.packets import MALFORMED, OUTSIDE, Beats, answers, encode, merge, requests, responses
-from rbdhw.model.responses import respond
+from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
-from rbdhw.protocol import GOAL, PLAN, SOLVE, SOLVER_COMMANDS
+from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem
-from tests.support.packet_bench import exchange
+from tests.support.packet_script import PacketScript
 from tests.support.simulation import Simulation
 
 
@@ -49,25 +47,12 @@ def simulation():
     return Simulation(accelerator(planned()))
 
 
-class Script:
-    """Packets, each with the model's answer."""
+class Script(PacketScript):
+    """Solutions among other packets."""
 
     def __init__(self, model):
-        self.model, self.solver, self.session = model, FixedSolver(model), SolverSession(model)
-        self.asked, self.answered = [], []
-
-    def send(self, function, words, extended=False):
-        """Send packets with words (N,), and return the statuses and the words of the model's answers."""
-        tags = np.arange(len(next(iter(words.values()))))
-        if function in SOLVER_COMMANDS:
-            status, results = self.session.respond(function, words, extended)
-        else:
-            status, results = respond(self.model, function, words, extended)
-        self.asked.append(requests(self.model, function, tags, words, extended))
-        self.answered.append(
-            (function, extended, responses(self.model, function, tags, status, results, extended))
-        )
-        return status, results
+        super().__init__(model, SolverSession(model))
+        self.solver = FixedSolver(model)
 
     def goal(self, problem):
         return self.send(GOAL, goal_words(self.solver, self.solver.goal(problem)))
@@ -80,34 +65,6 @@ class Script:
 
     def plan(self, *rows):
         return self.send(PLAN, {"row": np.array(rows or range(self.solver.shape.knots + 1))})
-
-    def others(self, count, seed):
-        """Send tasks of the other functions."""
-        arrays = sample(self.model.robot, self.model.domain, count, np.random.default_rng(seed), ())
-        for name in ("id", "step", "dstep"):
-            self.send(name, encode(self.model, name, arrays))
-
-    @property
-    def beats(self) -> Beats:
-        first = np.cumsum([0, *map(len, self.asked)])
-        places = {k: first[k] + np.arange(len(packets)) for k, packets in enumerate(self.asked)}
-        return merge(places, dict(enumerate(self.asked)))
-
-    def compare(self, beats):
-        """Compare all answers, which come in order for each function."""
-        kinds = {(function, extended) for function, extended, _ in self.answered}
-        total = 0
-        for kind in kinds:
-            expected = np.concatenate([packets for *own, packets in self.answered if tuple(own) == kind])
-            found = answers(self.model, beats, kind[1])[kind[0]]
-            np.testing.assert_array_equal(found.packets, expected)
-            total += len(expected)
-        assert np.count_nonzero(beats.last) == total
-
-
-def check(script, simulation, **traffic):
-    count = sum(len(packets) for packets in script.asked)
-    script.compare(exchange(simulation, script.beats, count, **traffic))
 
 
 def problems(count):
@@ -128,7 +85,7 @@ def test_a_loop_of_solutions_beside_other_tasks():
     _, followed = script.solve(first, 1, follow=1)
     assert followed["solve.tau[0]"][0] != solved["solve.tau[0]"][0]
     script.plan(0, 3)
-    check(script, simulation(), pause=0.2, back_pressure=0.3, seed=3)
+    script.check(simulation(), pause=0.2, back_pressure=0.3, seed=3)
 
 
 def test_bad_input_is_answered_and_changes_nothing():
@@ -136,8 +93,8 @@ def test_bad_input_is_answered_and_changes_nothing():
     goal = goal_words(script.solver, script.solver.goal(problem))
 
     def row(k, **words):
-        own = {name: numbers[k : k + 1] for name, numbers in goal.items()} | {"row": np.array([k])}
-        return script.send(GOAL, own | {name: np.array([number]) for name, number in words.items()})[0][0]
+        asked = {name: numbers[k : k + 1] for name, numbers in goal.items()} | {"row": np.array([k])}
+        return script.send(GOAL, asked | {name: np.array([number]) for name, number in words.items()})[0][0]
 
     assert script.solve(problem, 1)[0][0] == MALFORMED  # before its goal
     assert script.plan(0)[0][0] == MALFORMED  # before a solution
@@ -158,7 +115,7 @@ def test_bad_input_is_answered_and_changes_nothing():
     status, solved = script.solve(problem, 3, follow=0, others={"v[0]": word.highest + 1})
     assert (status[0], solved["solve.solved"][0]) == (OUTSIDE, Solved.NOT_FINITE)
     script.plan()
-    check(script, simulation())
+    script.check(simulation())
 
 
 def test_solvers_and_interfaces_that_do_not_belong_together_are_refused():
@@ -184,4 +141,4 @@ def test_an_arm_solves_through_packets():
     script.plan()
     script.solve(second, 1, follow=1)
     script.plan(0)
-    check(script, Simulation(accelerator(plan)), pause=0.2, back_pressure=0.3, seed=3)
+    script.check(Simulation(accelerator(plan)), pause=0.2, back_pressure=0.3, seed=3)

@@ -18,7 +18,7 @@ from rbdhw.design.folder import write
 from rbdhw.frontend import build_graph
 from rbdhw.graph.graph import Op
 from rbdhw.rtl import verilog
-from rbdhw.runtime.garbage_collector import seldom_collect
+from rbdhw.runtime import garbage_collector
 from rbdhw.verilator import simulator
 from rbdhw.verilator.simulator import AS_ONE_FILE
 from rbdhw.verilator.tools import FLAGS, Tools
@@ -114,11 +114,13 @@ def rare_collection():
     """
     gc.collect()
     gc.freeze()
-    with pytest.MonkeyPatch.context() as patch, seldom_collect():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(garbage_collector, "SELDOM", (5_000_000, 20, 20))
         patch.setattr(verilog, "pause_collection", no_collection)
-        yield
-        gc.collect()  # what it warns of is reported; pytest collects five times more
-        gc.freeze()
+        with garbage_collector.seldom_collect():
+            yield
+            gc.collect()  # what it warns of is reported; pytest collects five times more
+            gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,7 +5,8 @@ import weakref
 
 import pytest
 
-from rbdhw.runtime.garbage_collector import SELDOM, pause_collection, seldom_collect
+from rbdhw.runtime import garbage_collector
+from rbdhw.runtime.garbage_collector import pause_collection, seldom_collect
 
 OFTEN = (700, 10, 10)
 
@@ -27,7 +28,7 @@ def test_it_is_held_back_within_and_as_before_behind():
             pass
         return gc.get_threshold()
 
-    assert within() == within() == SELDOM
+    assert within() == within() == garbage_collector.SELDOM
     assert gc.get_threshold() == OFTEN
 
 

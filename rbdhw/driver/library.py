@@ -37,8 +37,8 @@ OK, PENDING = 0, 3
 NO_SUCH_DEVICE = (4, 5, 8, 9, 11)
 """The codes of a device that is absent, in use, no accelerator, or another one; and of a wrong argument."""
 
-EXTENDED, SET_SHIFT = 1, 8
-"""The options of a call."""
+EXTENDED = 1
+"""The option of a call."""
 
 FLAGS = ("-O3", "-D_DEFAULT_SOURCE", "-ffp-contract=off")
 """The options of the compiler."""

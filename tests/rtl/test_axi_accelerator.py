@@ -23,7 +23,7 @@ CLOCKS = tuple({"clk": core, "stream_clk": own} for core, own in ((14, 22), (22,
 """Periods in nanoseconds."""
 
 FLAGGED = ("outside", "overflow", "malformed", "not_finite")
-ENABLE, SOFT_RESET, CLEAR = 1, 2, 4
+ENABLE, SOFT_RESET = 1, 2
 IDLE, RESETTING, DROPPING = 1, 2, 4
 
 

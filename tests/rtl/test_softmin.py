@@ -37,15 +37,15 @@ def test_all_bits_are_the_models(period):
             await ctx.tick()
             ctx.set(dut.clear, 0)
             for k in range(0, len(costs), TOGETHER):
-                own = costs[k : k + TOGETHER]
+                group = costs[k : k + TOGETHER]
                 ctx.set(dut.begin, 1)
-                ctx.set(dut.costs, sum((cost or 0) << j * COST_BITS for j, cost in enumerate(own)))
-                ctx.set(dut.bad, sum((cost is None) << j for j, cost in enumerate(own)))
+                ctx.set(dut.costs, sum((cost or 0) << j * COST_BITS for j, cost in enumerate(group)))
+                ctx.set(dut.bad, sum((cost is None) << j for j, cost in enumerate(group)))
                 await ctx.tick()
                 ctx.set(dut.begin, 0)
                 ctx.set(dut.costs, 0x123456789)
                 await ctx.tick().repeat(period - 1)
-                drop, weights = model.add(own)
+                drop, weights = model.add(group)
                 assert ctx.get(dut.drop) == drop
                 assert ctx.get(dut.weights) == sum(w << j * WEIGHT_BITS for j, w in enumerate(weights))
             for name in ("least", "weight", "square", "counted"):

@@ -7,13 +7,12 @@ from amaranth.sim import SimulatorContext
 from rbdhw.cores.steps.chain import ChainCore
 from rbdhw.cores.steps.chain_component import ChainComponent
 from rbdhw.fixed.step_program import UnrolledProgram
-from rbdhw.frontend.chain import CHAIN_FUNCTIONS
 from rbdhw.robot.model import Robot
 from rbdhw.rtl.column_reader import NUMBER_LATENCY
 from rbdhw.target import target
 from tests.support.builds import random_words
 from tests.support.chains import TREES, chain, options_of, program_of, tree
-from tests.support.marks import long
+from tests.support.marks import some
 from tests.support.mechanisms import with_random_drives
 from tests.support.rtl_cores import Request, expected
 from tests.support.simulation import Simulation
@@ -105,16 +104,25 @@ def assert_exact(own: ChainCore, skip: int) -> None:
     assert [([signed(x, component.width) for x in row], flag) for row, flag in found] == wanted
 
 
-@pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
+CHAINS = (
+    ("turning", 2, 2, 1),
+    ("sliding", 3, 1, 0),
+    ("turning", 5, 1, 0),
+    ("mixed", 3, 2, 1),
+    ("mixed", 5, 3, 2),
+)
+BRANCHING = (
+    ("a root and an arm", "sliding", 1, 0),
+    ("two roots", "sliding", 1, 0),
+    ("two arms", "turning", 1, 0),
+    ("two roots", "mixed", 2, 1),
+    ("a hand", "sliding", 3, 0),
+)
+
+
 @pytest.mark.parametrize(
-    ("kinds", "links", "window", "skip"),
-    [
-        ("turning", 2, 2, 1),
-        long("sliding", 3, 1, 0),
-        long("turning", 5, 1, 0),
-        long("mixed", 3, 2, 1),
-        long("mixed", 5, 3, 2),
-    ],
+    ("kinds", "links", "window", "skip", "function"),
+    some([(*case, function) for case in CHAINS for function in ("id", "fd")], 2 * len(CHAINS)),
 )
 def test_links_bring_their_numbers_one_after_the_other(
     kinds: str, links: int, window: int, skip: int, function: str
@@ -124,16 +132,9 @@ def test_links_bring_their_numbers_one_after_the_other(
     assert_exact(own, skip)
 
 
-@pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
 @pytest.mark.parametrize(
-    ("branches", "kinds", "window", "skip"),
-    [
-        ("a root and an arm", "sliding", 1, 0),
-        long("two roots", "sliding", 1, 0),
-        long("two arms", "turning", 1, 0),
-        long("two roots", "mixed", 2, 1),
-        long("a hand", "sliding", 3, 0),
-    ],
+    ("branches", "kinds", "window", "skip", "function"),
+    some([(*case, function) for case in BRANCHING for function in ("fd", "id")], 2 * len(BRANCHING)),
 )
 def test_robots_that_branch(branches: str, kinds: str, window: int, skip: int, function: str) -> None:
     if function == "id" and kinds == "sliding":

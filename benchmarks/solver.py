@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,16 @@ from rbdhw.boards.tools import ToolError
 from rbdhw.front.solve import Problems
 from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.kinematics import placements
+from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.rollouts.draw_means import draw_mean
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software, plan_build
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import Mounting
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled
+from rbdhw.software.exact_library import ExactMeans
 from rbdhw.software.float_library import FloatLibrary
 from rbdhw.software.folder import Software
 from rbdhw.software.solver_library import Sampling, SolverLibrary
@@ -43,8 +48,8 @@ INTERVALS = {"hyq": 8}
 
 ROUNDS = 1000
 
-SAMPLES, HOLDS = 1024, (1, 8)
-"""The samples of a mean, and the steps for which they are held."""
+SAMPLES, HOLDS, BITS = 1024, (1, 8), 24
+"""The samples of a mean, the steps for which they are held, and the bits of an accelerator that takes it."""
 
 PARTS = ("derivatives", "backward", "forward")
 """The parts of an iteration."""
@@ -138,6 +143,12 @@ def solver_layout(rows: Rows) -> Rows:
     return shown
 
 
+def model_of_mean(hold: int) -> AcceleratorModel:
+    """Return an accelerator that takes the mean of samples of the arm, held for some steps."""
+    options = BuildOptions(("mppi",), width=BITS, horizon=STEPS, hold=hold, samples=1024)
+    return plan_build(load_urdf(bundled()[PROBLEMS[0][0]]), options).accelerator
+
+
 def mppi_rows() -> Rows:
     """Return the time of a mean of samples by its held steps: costs of states and forces, on one core."""
     software = software_of_mean()
@@ -148,13 +159,27 @@ def mppi_rows() -> Rows:
         arrays = {key: array.astype(library.dtype) for key, array in problem.items()}
         for hold in HOLDS:
             sampling = Sampling(np.full((STEPS, software.robot.nv), 3.0), np.zeros(1, np.int64), hold)
-            times = []
-            for _ in range(ROUNDS // 4):
-                start = time.process_time_ns()
-                library.mean_of_samples(arrays, sampling, SAMPLES, 1.0)
-                times.append(time.process_time_ns() - start)
-            rows.append({"numbers": number, "hold": hold, "ms": 1e-6 * min(times)})
+            mean = partial(library.mean_of_samples, arrays, sampling, SAMPLES, 1.0)
+            rows.append({"numbers": number, "hold": hold, "ms": _milliseconds(mean)})
+    for hold in HOLDS:
+        model = model_of_mean(hold)
+        exact = ExactMeans(model)
+        *loads, request = draw_mean(model, SAMPLES, np.random.default_rng(0))[:3]
+        for command, words in loads:
+            exact.respond(command, words)
+        fastest = _milliseconds(partial(exact.respond, *request))
+        rows.append({"numbers": f"bit-exact, {BITS} bits", "hold": hold, "ms": fastest})
     return rows
+
+
+def _milliseconds(call: Callable[[], object]) -> float:
+    """Return the shortest time of a call on one core."""
+    times = []
+    for _ in range(ROUNDS // 4):
+        start = time.process_time_ns()
+        call()
+        times.append(time.process_time_ns() - start)
+    return 1e-6 * min(times)
 
 
 def mppi_layout(rows: Rows) -> Rows:

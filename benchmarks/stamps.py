@@ -30,14 +30,23 @@ from benchmarks.processors import ROBOTS as COMPARED
 from benchmarks.published import plan_small
 from benchmarks.regressors import software_of_regressor
 from benchmarks.second_times import FORWARD, INVERSE, code_of
-from benchmarks.solver import PROBLEMS, software_of_account, software_of_mean, software_of_problem
+from benchmarks.solver import (
+    HOLDS,
+    PROBLEMS,
+    model_of_mean,
+    software_of_account,
+    software_of_mean,
+    software_of_problem,
+)
 from benchmarks.thread_scaling import subjects
 from rbdhw.design.folder import Design
 from rbdhw.errors import InputError
 from rbdhw.explore.plan import Plan
+from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.progress import Progress
 from rbdhw.runtime.files import write_text
 from rbdhw.software.exact import model_files
+from rbdhw.software.exact_means import model_means_files
 from rbdhw.software.folder import Software
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +56,7 @@ VERSION = version("rbdhw")
 
 ARM, FIXED = "iiwa14", "fixed"
 
-Code = Software | Plan | Design
+Code = Software | Plan | Design | AcceleratorModel
 
 MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "pinocchio": lambda: [plan_small()],
@@ -58,7 +67,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],
     "casadi": lambda: [software_of_steps()],
     "account": lambda: [software_of_account(*problem) for problem in PROBLEMS],
-    "mppi": lambda: [software_of_mean()],
+    "mppi": lambda: [software_of_mean(), *map(model_of_mean, HOLDS)],
     "host": lambda: [plan_for(ARM, number) for number in NUMBERS],
     "batches": lambda: [
         software_of(ARM, FIXED),
@@ -147,6 +156,8 @@ def _texts(code: Code) -> Mapping[str, str]:
             return {**model_files(code.accelerator), "latency": repr(code.latency)}
         case Design():
             return {"verilog": code.verilog}
+        case AcceleratorModel():
+            return {**model_files(code), **model_means_files(code)}
 
 
 def _commit() -> str:

@@ -12,6 +12,7 @@
 ``accelerator.xdc``  the clock constraint for AMD's tools; ``accelerator.lpf`` for Lattice's
 ``model.c``          the bit-exact model in C, and ``model.h``, its interface
 ``model_solver.c``   beside it the bit-exact solver of a build of ``solve``, and ``model_solver.h``
+``model_mppi.c``     beside it bit-exact means of samples of a build of ``mppi``, and ``model_mppi.h``
 ===================  =========================================================================
 
 A folder is refused if any of these files was changed (:mod:`rbdhw.design.digests`). Subfolders that tools
@@ -38,7 +39,7 @@ from rbdhw.design.entry import parse_entry
 from rbdhw.design.manifest import Manifest, check_accelerator, parse_manifest
 from rbdhw.design.packet_entries import Stream
 from rbdhw.design.packet_layout import packet_entries
-from rbdhw.design.replacement import COMPANIONS, MODEL_SOLVER, VERILOG, write_files
+from rbdhw.design.replacement import COMPANIONS, MODEL_COMMANDS, VERILOG, write_files
 from rbdhw.domain.graph_inputs import graph_ranges
 from rbdhw.errors import InputError, InternalError
 from rbdhw.fixed.knots import sweeps_of
@@ -80,7 +81,7 @@ class Design(AcceleratorModel):
     """The text of the Verilog."""
     companions: Mapping[str, str] = field(default_factory=dict)
     """The texts of some of :data:`~rbdhw.design.replacement.COMPANIONS` and of
-    :data:`~rbdhw.design.replacement.MODEL_SOLVER` by name."""
+    :data:`~rbdhw.design.replacement.MODEL_COMMANDS` by name."""
 
     @property
     def name(self) -> str:
@@ -187,7 +188,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     robot = _read_json(directory / "robot.json", robot_from_json)
     domain, fext = _read_json(directory / DOMAIN, lambda data: domain_from_json(data, robot))
     programs, sweep = _read_json(directory / "model.json", _programs_from_json)
-    present = [name for name in (*COMPANIONS, *MODEL_SOLVER) if (directory / name).exists()]
+    present = [name for name in (*COMPANIONS, *MODEL_COMMANDS) if (directory / name).exists()]
     companions = {name: content(directory / name).decode("utf-8") for name in present}
     interface = _read_interface(manifest, programs, robot, directory)
     known = graph_ranges(robot, domain, fext)

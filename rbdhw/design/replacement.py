@@ -37,8 +37,8 @@ COMPANIONS = (
 )
 """Files for other tools that a design can contain; the commands do not use them."""
 
-MODEL_SOLVER = ("model_solver.c", "model_solver.h")
-"""Those of a design that solves."""
+MODEL_COMMANDS = ("model_solver.c", "model_solver.h", "model_mppi.c", "model_mppi.h")
+"""Those of a design that solves, or takes means of samples."""
 
 SOLVER_FILES = (
     "solver.h",
@@ -65,7 +65,7 @@ _NAMES = frozenset(
     (
         *FILES,
         *COMPANIONS,
-        *MODEL_SOLVER,
+        *MODEL_COMMANDS,
         *software_files("c", FUNCTIONS, solver=True),
         *software_files("cuda", FUNCTIONS),
     )

@@ -6,6 +6,7 @@ from rbdhw.design.folder import Design
 from rbdhw.emit.selftest import selftest
 from rbdhw.rtl.simulation_models import models_of
 from rbdhw.software.exact import model_files
+from rbdhw.software.exact_means import model_means_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.target import Target
 
@@ -33,6 +34,7 @@ def companions(design: Design, device: Target, clock_mhz: float) -> dict[str, st
         name: text,
         **model_files(design),
         **model_solver_files(design),
+        **model_means_files(design),
     }
 
 

@@ -11,7 +11,7 @@ from rbdhw.engines.engine import Answer, Array, Call, Source
 from rbdhw.engines.words import Session, WordEngine
 from rbdhw.model.limits import limits_of
 from rbdhw.model.responses import Response, Words, respond
-from rbdhw.software.exact_library import ExactLibrary, ExactSolver
+from rbdhw.software.exact_library import ExactLibrary, ExactMeans, ExactSolver
 
 
 class ModelEngine(WordEngine):
@@ -28,6 +28,11 @@ class ModelEngine(WordEngine):
     def session(self) -> Session:
         """The compiled solver."""
         return ExactSolver(self.design)
+
+    @cached_property
+    def means(self) -> Session:
+        """The compiled means of samples."""
+        return ExactMeans(self.design)
 
     def compute(self, function: str, tasks: Mapping[str, Array], extended: bool) -> Answer:
         return compute(self._library, self.robot, function, tasks, extended)

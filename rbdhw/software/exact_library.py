@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,11 +14,13 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.format import Integers
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import Response, Words
+from rbdhw.protocol import MPPI, SOLVE
 from rbdhw.software.arrays import Sides, arrays_of
 from rbdhw.software.calls import PACKED, Arrays, addresses, divide, entry_of, in_order, packed_call
 from rbdhw.software.compiler import compile_library, load_library
 from rbdhw.software.exact import model_files
-from rbdhw.software.exact_solver import SOLVER_HEADER, SOLVER_SOURCE, model_solver_files
+from rbdhw.software.exact_means import model_means_files
+from rbdhw.software.exact_solver import model_solver_files
 
 MOST_OPTIMISED = 40_000
 """The most operations of a function that is compiled with optimisation, which takes a minute for so many.
@@ -92,22 +94,31 @@ class ExactLibrary:
         return load_library(compile_library(sources, ["model.c", PACKED], flags, what=what))
 
 
-class ExactSolver:
-    """The solver of ``model_solver.c`` since its last reset.
+class ExactCommands:
+    """Commands in C since their last reset: those of a source beside ``model.c``.
 
-    It answers as :class:`rbdhw.model.solver_session.SolverSession`. ``library`` has its functions, which take
-    ``memory``, a ``struct rbdhw_solver``.
+    ``library`` has its functions, which take ``memory``, a structure of its header.
     """
 
-    def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        model: AcceleratorModel,
+        files: Mapping[str, str],
+        structure: str,
+        steps: Sequence[str],
+        what: str,
+        flags: Sequence[str],
+    ) -> None:
         self._interface = model.interface
-        sources = model_files(model) | model_solver_files(model) | {BYTES: _BYTES_OF_SOLVER}
-        flags = [*_flags(model, ("step", "dstep")), *flags]
-        what = "solve of the bit-exact model, once; engine numpy needs no compiler"
-        compiled = ["model.c", SOLVER_SOURCE, BYTES]
+        source, header = files
+        size = _SIZE.format(header=header, structure=structure)
+        flags = [*_flags(model, steps), *flags]
+        what = f"{what} of the bit-exact model, once; engine numpy needs no compiler"
+        compiled = ["model.c", source, SIZE]
+        sources = model_files(model) | dict(files) | {SIZE: size}
         self.library = load_library(compile_library(sources, compiled, flags, what=what))
-        self.library.rbdhw_solver_bytes.restype = ctypes.c_size_t
-        self.memory = ctypes.create_string_buffer(self.library.rbdhw_solver_bytes())
+        self.library.rbdhw_size.restype = ctypes.c_size_t
+        self.memory = ctypes.create_string_buffer(self.library.rbdhw_size())
 
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         """Return the statuses and the output words (N,) of packets of one of the commands."""
@@ -121,12 +132,28 @@ class ExactSolver:
         return status.astype(np.int64), dict(zip(names, results.T, strict=True))
 
 
-BYTES = "bytes.c"
-_BYTES_OF_SOLVER = f"""#include "{SOLVER_HEADER}"
+class ExactSolver(ExactCommands):
+    """``model_solver.c``, which answers as :class:`rbdhw.model.solver_session.SolverSession`."""
 
-size_t rbdhw_solver_bytes(void)
+    def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
+        files, steps = model_solver_files(model), ("step", "dstep")
+        super().__init__(model, files, "rbdhw_solver", steps, SOLVE, flags)
+
+
+class ExactMeans(ExactCommands):
+    """``model_mppi.c``, which answers as :class:`rbdhw.model.rollouts.mean_session.MeanSession`."""
+
+    def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
+        files, steps = model_means_files(model), (model.interface.step.name,)
+        super().__init__(model, files, "rbdhw_sampler", steps, MPPI, flags)
+
+
+SIZE = "size.c"
+_SIZE = """#include "{header}"
+
+size_t rbdhw_size(void)
 {{
-    return sizeof(struct rbdhw_solver);
+    return sizeof(struct {structure});
 }}
 """
 

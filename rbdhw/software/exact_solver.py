@@ -7,16 +7,14 @@ call. The sweep is the C of a knot's step. All else is loops over tables of word
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
-from rbdhw.fixed.cost import SQUARE_DROP
 from rbdhw.fixed.knots import REGULARISATION
-from rbdhw.fixed.program import Word
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS, Factor
 from rbdhw.graph.sweeps import Carried
@@ -24,7 +22,16 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.software.c_text import comment, fill, integer, table
-from rbdhw.software.exact import shared_parts, word_entry
+from rbdhw.software.exact_commands import (
+    Rows,
+    command_parts,
+    integers_table,
+    next_rows,
+    places_of,
+    structures_table,
+    term_rows,
+    words_table,
+)
 from rbdhw.software.exact_kernel import ExactKernel
 from rbdhw.software.exact_units import Units
 from rbdhw.solving import Solved
@@ -33,12 +40,6 @@ SOLVER_SOURCE, SOLVER_HEADER = "model_solver.c", "model_solver.h"
 
 KNOT = "knot"
 """The name of a knot's step in C."""
-
-Rows = list[tuple[int | str, ...]]
-"""The fields of each entry of a table of structures."""
-
-_ARRAYS = ("q", "v", "h", "tau")
-"""The arrays of a task."""
 
 
 def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
@@ -54,7 +55,7 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     source = fill(
         SOLVER_SOURCE,
         **values,
-        **shared_parts(),
+        **command_parts(),
         converts=int(model.interface.converts),
         units=tables.units.text(),
         kernel=tables.kernel,
@@ -65,7 +66,6 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
         least_regularisation=integer(LEAST_REGULARISATION_WORD),
         most_regularisation=integer(tables.shape.inputs[REGULARISATION].format.highest),
         regularisation_bits=REGULARISATION_BITS,
-        square_drop=SQUARE_DROP,
         tolerance_bits=TOLERANCE_BITS,
     )
     return {SOLVER_SOURCE: source, SOLVER_HEADER: fill(SOLVER_HEADER, **values, statuses=list(Solved))}
@@ -77,11 +77,11 @@ class _Tables:
     def __init__(self, model: AcceleratorModel) -> None:
         shape, interface = model.interface.solver, model.interface
         assert shape is not None
-        self.shape, self._interface, self._wraps = shape, interface, model.domain.wraps
-        self.task = _places(shape.step.inputs)
-        self.goal = _places(interface.inputs(GOAL))
-        self.state = _places(each.word for each in shape.state)
-        self.forces = _places(shape.taus)
+        self.shape, self._model, self._interface = shape, model, interface
+        self.task = places_of(shape.step.inputs)
+        self.goal = places_of(interface.inputs(GOAL))
+        self.state = places_of(each.word for each in shape.state)
+        self.forces = places_of(shape.taus)
         self.gains = {
             each.stored(term): i * len(self.state) + j
             for i, each in enumerate(shape.feedback)
@@ -89,7 +89,7 @@ class _Tables:
         }
         handed, results = shape.program.outputs[shape.sweeps.sweeps[0].name], shape.policy
         layout = FunctionWords(KNOT, shape.program.inputs, (*handed, *results))
-        self.numbers, self.swept = _places(layout.inputs), _places(layout.outputs)
+        self.numbers, self.swept = places_of(layout.inputs), places_of(layout.outputs)
         program = replace(shape.program, outputs={KNOT: layout.outputs})
         self.units = Units([program])
         self.kernel = ExactKernel(program, layout, self.units, most_vectors=1, wraps=True).text()
@@ -143,8 +143,8 @@ class _Tables:
             "pivot_places": self._pivots,
         }
         structures: dict[str, Rows] = {
-            "term terms": self._terms,
-            "next next_words": self._next,
+            "term terms": term_rows(shape.terms, shape.references, self.goal),
+            "next next_words": next_rows(shape.state, shape.step),
             "force force_words": self._force_words,
             "curvature curvatures": [
                 (self.goal[each.word.name], self.numbers[each.number], int(each.of_next_knot))
@@ -162,20 +162,10 @@ class _Tables:
         }
         return "".join(
             [
-                *(table("int", name, [str(value) for value in values]) for name, values in tables.items()),
-                table(
-                    "struct word", "goal_inputs", [self._entry(word) for word in self._interface.inputs(GOAL)]
-                ),
-                table(
-                    "struct word",
-                    "solve_inputs",
-                    [self._entry(word) for word in self._interface.inputs(SOLVE)],
-                ),
+                *(integers_table(name, values) for name, values in tables.items()),
+                *(words_table(self._model, command) for command in (GOAL, SOLVE)),
                 table("int64_t", "last_numbers", [integer(number) for number in shape.last.values()]),
-                *(
-                    table(f"struct {kind}", name, [_initialiser(row) for row in rows])
-                    for (kind, name), rows in ((key.split(), rows) for key, rows in structures.items())
-                ),
+                *(structures_table(declared, rows) for declared, rows in structures.items()),
             ]
         )
 
@@ -192,7 +182,7 @@ class _Tables:
     @property
     def places(self) -> dict[str, int]:
         """The places of single words among those that they belong to."""
-        results = _places(self._interface.outputs(SOLVE))
+        results = places_of(self._interface.outputs(SOLVE))
         numbers = {"cost": "cost", "taken": "iterations", "added": "regularisation", "solved": "solved"}
         return {
             "regularisation": self.numbers[REGULARISATION],
@@ -204,16 +194,6 @@ class _Tables:
         """The binary points of the cost and of the regularisation in answers."""
         words = self._interface.outputs(SOLVE)
         return {name: words[self.places[name]].format.binary_point for name in ("cost", "added")}
-
-    def _entry(self, word: Word) -> str:
-        """Return the initialiser of a command's word, an element of an array of problems."""
-        name = WordName.parse(word.name)
-        array = _ARRAYS.index(name.array) if name.array in _ARRAYS else 0
-        place = name.index[0] if name.index else 0
-        coordinate = name.array == "q" or (name.array == "x_ref" and place < len(self._wraps))
-        wraps = coordinate and bool(self._wraps[place])
-        bounded = word.lowest is not None and word.highest is not None
-        return word_entry(word, (array, place), wraps=wraps, bounded=bounded)
 
     @property
     def _weights(self) -> Rows:
@@ -239,30 +219,6 @@ class _Tables:
             place = column + sum(row) * len(angles)
             angle = int(array != 1 and angles[column])
             rows.append((array, place, word.format.binary_point, angle))
-        return rows
-
-    @property
-    def _terms(self) -> Rows:
-        return [
-            (
-                self.goal[reference],
-                self.goal[term.weight],
-                int(term.wraps),
-                term.word.format.width,
-                term.error_drop,
-                term.weighted_drop,
-            )
-            for term, reference in zip(self.shape.terms, self.shape.references, strict=True)
-        ]
-
-    @property
-    def _next(self) -> Rows:
-        rows: Rows = []
-        for each in self.shape.state:
-            result = None if each.place is None else self.shape.step.outputs[each.place].format
-            up = 0 if result is None else each.word.format.binary_point - result.binary_point
-            limited = int(each.word.lowest is not None)
-            rows.append((-1 if each.place is None else each.place, up, limited, each.word.format.width))
         return rows
 
     @property
@@ -312,11 +268,3 @@ class _Tables:
                 sources[f"{command}.K[{each.coordinate},{k}]"] = ("GAIN", self.gains[each.stored(term)])
                 sources[f"{command}.x[{k}]"] = ("STATE_WORD", k)
         return [sources[word.name] for word in self._interface.outputs(command, extended=True)]
-
-
-def _places(words: Iterable[Word]) -> dict[str, int]:
-    return {word.name: k for k, word in enumerate(words)}
-
-
-def _initialiser(row: Sequence[int | str]) -> str:
-    return "{" + ", ".join(map(str, row)) + "}"

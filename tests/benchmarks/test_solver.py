@@ -32,9 +32,9 @@ def test_times_of_means(monkeypatch):
     monkeypatch.setattr(solver, "ROUNDS", 4)
     monkeypatch.setattr(solver, "PROBLEMS", (("toy", "fixed", ""),))
     monkeypatch.setattr(solver, "SAMPLES", 16)
-    double, single = solver.mppi_layout(solver.mppi_rows())
-    assert [list(line) for line in (double, single)] == [["", "a sample each step", "held for 8 steps"]] * 2
-    assert (double[""], single[""]) == ("float64", "float32")
+    lines = solver.mppi_layout(solver.mppi_rows())
+    assert [list(line) for line in lines] == [["", "a sample each step", "held for 8 steps"]] * 3
+    assert [line[""] for line in lines] == ["float64", "float32", "bit-exact, 24 bits"]
 
 
 def test_ratios():

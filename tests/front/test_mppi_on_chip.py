@@ -1,5 +1,7 @@
 """`mppi` of a folder of an accelerator: its engines, its warm starts, its refusals, and the command."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from rbdhw.pipeline import generate
 from rbdhw.robots import path
 from rbdhw.sim.mean_check import PLANS, SAMPLES, check_means
 from rbdhw.sim.simulate import simulate
+from rbdhw.software.compiler import find_compiler
+from tests.support.compilers import WARNINGS
 from tests.support.marks import long
 
 HORIZON, HOLD = 12, 2
@@ -199,6 +203,58 @@ def test_the_command(folder, acc, tmp_path, rbdhw):
     assert rbdhw("run", folder, "mppi", *files)[0] == 0
     with np.load(tmp_path / "out.npz") as archive:
         np.testing.assert_array_equal(archive["tau"], acc.mppi(*START, **SAMPLED, **COST).tau)
+
+
+HOST = """
+#include <stdio.h>
+#include "model_mppi.h"
+static struct rbdhw_sampler sampler;
+int main(void)
+{
+    double q[] = {0.1, 0.2}, v[] = {0.0, 0.0}, x_ref[RBDHW_HORIZON + 1][4], Q[RBDHW_HORIZON + 1][4];
+    double R[RBDHW_HORIZON][2], plan[RBDHW_HORIZON][2], std[RBDHW_HORIZON][2], tau[RBDHW_HORIZON][2];
+    double least, effective;
+    for (int k = 0; k <= RBDHW_HORIZON; k++)
+        for (int i = 0; i < 4; i++) {
+            x_ref[k][i] = i == 0 ? 0.5 : i == 1 ? -0.3 : 0.0;
+            Q[k][i] = i < 2 ? 10.0 : 0.1;
+        }
+    for (int k = 0; k < RBDHW_HORIZON; k++)
+        for (int i = 0; i < 2; i++) {
+            R[k][i] = 1e-3;
+            plan[k][i] = 0.0;
+            std[k][i] = i ? 1.0 : 2.0;
+        }
+    struct rbdhw_sampling asked
+        = {q, v, 0.02, x_ref[0], Q[0], R[0], plan[0], std[0], .temperature = 0.5, .seed = 0, .samples = 64};
+    const struct rbdhw_mean mean = {tau[0], &least, &effective};
+    for (int turn = 0; turn < 3; turn++) {
+        const int status = rbdhw_mppi(&sampler, &asked, turn > 0, turn > 0, &mean);
+        if (status)
+            return status;
+        fwrite(tau, sizeof tau, 1, stdout);
+        fwrite(&least, sizeof least, 1, stdout);
+        fwrite(&effective, sizeof effective, 1, stdout);
+        asked.seed += 64;
+    }
+    return 0;
+}
+"""
+
+
+def test_a_program_in_c_has_the_same_controller(folder, acc, tmp_path):
+    """It has a state, goals and deviations, and takes forces in turns that follow one another."""
+    (tmp_path / "main.c").write_text(HOST)
+    sources = [tmp_path / "main.c", folder / "model.c", folder / "model_mppi.c"]
+    options = ["-std=c11", "-O1", *WARNINGS, "-ffp-contract=off", "-DRBDHW_OMIT_ID", f"-I{folder}"]
+    subprocess.run([*find_compiler(), *options, *sources, "-lm", "-o", tmp_path / "main"], check=True)
+    printed = subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout
+    found, mean = np.frombuffer(printed).reshape(3, -1), None
+    for turn, row in enumerate(found):
+        warm = {} if mean is None else {"warm": mean, "shift": 1}
+        mean = acc.mppi(*START, **SAMPLED, **COST, seed=64 * turn, **warm)
+        np.testing.assert_array_equal(row, [*mean.tau.ravel(), mean.least, mean.effective])
+    assert np.abs(np.diff(found, axis=0)).min() > 0.0
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ SEED = 1 << 20
 class Script(PacketScript):
     """Means of samples among other packets."""
 
-    def __init__(self, model):
-        super().__init__(model, MeanSession(model, self.step))
+    def __init__(self, model, session=None):
+        super().__init__(model, session or MeanSession(model, self.step))
         self.horizon = model.interface.rollout.horizon
 
     def step(self, words):

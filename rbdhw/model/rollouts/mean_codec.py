@@ -26,6 +26,9 @@ from rbdhw.protocol import MEAN, MPPI
 HALF = 0.5
 """The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
 
+RATE_STEP = 2.0 ** (FRACTION - COST_POINT)
+"""The step of a cost in those of an exponent."""
+
 
 @dataclass(frozen=True)
 class MeanTask:
@@ -85,7 +88,7 @@ def mean_task(
         command: dict(row_words(model, rollouts.rows, command)) for command in model.interface.row_commands
     }
     error = np.hstack([problem["q"], problem["v"]]) - problem["x_ref"][0]
-    known = HALF * float(np.sum(problem["Q"][0] * error**2))
+    known = HALF * sum((problem["Q"][0] * error**2).tolist())
     return MeanTask(rows, request, unit, known, bool(checked.first.status.any()))
 
 
@@ -94,12 +97,12 @@ def scale_words(inverse: float) -> tuple[int, int]:
 
     Raises InputError for a temperature at which the steps of a cost are too coarse.
     """
-    rate = inverse / math.log(2.0) * 2.0 ** (FRACTION - COST_POINT)
+    rate = inverse / math.log(2.0) * RATE_STEP
     if not rate < SCALE.highest:
-        lowest = inverse / SCALE.highest / math.log(2.0) * 2.0 ** (FRACTION - COST_POINT)
+        lowest = inverse / SCALE.highest / math.log(2.0) * RATE_STEP
         reason = f"is below {lowest:.2g} of itself, at which an accelerator tells costs apart"
         raise InputError("temperature", reason, "a higher one")
-    exponent = SCALE.width - 2 - math.floor(math.log2(rate)) if rate > 0.0 else MOST_EXPONENT
+    exponent = SCALE.width - 1 - math.frexp(rate)[1] if rate > 0.0 else MOST_EXPONENT
     exponent = min(max(exponent, 0), MOST_EXPONENT)
     return min(round(math.ldexp(rate, exponent)), SCALE.highest), exponent
 
@@ -125,5 +128,5 @@ def decode_mean(
         "states": np.full((steps + 1, model.robot.nq + nv), np.nan),
         "cost": np.array(np.nan),
         "least": np.array(cost if trusted else np.nan),
-        "effective": np.array(weight**2 / square if trusted else 0.0),
+        "effective": np.array(float(weight) * weight / square if trusted else 0.0),
     }

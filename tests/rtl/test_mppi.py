@@ -13,10 +13,10 @@ from rbdhw.protocol import LOAD, LOAD_COST, MPPI
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.mppi import queued
-from rbdhw.rtl.shell import Accelerator
 from tests.support.marks import long
 from tests.support.means import Script
 from tests.support.packet_bench import beats_of, drive
+from tests.support.packet_script import accelerator_of
 from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
 
@@ -33,16 +33,9 @@ def plan(functions, **options):
     return plan_build(load_urdf(path("toy")), BuildOptions(functions, **(sizes | options)))
 
 
-def accelerator(plan):
-    cores, solver = [core.component(None) for core in plan.cores], None
-    if plan.solver is not None:
-        solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], None)
-    return Accelerator(cores=cores, interface=plan.interface, solver=solver)
-
-
 @cache
 def simulation():
-    return Simulation(accelerator(planned()))
+    return Simulation(accelerator_of(planned()))
 
 
 @pytest.mark.parametrize("traffic", [{}, {"pause": 0.3, "back_pressure": 0.4, "seed": 3}])
@@ -84,7 +77,7 @@ def test_other_builds(functions, options):
     script.others(2, 1)
     script.mppi(2, samples=6, shift=1)
     script.mean()
-    script.check(Simulation(accelerator(built)), pause=0.1, back_pressure=0.1)
+    script.check(Simulation(accelerator_of(built)), pause=0.1, back_pressure=0.1)
 
 
 def test_a_request_that_waits_loads_no_row():
@@ -148,7 +141,7 @@ def test_bad_input_is_answered_and_changes_nothing():
 
 
 def test_after_a_reset_in_the_middle_of_a_mean_all_is_as_after_power_up():
-    dut = accelerator(planned())
+    dut = accelerator_of(planned())
     bench, script, broken = ResetBench(dut), Script(planned().accelerator), Script(planned().accelerator)
     assert script.mppi(7)[0][0] == MALFORMED
     script.load(2)
@@ -162,10 +155,8 @@ def test_after_a_reset_in_the_middle_of_a_mean_all_is_as_after_power_up():
         for cycles in (5, 60, 150, 330, 420, 450, 480):
             await drive(ctx, dut, broken.beats, loads)
             await ctx.tick().repeat(cycles)
-            ctx.set(bench.reset, 1)
             ctx.set(dut.s_axis_tvalid, 0)
-            await ctx.tick()
-            ctx.set(bench.reset, 0)
+            await bench.restart(ctx)
             script.compare(beats_of(await drive(ctx, dut, script.beats, script.count), script.beats))
 
     Simulation(bench).run(testbench)

@@ -21,7 +21,7 @@ from tests.support.builds import bound_of
 from tests.support.edge import EXTENDED, FUNCTIONS, ID, LATENCIES, FakeCore, words
 from tests.support.marks import long
 from tests.support.mixed import mixed_program
-from tests.support.reset_bench import ResetBench
+from tests.support.reset_bench import ResetBench, drive
 from tests.support.simulation import Simulation
 
 WIDTH = 32
@@ -105,40 +105,21 @@ def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> N
     dut = made()
     bench = ResetBench(dut)
     codes = [*(function.code for function in dut.interface.functions), UNKNOWN]
-    answers: dict[int, list[list[tuple[int, Beat]]]] = {code: [] for code in codes}
-
-    async def drive(ctx: Any, beats: list[Beat], cycles: int, rng: random.Random | None) -> list[Any]:
-        """Offer beats, each until it is taken; the beats that come, with their cycles."""
-        queue, taken = list(beats), []
-        for cycle in range(cycles):
-            ctx.set(dut.s_axis_tvalid, bool(queue))
-            if queue:
-                ctx.set(dut.s_axis_tdata, queue[0][0])
-                ctx.set(dut.s_axis_tlast, queue[0][1])
-            ctx.set(dut.m_axis_tready, rng is None or rng.random() < 0.6)
-            if ctx.get(dut.m_axis_tvalid) and ctx.get(dut.m_axis_tready):
-                taken.append((cycle, (ctx.get(dut.m_axis_tdata), bool(ctx.get(dut.m_axis_tlast)))))
-            if queue and ctx.get(dut.s_axis_tready):
-                queue.pop(0)
-            await ctx.tick()
-        ctx.set(dut.s_axis_tvalid, 0)
-        return taken
+    answers: dict[int, list[list[tuple[int, int, bool]]]] = {code: [] for code in codes}
 
     async def testbench(ctx: Any) -> None:
         for number in range(RESETS):
             for code in codes:
                 rng = random.Random(f"{number} {code}")
                 before = [beat for _ in range(40) for beat in noise(dut, rng)] if number else []
-                await drive(ctx, before, rng.randrange(25, 70) if number else 0, rng)
-                ctx.set(bench.reset, 1)
-                await ctx.tick()
-                ctx.set(bench.reset, 0)
-                own = random.Random(code)
-                asked = [beat for tag in range(TASKS) for beat in packet(dut, code, tag, own)]
-                answers[code].append(await drive(ctx, asked, 90, None))
+                await drive(ctx, dut, before, rng.randrange(25, 70) if number else 0, rng)
+                await bench.restart(ctx)
+                rng = random.Random(code)
+                asked = [beat for tag in range(TASKS) for beat in packet(dut, code, tag, rng)]
+                answers[code].append(await drive(ctx, dut, asked, 90))
 
     Simulation(bench).run(testbench)
     for code in codes:
         first, *others = answers[code]
-        assert sum(last for _, (_, last) in first) == TASKS
+        assert sum(last for _, _, last in first) == TASKS
         assert others == [first] * (RESETS - 1), f"function {code}"

@@ -17,7 +17,7 @@ from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import FakeCore
 from tests.support.marks import long
-from tests.support.reset_bench import ResetBench
+from tests.support.reset_bench import ResetBench, drive
 from tests.support.rollout_edge import HORIZON, STEP, WIDTH, rollouts
 from tests.support.simulation import Simulation
 
@@ -51,24 +51,6 @@ def job(rng: random.Random, parts: tuple[str, ...]) -> list[tuple[int, bool]]:
     return beats
 
 
-async def drive(ctx: Any, dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
-    """Send beats for some cycles; return the cycle, the data and the end of each beat that comes back."""
-    queue, taken = list(beats), []
-    ctx.set(dut.m_axis_tready, 1)
-    for cycle in range(cycles):
-        ctx.set(dut.s_axis_tvalid, bool(queue))
-        if queue:
-            ctx.set(dut.s_axis_tdata, queue[0][0])
-            ctx.set(dut.s_axis_tlast, queue[0][1])
-        if ctx.get(dut.m_axis_tvalid):
-            taken.append((cycle, ctx.get(dut.m_axis_tdata), ctx.get(dut.m_axis_tlast)))
-        if queue and ctx.get(dut.s_axis_tready):
-            queue.pop(0)
-        await ctx.tick()
-    ctx.set(dut.s_axis_tvalid, 0)
-    return taken
-
-
 def simulated(dut: Accelerator, beats: list[tuple[int, bool]], cycles: int) -> list[Any]:
     """Return what :func:`drive` does of an accelerator after power-up."""
     taken: list[Any] = []
@@ -90,9 +72,7 @@ def test_after_a_reset_in_the_middle_of_rollouts_all_is_as_after_power_up(parts:
     async def testbench(ctx: Any) -> None:
         for cycles in (0, 17, 73):
             await drive(ctx, dut, job(random.Random(cycles), parts), cycles)
-            ctx.set(bench.reset, 1)
-            await ctx.tick()
-            ctx.set(bench.reset, 0)
+            await bench.restart(ctx)
             unloaded = packet(ROLLOUT, 77, parts, steps=1)
             answers.append(await drive(ctx, dut, unloaded + job(random.Random(1), parts), 320))
 

@@ -6,7 +6,16 @@ from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import Beats, answers, encode, merge, requests, responses
 from rbdhw.model.responses import respond
 from rbdhw.protocol import FUNCTIONS
+from rbdhw.rtl.shell import Accelerator
 from tests.support.packet_bench import exchange
+
+
+def accelerator_of(plan):
+    """Return the accelerator of a plan, with its solver if it has one."""
+    cores, solver = [core.component(None) for core in plan.cores], None
+    if plan.solver is not None:
+        solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], None)
+    return Accelerator(cores=cores, interface=plan.interface, solver=solver)
 
 
 class PacketScript:

@@ -17,7 +17,7 @@ from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem
-from tests.support.packet_script import PacketScript
+from tests.support.packet_script import PacketScript, accelerator_of
 from tests.support.simulation import Simulation
 
 
@@ -36,15 +36,9 @@ def planned(name="toy", **options):
     return plan_build(load_urdf(path(name)), BuildOptions(("solve", "id"), **sizes | options))
 
 
-def accelerator(plan):
-    cores = [core.component(None) for core in plan.cores]
-    solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], None)
-    return Accelerator(cores=cores, interface=plan.interface, solver=solver)
-
-
 @cache
 def simulation():
-    return Simulation(accelerator(planned()))
+    return Simulation(accelerator_of(planned()))
 
 
 class Script(PacketScript):
@@ -141,4 +135,4 @@ def test_an_arm_solves_through_packets():
     script.plan()
     script.solve(second, 1, follow=1)
     script.plan(0)
-    script.check(Simulation(accelerator(plan)), pause=0.2, back_pressure=0.3, seed=3)
+    script.check(Simulation(accelerator_of(plan)), pause=0.2, back_pressure=0.3, seed=3)

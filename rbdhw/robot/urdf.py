@@ -4,6 +4,44 @@ The reader uses ``<link>`` with its ``<inertial>`` elements, and ``<joint>`` wit
 mimic, parent and child, and ``<dynamics damping>`` if it is asked for. It ignores what has no part in the
 dynamics, such as ``<visual>``, and all else with a remark (:mod:`rbdhw.robot.vocabulary`,
 :mod:`rbdhw.robot.ignored`).
+
+A file must describe a tree of links with unique names. Its numbers must be finite and, except for limits,
+within :mod:`rbdhw.runtime.number_bounds`. An axis must not be zero, and a mass must not be negative. A
+floating joint that moves any mass must be the only joint that moves a link relative to the root link and the
+links fixed to it. The root link is then the world, and its own inertia has no effect.
+
+Other problems are tolerated. The interpretation is mostly that of Pinocchio, and ``Robot.remarks`` describes
+it:
+
+============================================== ==========================================
+problem                                        interpretation
+============================================== ==========================================
+the robot has no name                          the name of the file
+an element occurs twice                        the first (for ``<inertial>`` the sum)
+no ``<axis>``                                  1 0 0 (for a planar joint 0 0 1)
+a negative velocity or effort limit            no limit
+a lower limit above the upper                  the two exchanged
+only one of lower and upper                    0 for the other (no limit in version 1.2)
+a mimic without a joint that it can follow     an independent joint
+a mimic of a mimic                             a mimic of the joint which that one follows
+a limit beyond those of ``number_bounds``      no limit
+an inertia that no rigid body has              unchanged
+``<inertia>`` without all six entries          a point mass
+``<inertial>`` without a mass                  no inertia
+a floating joint elsewhere, without mass       fixed
+a body that moves no inertia                   unchanged; its mass matrix is singular
+an element that xacro should have expanded     ignored
+bytes that are not UTF-8                       read as Latin-1
+an element or attribute that is not used       ignored
+a quaternion that is zero or not of length 1   no rotation, or divided by its length
+a quaternion before version 1.1                ignored
+a range of a joint that has none               no limit
+============================================== ==========================================
+
+A missing limit is infinite, without a remark; :func:`rbdhw.domain.bounds.input_domain` adds a remark if it
+has to assume another bound. The velocity and effort limits of a joint apply to each of its degrees of
+freedom; lower and upper have no meaning for a continuous joint. ``Robot.remarks`` also lists properties in
+the file that are not modelled (see :mod:`rbdhw.robot.ignored`).
 """
 
 from __future__ import annotations
@@ -40,49 +78,14 @@ def load_urdf(
     inertia, into the body that carries it. Joints may be revolute, continuous, prismatic, planar, floating,
     spherical (as in PyBullet) or fixed.
 
-    A file must describe a tree of links with unique names. Its numbers must be finite and, except for limits,
-    within :mod:`rbdhw.runtime.number_bounds`. An axis must not be zero, and a mass must not be negative. A
-    floating joint that moves any mass must be the only joint that moves a link relative to the root link and
-    the links fixed to it. The root link is then the world, and its own inertia has no effect.
-
-    Other problems are tolerated. The interpretation is mostly that of Pinocchio, and ``Robot.remarks``
-    describes it:
-
-    ============================================== ==========================================
-    problem                                        interpretation
-    ============================================== ==========================================
-    the robot has no name                          the name of the file
-    an element occurs twice                        the first (for ``<inertial>`` the sum)
-    no ``<axis>``                                  1 0 0 (for a planar joint 0 0 1)
-    a negative velocity or effort limit            no limit
-    a lower limit above the upper                  the two exchanged
-    only one of lower and upper                    0 for the other (no limit in version 1.2)
-    a mimic without a joint that it can follow     an independent joint
-    a mimic of a mimic                             a mimic of the joint which that one follows
-    a limit beyond those of ``number_bounds``      no limit
-    an inertia that no rigid body has              unchanged
-    ``<inertia>`` without all six entries          a point mass
-    ``<inertial>`` without a mass                  no inertia
-    a floating joint elsewhere, without mass       fixed
-    a body that moves no inertia                   unchanged; its mass matrix is singular
-    an element that xacro should have expanded     ignored
-    bytes that are not UTF-8                       read as Latin-1
-    an element or attribute that is not used       ignored
-    a quaternion that is zero or not of length 1   no rotation, or divided by its length
-    a quaternion before version 1.1                ignored
-    a range of a joint that has none               no limit
-    ============================================== ==========================================
-
-    A missing limit is infinite, without a remark; :func:`rbdhw.domain.bounds.input_domain` adds a remark if
-    it has to assume another bound. The velocity and effort limits of a joint apply to each of its degrees of
-    freedom; lower and upper have no meaning for a continuous joint. ``Robot.remarks`` also lists properties
-    in the file that are not modelled (see :mod:`rbdhw.robot.ignored`). Raises InputError if the file cannot
-    be read or breaks a rule. The message names the file, the element, the reason and the expectation.
+    The module's docstring says what a file must be, and how tolerated problems are understood. Raises
+    InputError if the file cannot be read or breaks a rule. The message names the file, the element, the
+    reason and the expectation.
 
     Parameters
     ----------
     strict
-        Refuse the problems in the table, and missing limits.
+        Refuse the problems in the module's table, and missing limits.
     joint_order
         One of :data:`rbdhw.robot.mounting.JOINT_ORDERS`.
     drives

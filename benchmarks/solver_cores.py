@@ -10,7 +10,6 @@ from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.model import weights_of
 from rbdhw.explore.solver import (
-    OBSERVED_KNOTS,
     SWEEP_BITS,
     observed_problems,
     solver_model,
@@ -83,9 +82,9 @@ def pipeline_rows(name: str = "iiwa14", intervals: Sequence[int] = INTERVALS) ->
     """Return the resources and the cycles of a sweep on pipelines, in which each sum has an adder."""
     options = BuildOptions(("solve",), width=BITS, knots=KNOTS)
     model = plan_build(load_urdf(path(name)), replace(options, knots=None)).accelerator
-    problems = observed_problems(model, OBSERVED_KNOTS, options.seed)
+    problems = observed_problems(model, KNOTS, options.seed)
     words = model.interface.words("dstep")
-    sweeps, magnitudes = observed_magnitudes(model.robot, words, problems, OBSERVED_KNOTS)
+    sweeps, magnitudes = observed_magnitudes(model.robot, words, problems, KNOTS)
     program = plain_program(sweeps, magnitudes, SWEEP_BITS)
     return [_pipeline_row(name, program, replace(options, ii=ii)) for ii in intervals]
 

@@ -9,7 +9,7 @@ from rbdhw.cores.solver.core import build_solver
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.solver_problems import Array, random_problem
+from rbdhw.model.solver_problems import Array, moving_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
@@ -19,8 +19,8 @@ from rbdhw.rtl.step_products import preparation_products
 SWEEP_BITS = 27
 """The bits of both operands of a product of the sweep."""
 
-OBSERVED, OBSERVED_KNOTS = 8, 16
-"""The random problems by whose solutions the sweep's formats are chosen, and the most steps of each."""
+OBSERVED = 8
+"""The random problems by whose solutions the sweep's formats are chosen."""
 
 
 def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorModel:
@@ -30,20 +30,18 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
     :func:`rbdhw.model.solver_words.with_solver`.
     """
     assert options.knots is not None
-    steps, dstep = min(options.knots, OBSERVED_KNOTS), model.interface.words("dstep")
-    problems = observed_problems(model, steps, options.seed)
-    observed = observed_sweep(model.robot, dstep, problems, steps, SWEEP_BITS)
-    sweep = replace(observed, sweeps=replace(observed.sweeps, links=options.knots + 1))
+    problems, dstep = observed_problems(model, options.knots, options.seed), model.interface.words("dstep")
+    sweep = observed_sweep(model.robot, dstep, problems, options.knots, SWEEP_BITS)
     return with_solver(model, sweep, options.alphas, options.iterations)
 
 
-def observed_problems(model: AcceleratorModel, steps: int, seed: int) -> Iterator[dict[str, Array]]:
+def observed_problems(model: AcceleratorModel, knots: int, seed: int) -> Iterator[dict[str, Array]]:
     """Yield the random problems of so many steps that are observed."""
     h = model.robot.time_step
     if h is None:
         h = float(model.domain.bounds["h"][0][1])
     for k in range(OBSERVED):
-        yield random_problem(model.robot, model.domain, steps, h, seed + k)
+        yield moving_problem(model.robot, model.domain, knots, h, seed + k)
 
 
 def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:

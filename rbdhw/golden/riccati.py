@@ -57,6 +57,7 @@ def sweep_back(expansion: Expansion, regularisation: float) -> Policy | None:
         decrease += 0.5 * float(np.sum(np.linalg.solve(factor, by_force) ** 2))
         slope = expansion.gradient[k] + A.T @ slope + mixed.T @ changes[k]
         V = expansion.hessian[k] + A.T @ V @ A + mixed.T @ gains[k]
+        V = 0.5 * (V + V.T)  # feedback does not stop a difference from growing from knot to knot
     return Policy(gains, changes, decrease)
 
 

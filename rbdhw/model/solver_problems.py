@@ -52,6 +52,23 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     }
 
 
+def moving_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int) -> dict[str, Array]:
+    """Return a :func:`random_problem` whose first trajectory moves from rest, up to the speeds of the domain.
+
+    Its forces accelerate each coordinate evenly to a random velocity, by which it stays within its bounds.
+    Forces that are held for long lead to such speeds, too: from most positions a robot falls.
+    """
+    rng, problem = np.random.default_rng((seed, 1)), random_problem(robot, domain, knots, h, seed)
+    rates, (low, high) = np.arange(knots + 1) / knots, np.asarray(domain.bounds["q"]).T
+    time = h * np.sum(rates)
+    end = problem["q"] + time * rng.uniform(*np.asarray(domain.bounds["v"]).T)
+    last = (np.clip(end, low, high) - problem["q"]) / time
+    v = np.outer(rates, last)
+    q = problem["q"] + h * np.cumsum(v, axis=0)
+    tasks = {"q": q[:-1], "v": v[:-1], "a": np.diff(v, axis=0) / h}
+    return {**problem, "tau": evaluate(robot, "id", tasks)["tau"]}
+
+
 def _no_other_costs(robot: Robot, knots: int) -> dict[str, Array]:
     nv, frames = robot.nv, len(robot.frames)
     return {

@@ -81,6 +81,6 @@ def knot_magnitudes(
         np.maximum(largest, [np.abs(value).max() for value in values], out=largest)
         return {name.partition(".")[2]: edge_value(values, edge) for name, edge in sweep.step.outputs}
 
-    for numbers in sampled:
-        sweep_knots(sweeps, numbers, step)
+    together = list(sampled)
+    sweep_knots(sweeps, {name: np.stack([each[name] for each in together]) for name in together[0]}, step)
     return [float(size) for size in np.ldexp(largest, headroom_bits)]

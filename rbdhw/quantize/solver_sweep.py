@@ -29,7 +29,7 @@ def observed_sweep(
     """Return the bit-exact sweep with the formats that a solver's sweeps of these problems take.
 
     It takes the derivatives that the words of ``dstep`` give. The costs of the problems are those of
-    :func:`rbdhw.model.solver_problems.random_problem`.
+    :func:`rbdhw.model.solver_problems.moving_problem`.
     """
     problems = list(problems)
     sweeps, magnitudes = observed_magnitudes(robot, dstep, problems, knots)

@@ -68,6 +68,21 @@ def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_first_trajectory_may_fall_for_long(seed):
+    """Half of the forces that would hold the robot: it is far from its goal, and fast."""
+    solver = fixed_solver("toy", 40, ALPHAS)
+    problem, _, goal = posed(solver, seed)
+    problem["v"] = np.zeros(2)
+    task = solver.task(problem, 0.5 * problem["tau"][0])
+    fallen = real_states(solver, solver.solve(task, goal, 0).plan)
+    assert np.abs(fallen[-1, 2:]).max() > 5.0  # rad/s
+    found = solver.solve(task, goal, 10)
+    assert found.status is Solved.ITERATIONS
+    optimum = solve(solver.model.robot, problem, 40, 8, 1e-12)
+    np.testing.assert_allclose(real_states(solver, found.plan), optimum["states"], rtol=0.0, atol=2e-3)
+
+
 def test_forces_cost_their_difference_from_a_reference(fixed):
     """Dear forces stay near a reference that differs from step to step; one beyond the domain is limited."""
     problem, _, _ = posed(fixed, 4)

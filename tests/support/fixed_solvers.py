@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from rbdhw.explore.solver import OBSERVED_KNOTS
 from rbdhw.model.fixed_solver import FixedSolver
-from rbdhw.model.solver_problems import random_problem
+from rbdhw.model.solver_problems import moving_problem, random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
@@ -32,8 +31,7 @@ def solver_problem(model, knots, seed):
 def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""
     model = plan_of(name, width, ii, number, time_step).accelerator
-    steps = min(knots, OBSERVED_KNOTS)
-    observed = (solver_problem(model, steps, 1000 + seed) for seed in range(problems))
-    sweep = observed_sweep(model.robot, model.interface.words("dstep"), observed, steps, width)
-    sweep = replace(sweep, sweeps=replace(sweep.sweeps, links=knots + 1))
+    robot, domain, seeds = model.robot, model.domain, range(1000, 1000 + problems)
+    observed = (moving_problem(robot, domain, knots, STEP, seed) for seed in seeds)
+    sweep = observed_sweep(robot, model.interface.words("dstep"), observed, knots, width)
     return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS))

@@ -1,0 +1,30 @@
+"""Random problems of a solver on words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbdhw.golden.solver import roll_out
+from rbdhw.model.solver_problems import moving_problem, random_problem
+from tests.support.fixed_solvers import STEP, plan_of
+
+KNOTS = 40
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_trajectory_moves_from_rest_to_a_velocity_of_the_domain(seed):
+    model = plan_of("toy").accelerator
+    near = {"q": np.array([[-3.0, 3.0], [-0.9, 0.9]])}  # the second coordinate would soon be at its bound
+    domain = replace(model.domain, bounds={**model.domain.bounds, **near})
+    problem, plain = (
+        draw(model.robot, domain, KNOTS, STEP, seed) for draw in (moving_problem, random_problem)
+    )
+    assert all(np.array_equal(problem[name], plain[name]) for name in plain.keys() - {"tau"})
+    states = roll_out(model.robot, {**problem, "v": np.zeros(2)}, np.zeros((KNOTS, 2))).states
+    low, high = np.asarray(domain.bounds["q"]).T
+    assert np.all((states[:, :2] >= low - 1e-6) & (states[:, :2] <= high + 1e-6))
+    v, most = states[:, 2:], np.asarray(domain.bounds["v"])[:, 1]
+    np.testing.assert_allclose(v, np.outer(np.arange(KNOTS + 1) / KNOTS, v[-1]), rtol=0.0, atol=1e-6)
+    assert np.all(np.abs(v[-1]) <= most)
+    assert np.abs(v[-1] / most).max() > 0.2

@@ -51,7 +51,7 @@ def check_solutions(design: Design, engine: PacketEngine, seed: int) -> SolverRe
 def _packets(design: Design, seed: int) -> list[Packets]:
     """Return the packets that load goals, solve, and read the solutions; those after the first follow it.
 
-    Problems begin at rest, where held forces keep a first trajectory of any length within the domain.
+    Problems begin at rest, from where held forces seldom lead a first trajectory out of the domain.
     """
     solver, shape, sweep = FixedSolver(design), design.interface.solver, design.sweep
     assert shape is not None

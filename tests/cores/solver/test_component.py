@@ -223,7 +223,7 @@ def test_a_state_in_motion_is_followed_from_rest(beyond, iterations):
 def test_numbers_that_exceed_their_formats_leave_the_policies_before():
     """The second sweep is in progress when its numbers turn out to be too large."""
     task, goal = posed(3)
-    goal = replace(goal, rows={**goal.rows, "tau_slope[1]": 64 * goal.rows["tau_slope[1]"]})
+    goal = replace(goal, rows={**goal.rows, "tau_slope[1]": 512 * goal.rows["tau_slope[1]"]})
     solution = fixed().solve(task, goal, 3)
     assert (solution.status, solution.iterations, solution.usable) == (Solved.INDEFINITE, 2, True)
 

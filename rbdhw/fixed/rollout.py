@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.cost import CostTerm, cost_terms
@@ -81,6 +82,14 @@ def next_state(
         limited = each.word.lowest is not None
         words[each.word.name] = back if limited else wrap(back, each.word.format.width)
     return words
+
+
+def wrapped(
+    state: Sequence[StateWord], words: Mapping[str, Integers]
+) -> tuple[dict[str, Integers], NDArray[np.bool_]]:
+    """Return the words (N,) of a state in their formats, and whether one exceeded its format (N,)."""
+    inside = {each.word.name: wrap(words[each.word.name], each.word.format.width) for each in state}
+    return inside, np.any([words[name] != inside[name] for name in inside], axis=0)
 
 
 def constant_words(step: StepWords) -> tuple[Word, ...]:

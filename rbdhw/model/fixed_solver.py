@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
-from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
+from rbdhw.fixed.format import Format, Integers, round_half_up
 from rbdhw.fixed.knots import REGULARISATION
-from rbdhw.fixed.rollout import next_state
+from rbdhw.fixed.rollout import next_state, wrapped
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import (
     LEAST_REGULARISATION_WORD,
@@ -276,12 +276,9 @@ class FixedSolver:
             forces = self._forces(around, changes, k, state)
             status, results = respond(self.model, "step", words | state | forces)
             flagged = flagged | (status != 0)
-            state = next_state(shape.step, shape.state, results)
+            state, beyond = wrapped(shape.state, next_state(shape.step, shape.state, results))
+            flagged = flagged | beyond
             row = {name: int(column[k]) for name, column in goal.rows.items()}
-            words_of_state = (each.word for each in shape.state)
-            inside = {word.name: wrap(state[word.name], word.format.width) for word in words_of_state}
-            flagged = flagged | np.any([state[name] != inside[name] for name in state], axis=0)
-            state = inside
             cost = cost + stage_cost(shape.terms, state | forces, row)
             states.append(state)
             applied.append(forces)

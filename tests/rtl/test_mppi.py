@@ -105,6 +105,12 @@ def test_samples_that_leave_the_domain_weigh_nothing():
     script.check(simulation())
 
 
+def test_samples_that_leave_in_the_last_step_weigh_nothing():
+    script = Script(planned().accelerator)
+    script.mppi_that_leaves_at_the_end(24)
+    script.check(simulation())
+
+
 @pytest.mark.parametrize("exponent", [0, long(18), MOST_EXPONENT])
 def test_temperatures_from_the_lowest_to_the_highest(exponent):
     script = Script(planned().accelerator)

@@ -55,6 +55,10 @@ def test_samples_that_leave_the_domain_weigh_nothing(script):
     check_samples_that_leave(script)
 
 
+def test_samples_that_leave_in_the_last_step_weigh_nothing(script):
+    script.mppi_that_leaves_at_the_end(40)
+
+
 def test_costs_and_temperatures_of_all_sizes(script):
     check_temperatures(script)
 

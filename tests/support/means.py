@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from rbdhw.golden.rollout import rollout
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.data import Rollouts
-from rbdhw.model.rollouts.evaluate import compute
+from rbdhw.model.rollouts.evaluate import compute, step_words
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.rollouts.packets import rollout_requests, rollout_responses
 from rbdhw.protocol import LOAD, LOAD_COST, MEAN, MPPI, ROLLOUT
@@ -54,6 +55,39 @@ class Script(PacketScript):
         numbers = {"samples": samples, "seed": SEED + draw, "scale": 1 << 16, "exponent": 24, "shift": 0}
         asked = self.first(draw, size) | {name: np.array([number]) for name, number in numbers.items()}
         return self.send(MPPI, asked | {name: np.array([number]) for name, number in others.items()})
+
+    def mppi_that_leaves_at_the_end(self, samples):
+        """Send a request for a mean from rest, of samples that push in the last step only, and read it.
+
+        As many count as stay within the formats of velocities in double precision.
+        """
+        model, inputs = self.model, {word.name: word for word in self.model.interface.step.inputs}
+        self.load(0, share=0.0, deviation=0.0)
+        largest = {word.name: word.highest for word in model.interface.inputs(LOAD) if word.array == "std"}
+        words = {**dict.fromkeys(self.session.rows[LOAD], 0), **largest, "row": self.horizon - 1}
+        self.send(LOAD, {name: np.array([number]) for name, number in words.items()})
+        rows = {name: row.copy() for name, row in self.session.rows[LOAD].items()}
+        drawn = Rollouts({"seed": SEED + np.arange(samples)}, rows, 0)
+        still, h = np.zeros((samples, model.robot.nv)), inputs["h"].highest
+        tau = []
+        for k in range(self.horizon):
+            forces = step_words(model, drawn, k)
+            tau.append(np.stack([inputs[name].format.real(forces[name]) for name in forces], axis=1))
+        states, _ = rollout(
+            model.robot,
+            "step",
+            {"q": still, "v": still, "h": np.full(samples, np.ldexp(h, -inputs["h"].format.binary_point))},
+            [{}] * self.horizon,
+            lambda k, _state: tau[k],
+            np.array(model.domain.bounds["tau"]),
+        )
+        speeds = np.abs(states[..., model.robot.nv :])
+        assert np.all(speeds[:, :-1] < np.array(model.domain.bounds["v"])[:, 1])
+        formats = [word.format for word in inputs.values() if word.array == "v"]
+        beyond = np.any(speeds[:, -1] > [each.highest * each.step for each in formats], axis=-1)
+        _, answer = self.mppi(0, samples, size=0.0, h=h)
+        assert 0 < answer["mppi.counted"][0] == samples - np.count_nonzero(beyond) < samples
+        self.mean()
 
     def mean(self, *rows):
         return self.send(MEAN, {"row": np.array(rows or range(self.horizon))})

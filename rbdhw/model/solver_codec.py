@@ -13,6 +13,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
+from rbdhw.golden.rollout import errors_of
 from rbdhw.model.fixed_solver import FixedSolver, Goal
 from rbdhw.model.responses import Words
 from rbdhw.protocol import PLAN, SOLVE
@@ -74,7 +75,8 @@ def decode_solution(
             K[:, i, j] = real / (TURN if angles[j] else 1.0)
     numbers = {name: _number(interface.outputs(SOLVE), solved, name) for name in _NUMBERS}
     behind = HALF * goal.unit * numbers["cost"]
-    error = np.hstack([problem["q"], problem["v"]]) - problem["x_ref"][0]
+    first = np.hstack([problem["q"], problem["v"]])
+    error = errors_of(first, problem["x_ref"][0], np.array(solver.model.domain.wraps))
     return {
         "states": states,
         "tau": tau[:-1],

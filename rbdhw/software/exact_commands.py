@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rbdhw.arrays import WordName
+from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import SQUARE_DROP, CostTerm
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import StateWord, StepWords
@@ -25,7 +26,7 @@ def command_parts() -> dict[str, str]:
         **shared_parts(),
         "trajectory_types": fill("trajectory.h"),
         "integers": fill("integers.c"),
-        "trajectory": fill("trajectory.c", square_drop=SQUARE_DROP),
+        "trajectory": fill("trajectory.c", square_drop=SQUARE_DROP, turn=repr(TURN)),
         "outside": fill("outside.c"),
     }
 

@@ -157,6 +157,17 @@ def test_problems_in_arrays_of_other_robots(made, tmp_path):
     check_arrays(model_of(made(tmp_path)))
 
 
+def test_a_whole_turn_costs_nothing(tmp_path):
+    """Also in the first state, whose cost is not in words."""
+    model = model_of(turning(tmp_path))
+    exact, (problem, sampling) = ExactMeans(model), problem_of(model, 0)
+    turned = problem | {"q": problem["q"] + 2.0 * np.pi}
+    known = [mean_task(model, each, **sampling).known for each in (problem, turned)]
+    least = [mean_of_arrays(exact, each, sampling)[1]["least"] for each in (problem, turned)]
+    assert known[0] < least[0]
+    np.testing.assert_allclose([known[1], least[1]], [known[0], least[0]], rtol=1e-5)
+
+
 def test_problems_in_arrays_that_are_refused():
     """They change nothing, so a mean that follows is the same."""
     exact, (problem, sampling) = ExactMeans(toy()), problem_of(toy(), 0)

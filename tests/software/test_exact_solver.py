@@ -157,6 +157,9 @@ def test_joints_without_limits(tmp_path):
     problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
     answer = both.solve(problem, 4)
     assert answer["solved"] == Solved.ITERATIONS
+    exact = ExactSolver(solver.model)
+    costs = [solve_arrays(exact, problem | {"q": q + turn}, 2)[1]["cost"] for turn in (0.0, 2.0 * np.pi)]
+    np.testing.assert_allclose(costs[1], costs[0], rtol=1e-5)
     check_any(both, 0)
     check_arrays(solver)
 

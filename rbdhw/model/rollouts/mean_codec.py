@@ -14,6 +14,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.softmin import FRACTION, MOST_EXPONENT, MOST_SAMPLES, SCALE
+from rbdhw.golden.rollout import errors_of
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_solver import check_problem
 from rbdhw.model.responses import Words
@@ -87,7 +88,8 @@ def mean_task(
     rows = {
         command: dict(row_words(model, rollouts.rows, command)) for command in model.interface.row_commands
     }
-    error = np.hstack([problem["q"], problem["v"]]) - problem["x_ref"][0]
+    first = np.hstack([problem["q"], problem["v"]])
+    error = errors_of(first, problem["x_ref"][0], np.array(model.domain.wraps))
     known = HALF * sum((problem["Q"][0] * error**2).tolist())
     return MeanTask(rows, request, unit, known, bool(checked.first.status.any()))
 

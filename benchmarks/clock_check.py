@@ -17,16 +17,12 @@ from numpy.typing import NDArray
 
 from benchmarks.durations import keep_work, on_all_cores
 from benchmarks.rows import Rows
-from benchmarks.synthesis import ALL, DIGEST, Subject, digest_of
+from benchmarks.synthesis import ALL, Subject, keep_netlist, planned
 from rbdhw.boards.nextpnr import DEVICES, NEXTPNR, SEED, place_and_route
 from rbdhw.boards.place import TOP, FoldedAccelerator
 from rbdhw.boards.tools import find_tool, run_tool
-from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
+from rbdhw.boards.yosys import FAMILIES
 from rbdhw.design.replacement import VERILOG
-from rbdhw.explore.algorithm_search import make_plan
-from rbdhw.frontend.read import load_mounted
-from rbdhw.robots import bundled
-from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
 from rbdhw.timing.analysis import Graph
@@ -36,9 +32,6 @@ from rbdhw.timing.edges import PORT
 from rbdhw.timing.netlist import Netlist, read_netlist
 from rbdhw.timing.wires import Wires
 from rbdhw.verilog_names import DEFAULT_NAME
-
-PLACED = Path("build/timing")
-"""The folder of netlists and placements, which are kept from run to run."""
 
 ROUNDS = 6
 """The rounds of a fit."""
@@ -89,21 +82,10 @@ def subjects() -> Iterable[Subject]:
 
 
 def netlist_of(subject: Subject) -> Path:
-    """Return the netlist of a design with its streams folded onto a few pins; it is kept."""
-    device, options = find_target(subject.target), subject.options
-    plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
-    verilog = to_verilog(Accelerator(cores=[plan.core.component(device.primitive)], interface=plan.interface))
-    work = PLACED / digest_of(verilog)[:DIGEST]
-
-    def synthesize() -> None:
-        work.mkdir(parents=True, exist_ok=True)
-        (work / VERILOG).write_text(verilog, encoding="utf-8")
-        wrapper = work / f"{TOP}.v"
-        wrapper.write_text(to_verilog(FoldedAccelerator(data_width=subject.tdata, name=DEFAULT_NAME), TOP))
-        synthesize_target((work / VERILOG, wrapper), TOP, FAMILIES[device.family], work, netlist=True)
-
-    keep_work(work / NETLIST, synthesize)
-    return work / NETLIST
+    """Return the netlist of a design with its streams folded onto a few pins."""
+    _, verilog = planned(subject)
+    folded = to_verilog(FoldedAccelerator(data_width=subject.tdata, name=DEFAULT_NAME), TOP)
+    return keep_netlist({VERILOG: verilog, f"{TOP}.v": folded}, TOP, find_target(subject.target))
 
 
 def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str]:

@@ -6,19 +6,21 @@ import hashlib
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.durations import keep_work
 from rbdhw.boards.tools import find_tool
-from rbdhw.boards.yosys import FAMILIES, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
 from rbdhw.estimate.resources import RESOURCES, Resources
 from rbdhw.explore.algorithm_search import make_plan
+from rbdhw.explore.plan import Plan
 from rbdhw.frontend.read import load_mounted
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress
@@ -29,11 +31,15 @@ from rbdhw.robots import bundled
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.runtime.executor import execute
+from rbdhw.target import Target
 from rbdhw.target import target as find_target
 from rbdhw.verilog_names import DEFAULT_NAME
 
 ALL = DEFAULT_FUNCTIONS
 
+
+NETLISTS = Path("build/timing")
+"""The folder of netlists and placements, which are kept from run to run."""
 
 DIGEST = 16
 """Characters of the Verilog digest that identifies a design."""
@@ -145,9 +151,8 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
     ToolError
         If Yosys fails.
     """
-    device, options = find_target(subject.target), subject.options
-    plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
-    verilog = to_verilog(Accelerator(cores=[plan.core.component(device.primitive)], interface=plan.interface))
+    plan, verilog = planned(subject)
+    family = find_target(subject.target).family
     digest = digest_of(verilog)
     same = earlier is not None and (earlier.verilog, earlier.yosys) == (digest, version)
     cells = plan.core.parts(plan.interface)
@@ -160,7 +165,7 @@ def measure_subject(subject: Subject, version: str, earlier: Sample | None = Non
         dsp_blocks=plan.core.dsp_blocks,
         verilog=digest,
         yosys=version,
-        measured=earlier.measured if earlier and same else _count_cells(verilog, device.family),
+        measured=earlier.measured if earlier and same else _count_cells(verilog, family),
     )
 
 
@@ -168,6 +173,29 @@ def digest_of(verilog: str) -> str:
     """Return a digest of a design's modules, without the comment above them."""
     lines = dropwhile(lambda line: not line or line.startswith("//"), verilog.split("\n"))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGEST]
+
+
+def planned(subject: Subject) -> tuple[Plan, str]:
+    """Return a design's plan and its Verilog."""
+    options = subject.options
+    plan = make_plan(load_mounted(bundled()[subject.robot], options.mounting), options)
+    component = plan.core.component(find_target(subject.target).primitive)
+    return plan, to_verilog(Accelerator(cores=[component], interface=plan.interface))
+
+
+def keep_netlist(files: Mapping[str, str], top: str, device: Target) -> Path:
+    """Return the netlist of module ``top`` of Verilog files; it is kept in a folder for the first of them."""
+    work = NETLISTS / digest_of(next(iter(files.values())))
+
+    def synthesize() -> None:
+        work.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (work / name).write_text(text, encoding="utf-8")
+        sources = tuple(work / name for name in files)
+        synthesize_target(sources, top, FAMILIES[device.family], work, netlist=True)
+
+    keep_work(work / NETLIST, synthesize)
+    return work / NETLIST
 
 
 def known_counts(subject: Subject, verilog: str) -> Resources | None:

@@ -1,0 +1,86 @@
+"""The clocks that the timing check confirms for designs on the VU9P."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from benchmarks.durations import on_all_cores
+from benchmarks.rows import Row, Rows
+from benchmarks.synthesis import Subject, keep_netlist, planned
+from rbdhw.boards.yosys import FAMILIES, count_resources
+from rbdhw.design.replacement import VERILOG
+from rbdhw.target import target as find_target
+from rbdhw.timing.devices import device_of
+from rbdhw.timing.report import check_timing
+from rbdhw.verilog_names import DEFAULT_NAME
+
+
+def subjects() -> Iterable[Subject]:
+    """Yield the designs of the table."""
+    iiwa = partial(Subject, "iiwa14", target="xcvu9p", tdata=1024)
+    yield iiwa(("id",), 1, 18, clock_mhz=113.0)
+    yield iiwa(("id",), 1, 18, clock_mhz=125.0)
+    yield iiwa(("fd",), 1, 18, clock_mhz=125.0)
+    yield iiwa(("difd",), 1, 18, clock_mhz=125.0)
+    yield iiwa(("dfd",), 1, 18, clock_mhz=125.0)
+    yield iiwa(("id",), 4, 18, clock_mhz=125.0)
+    yield iiwa(("fd",), 4, 18, clock_mhz=125.0)
+    yield iiwa(("difd",), 4, 18, clock_mhz=125.0)
+    toy = partial(Subject, "toy", target="xcvu9p", tdata=256)
+    yield toy(("fd",), 1, 18, clock_mhz=170.0)
+    yield toy(("difd",), 1, 18, clock_mhz=150.0)
+    yield toy(("fd",), 1, 32, clock_mhz=120.0)
+
+
+def checked_rows() -> Rows:
+    """Return the cycles of each design, what Yosys counts, and the clock of the check."""
+    return list(on_all_cores(checked_row, subjects()))
+
+
+def checked_row(subject: Subject) -> Row:
+    """Return the row of a design. Its time is that of its core, at a clock that the check confirms."""
+    plan, verilog = planned(subject)
+    target = find_target(subject.target)
+    netlist = keep_netlist({VERILOG: verilog}, DEFAULT_NAME, target)
+    report = check_timing(netlist, DEFAULT_NAME, device_of(subject.target))
+    statistics = netlist.with_name("resources.json").read_text()
+    counted = count_resources(statistics, FAMILIES[target.family])
+    (function,) = subject.functions
+    cycles = plan.core.latency[function]
+    return {
+        "robot": subject.robot,
+        "function": function,
+        "ii": subject.ii,
+        "bits": subject.width,
+        "cycles": cycles,
+        "with_packets": plan.latency[function],
+        "luts": counted.luts,
+        "dsp_blocks": counted.dsp_blocks,
+        "scheduled": plan.clock_mhz,
+        "check": report.clock_mhz,
+        "safe": report.safe_mhz,
+        "confirmed": report.confirms(plan.clock_mhz),
+        "ns": 1000.0 * cycles / min(plan.clock_mhz, report.safe_mhz),
+    }
+
+
+def checked_layout(rows: Rows) -> Rows:
+    """Return a line for each design."""
+    return [
+        {
+            "": f"{row['robot']} `{row['function']}`",
+            "II": row["ii"],
+            "bits": row["bits"],
+            "look-up tables": f"{row['luts']:,}",
+            "DSP blocks": f"{row['dsp_blocks']:,}",
+            "scheduled, MHz": f"{row['scheduled']:g}",
+            "check, MHz": f"{row['check']:.1f}",
+            "with the margin": f"{row['safe']:.1f}",
+            "confirmed": "yes" if row["confirmed"] else "no",
+            "cycles of the core": row["cycles"],
+            "with packets": row["with_packets"],
+            "ns of the core": f"{row['ns']:.0f}",
+        }
+        for row in rows
+    ]

@@ -1,0 +1,37 @@
+"""The table of clocks on the VU9P: what it says follows from the check, and is that of today's designs."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import markdown_tables
+from benchmarks.checked_clocks import checked_layout, checked_row, subjects
+from rbdhw.timing.report import MARGIN
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def lines() -> list[dict[str, str]]:
+    """Return the lines of the table in the results."""
+    heading, _, *cells = markdown_tables.tables(RESULTS)["checked-clocks"]
+    return [dict(zip(heading, line, strict=True)) for line in cells]
+
+
+def test_a_clock_is_confirmed_with_the_margin_only() -> None:
+    assert len(lines()) == len(list(subjects()))
+    for line in lines():
+        scheduled, check, safe = (
+            float(line[key]) for key in ("scheduled, MHz", "check, MHz", "with the margin")
+        )
+        assert safe == pytest.approx(check / (1 + MARGIN), abs=0.1)
+        assert line["confirmed"] == ("yes" if safe >= scheduled else "no")
+        time = 1000 * int(line["cycles of the core"]) / min(scheduled, safe)
+        assert float(line["ns of the core"]) == pytest.approx(time, abs=0.6)
+
+
+@pytest.mark.verify(minutes=0.6)
+def test_small_designs_are_as_in_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = [subject for subject in subjects() if subject.robot == "toy"]
+    found = checked_layout([checked_row(subject) for subject in small])
+    assert [{key: str(value) for key, value in line.items()} for line in found] == lines()[-len(small) :]

@@ -55,7 +55,7 @@ def whole_rows(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:
         plan = plan_whole(name, base)
         core = plan.parts[0].plan
         row: Row = {"robot": name, "base": base, "ii": core.ii, "bits": core.program.port_widths}
-        rows.append(row | vars(plan.estimate) | {"core": core.core.name})
+        rows.append(row | vars(plan.estimate) | {"core": core.core.name, "clock_mhz": plan.clock_mhz})
     return rows
 
 
@@ -67,6 +67,7 @@ def whole_layout(rows: Rows) -> Rows:
             "": robot_label(row),
             "core": row["core"],
             "II": row["ii"],
+            "MHz": f"{row['clock_mhz']:g}",
             "bits": "×".join(map(str, row["bits"])),
         }
         | {

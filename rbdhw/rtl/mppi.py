@@ -85,7 +85,7 @@ class Mppi(wiring.Component):
                 "room": In(1),
                 "issues": Out(1),
                 "next_seed": Out(SEED_BITS),
-                # A rollout ends: its cost, and whether it is flagged or its last state exceeds a word.
+                # A rollout ends: its cost, and whether a step of it was flagged.
                 "collects": In(1),
                 "cost": In(self.cost_bits),
                 "flagged": In(1),

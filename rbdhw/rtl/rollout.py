@@ -16,7 +16,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
 from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, LOAD, MEAN_COMMANDS, ROLLOUT
+from rbdhw.protocol import CODES, COST, LOAD, MEAN_COMMANDS, ROLLOUT
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed
@@ -336,7 +336,10 @@ class Rollout(wiring.Component):
         results = [(word, named[word.name]) for word in self.step.outputs]
         back = (go_back(word, results) for word in state_words(self.step, self.shape.nq))
         state, too_large = zip(*back, strict=True)
+        exceeding = Cat(too_large).any()
         beyond = outside | before.exceeds
+        if COST in self.shape.parts:  # the cost counts the words of the state behind the step
+            beyond |= exceeding
         first = (beyond | self.overflow) & (before.first_flagged == 0)
         m.d.comb += [
             after.eq(before),
@@ -345,7 +348,7 @@ class Rollout(wiring.Component):
             after.done.eq(before.done + 1),
             after.left.eq(before.left - 1),
             after.due.eq(Mux(before.due == 1, before.every, Mux(before.due == 0, 0, before.due - 1))),
-            after.exceeds.eq(Cat(too_large).any()),
+            after.exceeds.eq(exceeding),
             after.state.eq(Cat(state)),
         ]
         with m.If(first):

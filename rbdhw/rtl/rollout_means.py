@@ -106,6 +106,6 @@ class RolloutWithMeans(Rollout):
         m.d.comb += [
             self.mppi.collects.eq(comes_back & self.mppi.busy),
             self.mppi.cost.eq(entry.cost),
-            self.mppi.flagged.eq(entry.outside | entry.overflow | entry.exceeds),
+            self.mppi.flagged.eq(entry.outside | entry.overflow),
         ]
         return entry

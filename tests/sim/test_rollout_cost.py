@@ -4,9 +4,10 @@ import numpy as np
 
 import rbdhw
 from rbdhw.design.folder import read
+from rbdhw.front.run import run
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.rollouts.codec import prepare
-from rbdhw.protocol import LOAD_COST
+from rbdhw.protocol import LOAD_COST, ROLLOUT
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.rollouts import Stream, calm, weights
 
@@ -56,3 +57,26 @@ def test_costs_are_those_of_the_golden_model(parts_folder):
     )
     assert one.cost > 0.0
     assert acc.rollout(arrays["q"][0], arrays["v"][0], np.zeros((2, 2)), 0.001).cost == 0.0
+
+
+def test_a_last_state_beyond_its_word_is_flagged_and_explained(parts_folder, tmp_path):
+    """No step follows that would flag it, and the cost counts the word."""
+    design = read(parts_folder)
+    word = next(word for word in design.interface.inputs("step") if word.name == "v[1]")
+    fastest, strongest = (design.domain.bounds[name][1, 1] for name in ("v", "tau"))
+    arrays = {"q": np.zeros((3, 2)), "v": np.zeros((3, 2)), "tau": np.array([[0.0, strongest]])}
+    arrays |= {"h": np.full(3, design.domain.bounds["h"][0, 1])} | {
+        name: array[:1] for name, array in weights(3).items()
+    }
+    arrays["v"][1, 1] = fastest
+    speeds = rbdhw.load(parts_folder, "golden").rollout(**arrays).states[:, -1, 3]
+    beyond = speeds > word.format.highest * word.format.step
+    np.testing.assert_array_equal(beyond, [False, True, False])
+    np.savez(tmp_path / "x.npz", **arrays)
+    outcome = run(parts_folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz")
+    with np.load(tmp_path / "y.npz") as found:
+        np.testing.assert_array_equal(found["first_flagged"], 1 * beyond)
+        np.testing.assert_array_equal(found["status"], OUTSIDE * beyond)
+    (cause,) = outcome.causes
+    assert (cause.signal, cause.task, cause.step) == ("v[1] (joint 'elbow')", 1, 1)
+    np.testing.assert_allclose(cause.value, speeds[1], rtol=1e-3)

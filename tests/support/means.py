@@ -3,6 +3,7 @@
 import numpy as np
 
 from rbdhw.golden.rollout import rollout
+from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import compute, step_words
@@ -84,10 +85,15 @@ class Script(PacketScript):
         speeds = np.abs(states[..., model.robot.nv :])
         assert np.all(speeds[:, :-1] < np.array(model.domain.bounds["v"])[:, 1])
         formats = [word.format for word in inputs.values() if word.array == "v"]
-        beyond = np.any(speeds[:, -1] > [each.highest * each.step for each in formats], axis=-1)
+        share = np.max(speeds[:, -1] / [each.highest * each.step for each in formats], axis=-1)
+        beyond, clear = share > 1.0, np.abs(share - 1.0) > 0.1
         _, answer = self.mppi(0, samples, size=0.0, h=h)
         assert 0 < answer["mppi.counted"][0] == samples - np.count_nonzero(beyond) < samples
         self.mean()
+        state = {name: np.zeros(samples, np.int64) for name in self.first(0)} | {"h": np.full(samples, h)}
+        answered = self.rollouts_from(state | drawn.words, self.horizon)
+        np.testing.assert_array_equal(answered.first_flagged[clear, 0], self.horizon * beyond[clear])
+        np.testing.assert_array_equal(answered.status[clear, 0], OUTSIDE * beyond[clear])
 
     def mean(self, *rows):
         return self.send(MEAN, {"row": np.array(rows or range(self.horizon))})
@@ -97,10 +103,17 @@ class Script(PacketScript):
         rng = np.random.default_rng(seed)
         words = {name: np.repeat(values, count) for name, values in self.first(seed).items()}
         words["seed"] = rng.integers(0, SEED, count)
+        self.rollouts_from(words, steps)
+
+    def rollouts_from(self, words, steps):
+        """Send rollouts from states with the rows as they are; return the model's answers."""
+        count = len(words["seed"])
         rows = {name: row[:steps].copy() for each in self.session.rows.values() for name, row in each.items()}
         asked = Rollouts(words, rows, 0, states=False)
         tags = np.arange(count)
         each = (np.full(count, number) for number in (steps, 0))
         self.asked.append(rollout_requests(self.model, words, *each, tags, states=False))
-        answer = rollout_responses(self.model, asked, compute(self.model, asked, self.step), tags)
+        answered = compute(self.model, asked, self.step)
+        answer = rollout_responses(self.model, asked, answered, tags)
         self.answered.append(((ROLLOUT, False), answer))
+        return answered

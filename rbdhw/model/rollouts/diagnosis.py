@@ -85,8 +85,11 @@ def explain_rollouts(
     if not len(numbers):
         return ()
     words = {name: values[numbers] for name, values in rollouts.words.items()}
-    rows = {name: row[: int(first_flagged.max())] for name, row in rollouts.rows.items()}
+    last = int(first_flagged.max())
+    # With costs a step is flagged by the state behind it, whose numbers are those of one more step.
+    rows = {name: row[[*range(last), last - 1]] for name, row in rollouts.rows.items()}
     flags = FirstFlags(lambda step: respond(model, model.interface.step.name, step), len(numbers))
     compute(model, replace(rollouts, words=words, rows=rows, every=0), flags)
     first = graph_inputs(model.robot, {name: array[numbers] for name, array in states.items()})
-    return diagnose_rollouts(model, flags, numbers, first)
+    causes = diagnose_rollouts(model, flags, numbers, first)
+    return tuple(replace(each, step=min(each.step or 1, int(first_flagged[each.task]))) for each in causes)

@@ -1,7 +1,8 @@
 """Rollouts: the bit-exact model, which is the model of a step in a loop.
 
 The integers of a state go back as the words of the next step: rounded to the nearest step of the word, ties
-upward, and not limited.
+upward, and not limited. One that does not fit its word flags the next step; with costs, which count the word,
+also its own.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable
 import numpy as np
 
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import next_state, row_inputs, state_words
+from rbdhw.fixed.rollout import next_state, row_inputs, state_words, wrapped
 from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.data import Answered, Rollouts
 from rbdhw.model.rollouts.parts import parts_in
+from rbdhw.protocol import COST
 
 Respond = Callable[[Words], Response]
 """Answers tasks of the function whose steps rollouts take, with these input words."""
@@ -27,13 +30,17 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
     assert model.interface.rollout is not None
     state = state_words(step, model.interface.rollout.nq)
     words = {word.name: rollouts.words[word.name] for word in step.inputs if word.name in rollouts.words}
+    with_costs = COST in model.interface.rollout.parts
     flags, first, cost = np.zeros((3, rollouts.tasks), np.int64)
     answered: list[tuple[Integers, Integers, Integers, Words]] = []
     for k in range(rollouts.steps):
         driven = step_words(model, rollouts, k, words)
         status, results = step_of(words | driven)
+        after = next_state(step, state, results)
+        if with_costs:
+            status = status | OUTSIDE * wrapped(state, after)[1].astype(np.int64)
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
-        words |= next_state(step, state, results)
+        words |= after
         row, behind = rollouts.row(k), words | driven
         cost = cost + sum(part.cost(model, row, behind) for part in parts_in(model))
         if k + 1 in rollouts.sent:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.evaluate import limited, outside_domain
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import force_words, next_state, state_words, wrapped
+from rbdhw.fixed.rollout import force_words
 from rbdhw.fixed.softmin import SUM_BITS, TOGETHER, Softmin, mean
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.responses import Response, Words
-from rbdhw.model.rollouts.data import Answered, Rollouts
+from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import Respond, compute, step_words
 from rbdhw.model.rollouts.samples import MOST_SEED, SEED
 from rbdhw.protocol import LOAD, MEAN, MPPI
@@ -116,9 +115,9 @@ class MeanSession:
         """Return the sums (forces, steps) with the samples of some seeds."""
         first = {name: np.full(len(seeds), words[name]) for name in words if name not in NUMBERS}
         rows = {name: row for each in self.rows.values() for name, row in each.items()}
-        rollouts = Rollouts(first | {SEED: seeds}, rows, 0)
+        rollouts = Rollouts(first | {SEED: seeds}, rows, 0, states=False)
         answered = compute(self.model, rollouts, self._step_of)
-        good = (answered.status[:, 0] == 0) & ~self._left_in_the_end(answered)
+        good = answered.status[:, 0] == 0
         costs = [int(cost) if fine else None for cost, fine in zip(answered.cost[:, 0], good, strict=True)]
         each = [step_words(self.model, rollouts, k) for k in range(self.shape.horizon)]
         forces = np.array([[row[word.name] for row in each] for word in self._force_words])
@@ -127,13 +126,6 @@ class MeanSession:
             sums = ((sums << 1) >> drop) + 1 >> 1
             sums = sums + forces[..., k : k + TOGETHER] @ np.array(weights)
         return sums
-
-    def _left_in_the_end(self, answered: Answered) -> NDArray[np.bool_]:
-        """Return whether a word of the last state exceeds its format (samples,), which no step flags."""
-        step = self.model.interface.step
-        state = state_words(step, self.shape.nq)
-        results = {name: words[:, -1] for name, words in answered.states.items()}
-        return wrapped(state, next_state(step, state, results))[1]
 
     def _forces(self, function: str, row: int) -> dict[str, int]:
         words = {}

@@ -79,7 +79,7 @@ class RolloutStream:
         )
         answered = compute(self.model, rollouts, flags)
         self.steps += rollouts.steps * rollouts.tasks
-        self.flagged += int(np.count_nonzero(flags.steps))
+        self.flagged += int(np.count_nonzero(answered.status[:, -1]))
         self.causes += diagnose_rollouts(self.model, flags, numbers)
         steps, every = np.full(rollouts.tasks, rollouts.steps), np.full(rollouts.tasks, rollouts.every)
         sets = self.loads.sets[numbers]

@@ -247,8 +247,8 @@ class DspBlock(wiring.Component):
         self.primitive = primitive
         self.registers = registers
         self.chained = chained
-        place = None if chained is None else (chained.below is None, chained.shifts, chained.adds)
-        self.variant = primitive.name, registers, place
+        cascade = chained and (chained.below is None, chained.shifts, chained.adds)
+        self.variant = primitive.name, registers, cascade
         a, b = primitive.ports
         adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
         if chained is not None:

@@ -114,8 +114,7 @@ class ReciprocalUnit(wiring.Component):
     def _exceeds(self, inverse: Any, by: Any, width: int) -> Any:
         """Return whether the inverse of a mantissa, shifted, exceeds a width.
 
-        The shift tells, and the two top bits: the inverse has ``result_bits`` bits, or one more. One that is
-        shifted below one fits.
+        The inverse has ``result_bits`` bits, or one more, so the shift and the two top bits decide.
         """
         bits = self.spec.result_bits
         one, two = by == bits - width, by == bits - width + 1

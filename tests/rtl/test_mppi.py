@@ -2,11 +2,10 @@
 
 from functools import cache
 
-import numpy as np
 import pytest
 
 from rbdhw.fixed.softmin import MOST_EXPONENT, MOST_SAMPLES, SCALE
-from rbdhw.model.packets import MALFORMED, OUTSIDE
+from rbdhw.model.packets import MALFORMED
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import LOAD, LOAD_COST, MPPI
@@ -92,16 +91,8 @@ def test_a_request_that_waits_loads_no_row():
 
 
 def test_samples_that_leave_the_domain_weigh_nothing():
-    """Some of them, and then all: the forces stay, some steps later."""
     script = Script(planned().accelerator)
-    script.load(0, deviation=1.0)
-    words = {word.name: word for word in script.model.interface.inputs(MPPI)}
-    counted = script.mppi(5, samples=40, size=0.9, h=words["h"].highest // 2)[1]["mppi.counted"][0]
-    assert 0 < counted < 40
-    before = script.mean()[1]["mean.tau[0]"]
-    status, none = script.mppi(2, samples=7, shift=2, **{"v[0]": words["v[0]"].highest + 1})
-    assert (status[0], none["mppi.counted"][0], none["mppi.weight"][0]) == (OUTSIDE, 0, 0)
-    np.testing.assert_array_equal(script.mean()[1]["mean.tau[0]"][:-2], before[2:])
+    script.mppi_that_leaves()
     script.check(simulation())
 
 

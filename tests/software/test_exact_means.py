@@ -27,7 +27,6 @@ from tests.support.exact_means import (
     check_any,
     check_loop,
     check_malformed,
-    check_samples_that_leave,
     check_temperatures,
     mean_of_arrays,
     model_of,
@@ -52,7 +51,7 @@ def test_means_that_follow_one_another(script):
 
 
 def test_samples_that_leave_the_domain_weigh_nothing(script):
-    check_samples_that_leave(script)
+    script.mppi_that_leaves()
 
 
 def test_samples_that_leave_in_the_last_step_weigh_nothing(script):

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from rbdhw.fixed.softmin import MOST_EXPONENT, MOST_SAMPLES, SCALE
-from rbdhw.model.packets import MALFORMED, OUTSIDE
+from rbdhw.model.packets import MALFORMED
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.options.build import BuildOptions
@@ -71,18 +71,6 @@ def check_loop(script, samples=70):
     script.mppi(3, samples=1, shift=script.horizon - 1)
     script.mppi(4, samples=2 * samples + 1, seed=(1 << 31) - 7)  # seeds begin again
     script.mean()
-
-
-def check_samples_that_leave(script):
-    """Compare means of which some samples count, and then none."""
-    script.load(0, deviation=1.0)
-    words = {word.name: word for word in script.model.interface.inputs(MPPI)}
-    counted = script.mppi(5, samples=40, size=0.9, h=words["h"].highest // 2)[1]["mppi.counted"][0]
-    assert 0 < counted < 40
-    before = script.mean()[1]["mean.tau[0]"]
-    status, none = script.mppi(2, samples=7, shift=2, **{"v[0]": words["v[0]"].highest + 1})
-    assert (status[0], none["mppi.counted"][0], none["mppi.weight"][0]) == (OUTSIDE, 0, 0)
-    np.testing.assert_array_equal(script.mean()[1]["mean.tau[0]"][:-2], before[2:])
 
 
 def check_temperatures(script):

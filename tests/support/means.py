@@ -57,6 +57,17 @@ class Script(PacketScript):
         asked = self.first(draw, size) | {name: np.array([number]) for name, number in numbers.items()}
         return self.send(MPPI, asked | {name: np.array([number]) for name, number in others.items()})
 
+    def mppi_that_leaves(self):
+        """Send requests of which some samples count, and then none: the forces stay, some steps later."""
+        self.load(0, deviation=1.0)
+        words = {word.name: word for word in self.model.interface.inputs(MPPI)}
+        counted = self.mppi(5, samples=40, size=0.9, h=words["h"].highest // 2)[1]["mppi.counted"][0]
+        assert 0 < counted < 40
+        before = self.mean()[1]["mean.tau[0]"]
+        status, none = self.mppi(2, samples=7, shift=2, **{"v[0]": words["v[0]"].highest + 1})
+        assert (status[0], none["mppi.counted"][0], none["mppi.weight"][0]) == (OUTSIDE, 0, 0)
+        np.testing.assert_array_equal(self.mean()[1]["mean.tau[0]"][:-2], before[2:])
+
     def mppi_that_leaves_at_the_end(self, samples):
         """Send a request for a mean from rest, of samples that push in the last step only, and read it.
 

@@ -43,7 +43,8 @@ MAY_IMPORT = {
         "robot.mounting robot.model robot.drives robot.loops"
     ),
     "options.arguments": "errors protocol board domain.overrides options",
-    "target": "errors",
+    "delays": "",
+    "target": "errors delays",
     "board": "errors",
     "robot": "errors remarks runtime",
     "robots": "errors",
@@ -56,7 +57,7 @@ MAY_IMPORT = {
     "graph": "errors scalar",
     "passes": "errors scalar graph",
     "frontend": (
-        "errors remarks progress runtime options target arrays protocol scalar robot golden "
+        "errors remarks progress runtime options delays target arrays protocol scalar robot golden "
         "dynamics graph passes"
     ),
     "fixed": "errors scalar arrays protocol graph",
@@ -66,11 +67,11 @@ MAY_IMPORT = {
     "domain": (
         "errors remarks runtime arrays protocol robot golden dynamics.integration dynamics.joint fixed.lower"
     ),
-    "schedule": f"errors scalar graph target {FORMATS} fixed.step_program",
+    "schedule": f"errors scalar graph delays target {FORMATS} fixed.step_program",
     "rtl": (
-        "errors verilog_names runtime registers.map model.interface scalar header arrays protocol target "
-        f"{FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion schedule.model "
-        f"{STEPS} estimate.fabric"
+        "errors verilog_names runtime registers.map model.interface scalar header arrays protocol delays "
+        f"target {FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion "
+        f"schedule.model {STEPS} estimate.fabric"
     ),
     "estimate": "target",
     "estimate.energy": "target fixed.program",
@@ -88,7 +89,7 @@ MAY_IMPORT = {
         "fixed frontend domain model design"
     ),
     "cores": (
-        "errors remarks progress options target arrays protocol solving scalar robot graph passes "
+        "errors remarks progress options delays target arrays protocol solving scalar robot graph passes "
         f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.fusion fixed.step_program model.interface domain "
         "quantize design.entries schedule rtl estimate"
     ),

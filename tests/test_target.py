@@ -5,8 +5,9 @@ import math
 import pytest
 
 from rbdhw.boards.nextpnr import DEVICES
+from rbdhw.delays import Product
 from rbdhw.errors import InputError
-from rbdhw.target import SLOWER_GRADE, TARGETS, Clock, Pipeline, Product, limbs, target
+from rbdhw.target import SLOWER_GRADE, TARGETS, Clock, limbs, target
 
 
 def test_an_unknown_target_is_refused():
@@ -74,22 +75,6 @@ def test_more_registers_never_make_a_cycle_longer(name, widths):
     periods = [way.period(Product(widths)) for way in ways]
     assert periods == sorted(periods, reverse=True)
     assert all(way.between == 0.0 for way in ways[:2])
-
-
-PLAIN = Pipeline(2, 0.5, 2.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("pipeline", "before", "after", "period"),
-    [
-        (Pipeline(0, 4.0, 0.0, 0.0), 1.0, 0.5, 5.5),
-        (PLAIN, 1.0, 0.5, 2.0),
-        (PLAIN, 2.0, 0.5, 2.5),
-        (PLAIN, 1.0, 1.5, 2.5),
-    ],
-)
-def test_the_longest_cycle_of_a_product(pipeline, before, after, period):
-    assert pipeline.period(Product((18, 18), before, after)) == period
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from rbdhw.delays import Delays
 from rbdhw.domain.bounds import Domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides
 from rbdhw.frontend.algorithms import AlgorithmChoice
@@ -21,7 +22,7 @@ from rbdhw.quantize.observation import Observed, Trials, add_inverse_bounds, dra
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import LimbGroup
-from rbdhw.target import Delays, Target, target
+from rbdhw.target import Target, target
 
 T = TypeVar("T")
 

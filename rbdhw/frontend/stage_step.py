@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.delays import Delays
 from rbdhw.dynamics.derivatives import Matrix
 from rbdhw.dynamics.integration import lengthen
 from rbdhw.frontend.build_graph import Model, optimise
@@ -42,7 +43,6 @@ from rbdhw.protocol import NEXT_STATE
 from rbdhw.robot.model import Robot
 from rbdhw.runtime.garbage_collector import seldom_collect
 from rbdhw.scalar import Scalar, region
-from rbdhw.target import Delays
 
 Array = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.delays import Delays
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_terms
@@ -29,7 +30,6 @@ from rbdhw.rtl.softmin import (
     softmin_products,
 )
 from rbdhw.rtl.weighted_forces import WRITTEN, WeightedForces, period, weighted_cells, weighted_products
-from rbdhw.target import Delays
 
 NORMAL_SHIFTS = SUM_BITS - WEIGHT.binary_point
 """The most bits by which the sum of weights is shifted until its leading one is at the highest place."""

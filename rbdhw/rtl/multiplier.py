@@ -1,6 +1,6 @@
 """Products with pipeline registers, in a device's multiplier block or as equivalent portable RTL.
 
-As :mod:`rbdhw.target` defines, one register holds the operands; a second holds the result; a third holds the
+As :mod:`rbdhw.delays` defines, one register holds the operands; a second holds the result; a third holds the
 product. The registers have neither reset nor enable. A number is added to each product: before the result's
 register, or after it where the block cannot add.
 """

@@ -7,13 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rbdhw.delays import Delays, Pipeline, Product, select_levels
 from rbdhw.fixed.program import Kind, Operation, Program, room_for_half
 from rbdhw.fixed.reciprocal import DIGIT, FINE
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import use_adders
 from rbdhw.schedule.twins import share_steps
-from rbdhw.target import Clock, Delays, Pipeline, Product, Target, select_levels
+from rbdhw.target import Clock, Target
 
 LUT_INPUTS = 6
 

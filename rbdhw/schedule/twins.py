@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rbdhw.delays import Delays
 from rbdhw.fixed.program import Kind, Operation, Program
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Resource, Step
-from rbdhw.target import Delays
 
 
 def shareable(program: Program, groups: Sequence[Group]) -> tuple[Group, ...]:

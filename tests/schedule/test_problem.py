@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rbdhw.delays import select_levels
 from rbdhw.errors import InputError
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.reciprocal import reciprocal_spec
@@ -14,7 +15,7 @@ from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import Resource
 from rbdhw.schedule.problem import clock_of, polynomial_latency, problem, products_of, sized_for
 from rbdhw.schedule.verify import verify
-from rbdhw.target import select_levels, target
+from rbdhw.target import target
 from tests.support.builds import program_of, widened_program
 from tests.support.mixed import mixed_program
 

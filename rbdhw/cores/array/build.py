@@ -11,9 +11,10 @@ from rbdhw.cores.array.jobs import jobs, least_handover, needs_of
 from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Timing
 from rbdhw.cores.array.placement import place_jobs
 from rbdhw.cores.array.verify import verify
+from rbdhw.delays import Pipeline, Product, select_levels
 from rbdhw.fixed.program import Program
 from rbdhw.schedule.problem import polynomial_latency, reciprocal_ways
-from rbdhw.target import Pipeline, Product, Target, select_levels
+from rbdhw.target import Target
 
 REGISTERS = (2, 3)
 """Possible numbers of pipeline registers of a product between the operand memories and the shifter."""

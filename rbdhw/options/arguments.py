@@ -68,10 +68,13 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
     }
     cores, share = parsed["cores"], parsed["fit"]
     functions = _functions_of(values["functions"], cores)
-    if not {ROLLOUT, MPPI}.intersection(functions) and values["horizon"] is not None:
-        raise InputError("horizon", "the build has no rollouts", remedy="use --functions rollout")
-    if not {SOLVE, MPPI}.intersection(functions) and values["knots"] is not None:
-        raise InputError("knots", "the build has no solver", remedy="use --functions solve")
+    rolls, solves = ({control, MPPI}.intersection(functions) for control in (ROLLOUT, SOLVE))
+    if values["horizon"] is not None and not rolls:
+        remedy = "use --knots" if solves else "use --functions rollout"
+        raise InputError("horizon", "the build has no rollouts", remedy=remedy)
+    if values["knots"] is not None and not solves:
+        remedy = "use --horizon" if rolls else "use --functions solve"
+        raise InputError("knots", "the build has no solver", remedy=remedy)
     ii, pacing = parse_interval(values["ii"], values["bandwidth"], None if cores else share)
     clock_mhz, clock_goal = parse_clock(values["clock"])
     drives = parse_drives(values["damping"] or (), values["armature"] or ())

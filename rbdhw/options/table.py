@@ -359,7 +359,14 @@ OPTIONS: tuple[Option, ...] = (
         attribute="knots",
         metavar="N",
         check=between(KNOTS, "steps"),
-        effects=(SOLVER,),
+        effects=(
+            Effect(
+                lambda options: options.solves or options.horizon is None,
+                "the build has no solver",
+                remedy="use --horizon",
+            ),
+            SOLVER,
+        ),
     ),
     Option(
         "alphas",

@@ -63,6 +63,17 @@ def test_a_board_sets_what_is_not_given(name):
         ({"ii": 2.5}, "ii: '2.5' is not an interval"),
         ({"base": "moon"}, "base: 'moon' is unknown; expected one of fixed"),
         ({"target": "c", "width": 18}, "width: has no effect with --target c"),
+        ({"functions": "mppi", "knots": 5}, "knots: the build has no solver; use --horizon"),
+        (
+            {"functions": "rollout", "target": "c", "knots": 5},
+            "knots: the build has no solver; use --horizon",
+        ),
+        ({"functions": "fd", "knots": 5}, "knots: the build has no solver; use --functions solve"),
+        (
+            {"functions": "solve", "target": "c", "horizon": 5},
+            "horizon: the build has no rollouts; use --knots",
+        ),
+        ({"functions": "fd", "horizon": 5}, "horizon: the build has no rollouts; use --functions rollout"),
         ({"domain": "no/such/file"}, "no/such/file: "),
     ],
 )

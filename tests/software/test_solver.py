@@ -72,6 +72,7 @@ ROBOTS = {
     "swinging": swinging,
     "reaching": reaching,
     "arm": toy,
+    "upside down": lambda: load_urdf(path("toy")),
     "follower": following,
     "floating": floating,
     "planar": sliding,
@@ -86,7 +87,7 @@ def robot_of(name):
 
 
 @cache
-def files(name, alphas):
+def files(name, alphas, knots=KNOTS):
     robot = robot_of(name)
     steps = steps_with(contacts=bool(robot.contacts.places))
     weighed = name in MOMENTUM
@@ -95,12 +96,12 @@ def files(name, alphas):
     )  # without the search for algorithms
     sources = trace_sources(model, steps)
     texts = dynamics_files(robot, sources, ())
-    return texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), KNOTS, alphas)
+    return texts | solver_files(robot, sources[0].graph, trace_solver(model, weighed), knots, alphas)
 
 
-def library(name, number="float64", flags=(), alphas=ALPHAS):
-    flags, texts = ["-O1", *flags], files(name, alphas)
-    return SolverLibrary(texts, robot_of(name), KNOTS, number, flags, momentum=name in MOMENTUM)
+def library(name, number="float64", flags=(), alphas=ALPHAS, knots=KNOTS):
+    flags, texts = ["-O1", *flags], files(name, alphas, knots)
+    return SolverLibrary(texts, robot_of(name), knots, number, flags, momentum=name in MOMENTUM)
 
 
 def problems(name, count, rows=2):
@@ -154,6 +155,24 @@ def test_single_precision(name, count):
     results = library(name, "float32").solve(known(name, problems(name, count)), 1, 0.0)
     assert results["tau"].dtype == np.float32
     assert_close(results, expected(name, count, 1), 3e-5)
+
+
+def test_single_precision_over_a_long_horizon():
+    """A robot upside down falls, but for the feedback of its first trajectory."""
+    robot, knots, upright = robot_of("upside down"), 200, [-0.5 * np.pi, 0.0, 0.0, 0.0]
+    problem = random_problem(robot, knots, 0, 0) | {"h": np.array(0.03)}
+    for name in ("v", "tau", "tau_ref", "limit_weight"):
+        problem[name] = np.zeros_like(problem[name])
+    problem["q"] = np.add(upright[:2], [0.1, -0.1])
+    problem["x_ref"][:] = problem["states"][:] = upright
+    problem["Q"][:], problem["R"][:] = 1.0, 1e-3
+    problem["K"][:] = np.hstack([np.diag([-50.0, -15.0]), np.diag([-5.0, -0.5])])
+    wanted, built = solve(robot, problem, 1, ALPHAS, 0.0), library("upside down", "float32", knots=knots)
+    for count in (1, 2):
+        drawn = {key: np.repeat(array[np.newaxis], count, axis=0) for key, array in problem.items()}
+        results = built.solve(known("upside down", drawn), 1, 0.0)
+        assert not results["regularisation"].any()
+        assert_close(results, wanted, 1e-4)
 
 
 @pytest.mark.parametrize("count", [1, 2, 8, 9, 10, 17])

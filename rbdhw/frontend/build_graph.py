@@ -8,6 +8,7 @@ from itertools import count
 from math import inf
 from types import MappingProxyType
 
+from rbdhw.delays import Delays
 from rbdhw.dynamics.shared_axes import can_share_axes
 from rbdhw.errors import InputError
 from rbdhw.frontend.algorithms import (
@@ -23,6 +24,7 @@ from rbdhw.frontend.embedding import embeddable_loops
 from rbdhw.frontend.functions import trace, unmerged
 from rbdhw.frontend.result_elements import without_integrals
 from rbdhw.frontend.sizes import check_sizes
+from rbdhw.frontend.solvability import check_solvable
 from rbdhw.graph.check import check
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.build import BuildOptions
@@ -41,7 +43,7 @@ from rbdhw.robot.regroup import regroup_inertias
 from rbdhw.robot.reroot import RootTrial, best_root, reroot
 from rbdhw.robot.rewrite import Rewriting, best_rewrite
 from rbdhw.runtime.garbage_collector import seldom_collect
-from rbdhw.target import Delays, target
+from rbdhw.target import target
 
 DEFAULT_DELAYS = target(BuildOptions().target).delays
 
@@ -140,8 +142,10 @@ def prepare(
     Algorithms named in ``forced`` are taken whatever they cost. If the search would trace more operations
     than ``most_traced``, frames stay where they are, and the algorithms are those that mostly cost least.
     Without this limit functions of too many operations are refused
-    (:func:`rbdhw.frontend.sizes.check_sizes`).
+    (:func:`rbdhw.frontend.sizes.check_sizes`). Functions that need the inverse of a singular mass matrix
+    always are (:func:`rbdhw.frontend.solvability.check_solvable`): their graphs divide by zero.
     """
+    check_solvable(source, functions)
     forced = without_long_inverse(elementary(source), functions, forced)
     if most_traced == inf:
         check_sizes(source, functions)

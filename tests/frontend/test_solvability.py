@@ -6,6 +6,7 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.front.robot_description import describe
+from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_solvable
 from rbdhw.options.build import BuildOptions, Mounting
@@ -55,6 +56,11 @@ def test_a_build_is_refused_before_it_begins():
     with pytest.raises(InputError, match="link 'base': has no inertia"):
         build_design(massless_base(), BuildOptions(functions=("fd",)), progress=stages.append)
     assert stages == []
+
+
+def test_algorithms_are_not_compared():
+    with pytest.raises(InputError, match="link 'base': has no inertia"):
+        prepare(massless_base(), ("fd",))
 
 
 def test_a_file_is_refused_before_its_root_is_chosen():

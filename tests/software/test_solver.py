@@ -100,7 +100,7 @@ def files(name, alphas, knots=KNOTS):
 
 
 def library(name, number="float64", flags=(), alphas=ALPHAS, knots=KNOTS):
-    flags, texts = ["-O1", *flags], files(name, alphas, knots)
+    flags, texts = ["-O0", *flags], files(name, alphas, knots)
     return SolverLibrary(texts, robot_of(name), knots, number, flags, momentum=name in MOMENTUM)
 
 
@@ -138,7 +138,7 @@ def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost"
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize(
-    "name", ["arm", "follower", "floating", "touching", *MOMENTUM, long("planar"), long("HyQ")]
+    "name", ["arm", "floating", "touching", *MOMENTUM, *map(long, ("follower", "planar", "HyQ"))]
 )
 def test_equals_the_golden_solver(name, count):
     results = library(name).solve(known(name, problems(name, count)), 4, 1e-12)
@@ -151,8 +151,8 @@ def test_equals_the_golden_solver(name, count):
 @pytest.mark.parametrize("name", ["arm", "floating"])
 @pytest.mark.parametrize("count", [1, 3])
 def test_single_precision(name, count):
-    """One iteration, after which the same branches were taken."""
-    results = library(name, "float32").solve(known(name, problems(name, count)), 1, 0.0)
+    """One iteration, after which the same branches were taken; optimised, as the others are not."""
+    results = library(name, "float32", ["-O1"]).solve(known(name, problems(name, count)), 1, 0.0)
     assert results["tau"].dtype == np.float32
     assert_close(results, expected(name, count, 1), 3e-5)
 
@@ -188,7 +188,7 @@ def test_batches_of_any_size(count):
 
 @pytest.mark.parametrize("flags", [[], ["-DRBDHW_VECTOR_BYTES=0"]])
 @pytest.mark.parametrize(
-    "name", ["follower", "touching", "reaching", long("swinging"), long("floating"), long("planar")]
+    "name", ["touching", "reaching", *map(long, ("follower", "swinging", "floating", "planar"))]
 )
 def test_rollouts_and_means_equal_the_golden_ones(name, flags):
     robot, drawn = robot_of(name), problems(name, 3)
@@ -216,7 +216,7 @@ def test_rollouts_and_means_equal_the_golden_ones(name, flags):
 
 
 @pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=32"]])
-@pytest.mark.parametrize("name", ["arm", "floating", "swinging"])
+@pytest.mark.parametrize("name", ["arm", long("floating"), "swinging"])
 def test_vectors_of_any_width(name, flags):
     results = library(name, flags=flags).solve(known(name, problems(name, 3)), 4, 1e-12)
     assert_close(results, expected(name, 3), 1e-9)
@@ -303,7 +303,7 @@ def test_large_batches_are_divided_among_threads():
     robot, texts = robot_of("arm"), files("arm", ALPHAS)
     drawn = {key: np.repeat(array, 70, axis=0) for key, array in problems("arm", 3).items()}
     one, three = (
-        SolverLibrary(texts, robot, KNOTS, flags=["-O1"], threads=threads).solve(drawn, 4, 1e-12)
+        SolverLibrary(texts, robot, KNOTS, flags=["-O0"], threads=threads).solve(drawn, 4, 1e-12)
         for threads in (1, 3)
     )
     assert_close(three, one, 1e-9)
@@ -324,7 +324,7 @@ def test_a_constant_time_step_is_built_in():
     texts = dynamics_files(robot, sources, ())
     texts |= solver_files(robot, sources[0].graph, trace_solver(model), KNOTS, ALPHAS)
     drawn = {key: array for key, array in problems("arm", 2).items() if key != "h"}
-    results = SolverLibrary(texts, robot, KNOTS, flags=["-O1"]).solve(drawn, 4, 1e-12)
+    results = SolverLibrary(texts, robot, KNOTS, flags=["-O0"]).solve(drawn, 4, 1e-12)
     assert_close(results, expected("arm", 2), 1e-9)
 
 

@@ -49,7 +49,7 @@ class Built:
         }
 
     def library(self, number="float64", flags=()):
-        return FloatLibrary(self.texts, self.arrays, number, flags=["-O1", *flags])
+        return FloatLibrary(self.texts, self.arrays, number, flags=["-O0", *flags])
 
     def cuda_library(self, number="float64", flags=()):
         return CudaLibrary(self.cuda, self.arrays, number, flags)

@@ -121,6 +121,8 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
     **dict.fromkeys(("tau_slope", "tau_curvature"), _VECTOR),
+    "C": ArrayKind(("nx",)),
+    **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),
     "K": ArrayKind(("nv", "ndx")),
     "A": _BY_STATE,
     "B": _BY_CONTROL,

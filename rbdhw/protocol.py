@@ -379,7 +379,7 @@ def rolled_by(functions: Collection[str]) -> str | None:
 
 
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
-LOAD_COST, LOAD_GAINS = "load_cost", "load_gains"
+LOAD_COST, LOAD_GAINS, LOAD_RESIDUAL = "load_cost", "load_gains", "load_residual"
 GOAL, PLAN = "goal", "plan"
 MEAN = "mean"
 
@@ -401,7 +401,10 @@ COMMANDS: dict[str, Function] = {
     ),
     LOAD_PARAMETERS: Function(18, "load the inertial parameters of later tasks", (PARAMETERS,), ()),
     LOAD_COST: Function(
-        19, "load the reference and the weights of one step", ("x_ref", "x_weight", "tau_weight", "row"), ()
+        19,
+        "load the reference and the weights of one step",
+        ("x_ref", "x_weight", "tau_weight", "row", "y", "y_weight"),
+        (),
     ),
     LOAD_GAINS: Function(
         20, "load the gains of the feedback to one force in one step", ("gain", "row", "coordinate"), ()
@@ -429,14 +432,18 @@ COMMANDS: dict[str, Function] = {
         ("tau", "least", "weight", "square", "counted"),
     ),
     MEAN: Function(42, "forces of one step of rollouts", ("row",), ("tau",)),
+    LOAD_RESIDUAL: Function(43, "load the coefficients of one residual of all steps", ("C", "row"), ()),
 }
 """What an accelerator does beside the functions of a core.
 
 A rollout takes steps of ``step`` or ``cstep``, whose results go back into the core
 (:mod:`rbdhw.rtl.rollout`). A solver does so, too, and takes derivatives (:mod:`rbdhw.cores.solver`)."""
 
-ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_GAINS)
+STEP_ROWS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""
+
+ROW_COMMANDS = (*STEP_ROWS, LOAD_RESIDUAL)
+"""The commands that load rows of rollouts; those of the last are the same for all steps."""
 
 SOLVER_COMMANDS = (SOLVE, GOAL, PLAN)
 """The commands of a solver."""

@@ -53,6 +53,7 @@ from rbdhw.model.program_interface import program_interface
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import (
     ALPHAS,
+    COST_ROWS,
     DATA_WIDTHS,
     HOLDS,
     HORIZONS,
@@ -61,7 +62,7 @@ from rbdhw.options.build import (
     PARAMETER_SETS,
     STREAMS,
 )
-from rbdhw.protocol import CODES, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
+from rbdhw.protocol import CODES, COST, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -257,7 +258,8 @@ def _read_interface(
     step = rolled_by(stream.functions)
     if stream.horizon is not None and step is not None:
         means = MPPI in stream.functions
-        shape = RolloutShape(stream.horizon, robot.nq, step, tuple(stream.rollout), stream.hold, means)
+        parts = tuple(stream.rollout)
+        shape = RolloutShape(stream.horizon, robot.nq, step, parts, stream.hold, means, stream.cost_rows)
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     return program_interface(
         programs,
@@ -293,6 +295,9 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         raise InputError("stream.rollout", str(stream.rollout), f"some of {', '.join(ROLLOUT_PARTS)}")
     if stream.hold not in HOLDS:
         raise InputError("stream.hold", str(stream.hold), f"one of {', '.join(map(str, HOLDS))}")
+    if stream.cost_rows not in COST_ROWS or (stream.cost_rows and COST not in stream.rollout):
+        expected = f"up to {COST_ROWS[-1]}, of a build with costs"
+        raise InputError("stream.cost_rows", str(stream.cost_rows), expected)
     if stream.pairs not in STREAMS or (stream.pairs > 1 and stream.horizon is not None):
         expected = f"{STREAMS[0]} to {STREAMS[-1]}, and 1 with rollouts"
         raise InputError("stream.pairs", str(stream.pairs), expected)

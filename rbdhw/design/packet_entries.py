@@ -51,6 +51,7 @@ class Stream(Closed):
     hold: int = Field(
         default=1, description="The steps for which a sample is held. With one step there is no such entry."
     )
+    cost_rows: int = Field(default=0, description="The residuals of costs. With none there is no such entry.")
     largest_gains: list[list[float]] | None = Field(
         default=None,
         description="For each force, and each `gain` of its loads, what a gain of one stands for, in the "

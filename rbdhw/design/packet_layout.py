@@ -60,6 +60,7 @@ def _stream(interface: Interface) -> Stream:
         horizon=shape.horizon if shape else None,
         rollout=list(shape.parts) if shape else [],
         hold=shape.hold if shape else 1,
+        cost_rows=shape.cost_rows if shape else 0,
         solver=None if solver is None else SolverPackets(**{name: getattr(solver, name) for name in sizes}),
         pairs=interface.streams,
         parameter_sets=interface.parameter_sets,

@@ -239,7 +239,7 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
         return RBDHW_ARGUMENT;
     for (int k = 0; k < RBDHW_COMMANDS && driver->rows[k].function; k++)
         if (driver->rows[k].function->load == RBDHW_LOAD_ROWS
-            && driver->rows[k].packets < (size_t)steps * (size_t)driver->rows[k].function->packets)
+            && driver->rows[k].packets < rbdhw_packets(driver->rows[k].function, steps))
             return RBDHW_ARGUMENT; /* not as many rows were loaded */
     const int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
     return code ? code : complete(driver, &job, rollouts);

@@ -25,6 +25,7 @@ from rbdhw.protocol import (
     GOAL,
     LOAD_GAINS,
     LOAD_PARAMETERS,
+    LOAD_RESIDUAL,
     PARAMETERS,
     ROLLOUT,
     ROW_COMMANDS,
@@ -107,10 +108,12 @@ class _Function(Declaration):
 
     def _arrays_of(self, words: Sequence[Word]) -> tuple[Array, ...]:
         """Return the arrays of words of a command."""
-        sizes, loaded = self.model.robot.sizes, self.model.robot.loaded
+        sizes, loaded = dict(self.model.robot.sizes), self.model.robot.loaded
         entry = COMMANDS[self.name]
         names = {WordName.parse(word.name).array for word in words}
         ordered = (name for name in (*entry.inputs, *entry.outputs) if name in names)
+        if self.model.interface.rollout is not None:
+            sizes["rows"] = self.model.interface.rollout.cost_rows
         shapes = {name: kind_of(name).shape(sizes) for name in ordered}
         if PARAMETERS in shapes and loaded is not None:
             shapes[PARAMETERS] = (len(loaded.names),)
@@ -245,6 +248,8 @@ class _Function(Declaration):
         packets, shape = int(self.name in (*ROW_COMMANDS, GOAL)), self.model.interface.rollout
         if self.name == LOAD_GAINS and shape is not None:
             packets = len(rollout_feedback(self.model.interface.step, shape))
+        if self.name == LOAD_RESIDUAL and shape is not None:
+            packets = -shape.cost_rows
         if self.name != ROLLOUT:
             return f"{packets}, -1, -1, -1"
         asked = [WordName.parse(word.name).array for word in self.words.inputs]

@@ -80,10 +80,14 @@ static size_t measure(struct rbdhw_driver *driver, size_t *largest)
     return words;
 }
 
+size_t rbdhw_packets(const struct rbdhw_function *function, int32_t steps)
+{
+    return function->packets < 0 ? (size_t)-function->packets : (size_t)steps * (size_t)function->packets;
+}
+
 size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_function *function)
 {
-    const int32_t steps = function->load == RBDHW_LOAD_GOAL ? design->knots : design->horizon;
-    return (size_t)steps * (size_t)function->packets;
+    return rbdhw_packets(function, function->load == RBDHW_LOAD_GOAL ? design->knots : design->horizon);
 }
 
 /* Allocates room for the rows of a command that loads them. */

@@ -4,7 +4,7 @@
 
 #include "packets.h"
 
-enum { RBDHW_COMMANDS = 4 }; /* the commands that load rows of rollouts or of a goal */
+enum { RBDHW_COMMANDS = 5 }; /* the commands that load rows of rollouts or of a goal */
 
 /* A call that waits for answers. */
 struct rbdhw_job {
@@ -91,7 +91,8 @@ int rbdhw_send_ready(struct rbdhw_driver *driver);
 /* Sends what is in line, takes what has come, for which it waits until `until` at most, and repeats what is late. */
 int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until);
 
-/* Returns the most packets that a command which loads rows may have. */
+/* Returns the packets of a command that loads rows for so many steps, and the most that it may have. */
+size_t rbdhw_packets(const struct rbdhw_function *function, int32_t steps);
 size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_function *function);
 
 /* Takes requests in flight or in line out of them, so that answers to them are ignored; then puts them in line. */

@@ -65,7 +65,7 @@ struct rbdhw_function {
     struct rbdhw_packet request[2], answer[2]; /* without and with optional arrays */
     int32_t ones;                              /* elements of results that are always one */
     const struct rbdhw_element *one;
-    int32_t packets;            /* of a command that loads rows: those of one step */
+    int32_t packets;            /* of a command that loads rows: those of one step, or less than zero, of all steps */
     int16_t steps, every, step; /* of rollouts: the numbers of these words; -1 in others */
     int16_t h;                  /* the place of the time step's word among those of requests; -1 if none travels */
     double time_step;           /* of a build that has one */

@@ -33,6 +33,7 @@ _DEFAULTS = {
     "horizon": None,
     "rollout": (),
     "hold": 1,
+    "cost_rows": 0,
     "means": False,
     "iterations": DEFAULT_ITERATIONS,
     "parameters_by": BY_TASK,

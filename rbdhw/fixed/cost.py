@@ -5,6 +5,9 @@ force. Its weight is the root of the user's, scaled so that an error as large as
 the word's whole format becomes one at most. The product is rounded to :data:`WEIGHTED`, squared and added
 exactly, and the sum of a step is rounded to :data:`COST_POINT` bits behind the binary point. So nothing
 overflows.
+
+A residual is a sum of coefficients times the errors of the state, less a constant. It is computed exactly,
+rounded to :data:`RESIDUAL`, weighted and squared like an error. One that exceeds its format flags its step.
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.fixed.format import Format, Integers, round_half_up
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.state_error import ErrorTerm, error_terms
+from rbdhw.fixed.state_error import ERROR_BITS, ErrorTerm, error_terms
 
 WEIGHTED = Format(18, 17)
 """The format of a weighted error, and the width of a weight."""
@@ -27,6 +31,15 @@ COST_POINT = 30
 
 SQUARE_DROP = 2 * WEIGHTED.binary_point - COST_POINT
 """The bits by which the sum of a step's squares is rounded."""
+
+RESIDUAL = Format(ERROR_BITS, ERROR_BITS - 1)
+"""The format of a residual and of its constant, in a unit that its coefficients share: one is the limit."""
+
+COEFFICIENT = Format(18, 17)
+"""The format of a coefficient, in that unit for the largest error of the word."""
+
+PRODUCT_DROP = ERROR_BITS - 2 + COEFFICIENT.binary_point - RESIDUAL.binary_point
+"""The bits by which a residual's sum of products is rounded."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,46 @@ class CostTerm(ErrorTerm):
         return round_half_up(self.error(values, reference) * weight, self.weighted_drop)
 
 
+@dataclass(frozen=True)
+class Residual:
+    """A residual of the cost, of this ``number``, from the errors of the words of the state."""
+
+    number: int
+    terms: tuple[ErrorTerm, ...]
+
+    @property
+    def constant(self) -> str:
+        """The name of what is subtracted."""
+        return str(WordName("y", (self.number,)))
+
+    @property
+    def weight(self) -> str:
+        return str(WordName("y_weight", (self.number,)))
+
+    def coefficient(self, term: ErrorTerm) -> str:
+        """Return the name of a coefficient that the load of this residual brings."""
+        return str(WordName("C", (term.element,)))
+
+    def stored(self, term: ErrorTerm) -> str:
+        """Return the name of a coefficient among those of all residuals."""
+        return str(WordName("C", (self.number, term.element)))
+
+    @property
+    def sum_bits(self) -> int:
+        """The bits of the exact sum, before it is rounded."""
+        return ERROR_BITS + COEFFICIENT.width - 2 + (len(self.terms) + 1).bit_length()
+
+    def value(self, errors: Mapping[str, Integers], row: Mapping[str, Integers | int]) -> Integers:
+        """Return the residual (N,) in steps of :data:`RESIDUAL`, not limited.
+
+        ``errors`` (N,) have the names of their references, and ``row`` has coefficients and the constant.
+        """
+        total = -(np.asarray(row[self.constant]) << PRODUCT_DROP)
+        for term in self.terms:
+            total = total + (errors[term.reference or ""] << term.shift) * row[self.stored(term)]
+        return round_half_up(total, PRODUCT_DROP)
+
+
 def cost_terms(state: Sequence[Word], forces: Sequence[Word], nq: int) -> tuple[CostTerm, ...]:
     """Return the terms of words of the state and of forces, in this order; ``nq`` as in the robot."""
     terms = []
@@ -63,15 +116,27 @@ def cost_terms(state: Sequence[Word], forces: Sequence[Word], nq: int) -> tuple[
     return tuple(terms)
 
 
+def cost_residuals(terms: Sequence[CostTerm], count: int) -> tuple[Residual, ...]:
+    """Return so many residuals from the errors among the terms of a cost."""
+    errors = tuple(term for term in terms if term.reference is not None)
+    return tuple(Residual(number, errors) for number in range(count))
+
+
 def cost_format(terms: int, steps: int) -> Format:
     """Return the format of the sum of all terms of all steps."""
     return Format(COST_POINT + 1 + (terms * steps).bit_length(), COST_POINT)
 
 
 def stage_cost(
-    terms: Sequence[CostTerm], values: Mapping[str, Integers], row: Mapping[str, Integers | int]
+    terms: Sequence[CostTerm],
+    values: Mapping[str, Integers],
+    row: Mapping[str, Integers | int],
+    residuals: Sequence[Integers] = (),
 ) -> Integers:
-    """Return the cost (N,) of a step, for words (N,) of the state behind it and of its forces."""
+    """Return the cost (N,) of a step, for words (N,) of the state behind it and of its forces.
+
+    ``residuals`` (N,) are those of :func:`weighted_residuals`.
+    """
     squares = [
         term.weighted(
             values[term.word.name],
@@ -81,4 +146,26 @@ def stage_cost(
         ** 2
         for term in terms
     ]
+    squares += [weighted**2 for weighted in residuals]
     return round_half_up(np.sum(squares, axis=0), SQUARE_DROP)
+
+
+def weighted_residuals(
+    residuals: Sequence[Residual], values: Mapping[str, Integers], row: Mapping[str, Integers | int]
+) -> tuple[list[Integers], NDArray[np.bool_]]:
+    """Return each residual (N,) in the format :data:`WEIGHTED`, and whether one exceeds its format.
+
+    ``values`` are words (N,) of the state. A residual that exceeds its format wraps.
+    """
+    exceeds, weighted = np.zeros(len(next(iter(values.values()))), np.bool_), []
+    errors = {
+        term.reference: term.error(values[term.word.name], row[term.reference])
+        for term in residuals[0].terms
+        if term.reference is not None
+    }
+    for residual in residuals:
+        value = residual.value(errors, row)
+        fitting = wrap(value, RESIDUAL.width)
+        exceeds |= fitting != value
+        weighted.append(round_half_up(fitting * row[residual.weight], RESIDUAL.binary_point))
+    return weighted, exceeds

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
-from rbdhw.fixed.cost import CostTerm, cost_terms
+from rbdhw.fixed.cost import CostTerm, Residual, cost_format, cost_residuals, cost_terms
 from rbdhw.fixed.feedback import Feedback
-from rbdhw.fixed.format import Integers, round_half_up, wrap
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
 from rbdhw.protocol import ROLLOUT, ROW_INPUTS
@@ -24,7 +24,7 @@ class RolloutShape:
 
     Steps are those of ``function``. ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is
     held for ``hold`` steps, a power of two: step k takes that of number k // hold. ``means`` states whether
-    the accelerator takes means of samples.
+    the accelerator takes means of samples. Costs have ``cost_rows`` residuals beside the errors.
     """
 
     horizon: int
@@ -33,6 +33,7 @@ class RolloutShape:
     parts: tuple[str, ...] = ()
     hold: int = 1
     means: bool = False
+    cost_rows: int = 0
 
 
 class StepWords(Protocol):
@@ -115,6 +116,16 @@ def answered_as(word: Word) -> str:
 def rollout_terms(step: StepWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
     """Return the terms of a cost: the words of the state, then those of the forces."""
     return cost_terms(_words(step, shape), force_words(step), shape.nq)
+
+
+def rollout_residuals(step: StepWords, shape: RolloutShape) -> tuple[Residual, ...]:
+    """Return the residuals of a cost."""
+    return cost_residuals(rollout_terms(step, shape), shape.cost_rows)
+
+
+def rollout_cost(step: StepWords, shape: RolloutShape) -> Format:
+    """Return the format of the cost of a rollout."""
+    return cost_format(len(rollout_terms(step, shape)) + shape.cost_rows, shape.horizon)
 
 
 def rollout_feedback(step: StepWords, shape: RolloutShape) -> tuple[Feedback, ...]:

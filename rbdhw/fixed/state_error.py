@@ -24,6 +24,12 @@ class ErrorTerm:
     reference: str | None
 
     @property
+    def element(self) -> int:
+        """The element of the state."""
+        assert self.reference is not None
+        return int(WordName.parse(self.reference).index[0])
+
+    @property
     def wraps(self) -> bool:
         """Whether the error is that of an angle without limits, which wraps."""
         return self.word.lowest is None
@@ -47,6 +53,11 @@ class ErrorTerm:
     @property
     def error_bits(self) -> int:
         return self.bits - self.error_drop + bool(self.error_drop)
+
+    @property
+    def shift(self) -> int:
+        """The zeros that are appended to an error, so that the largest errors of all words are equal."""
+        return ERROR_BITS - 1 - (self.bits - self.error_drop)
 
     @property
     def exponent(self) -> int:

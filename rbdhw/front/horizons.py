@@ -65,6 +65,9 @@ class Horizons:
         x_ref: Any = None,
         Q: Any = None,
         R: Any = None,
+        C: Any = None,
+        y: Any = None,
+        W: Any = None,
         x_nominal: Any = None,
         K: Any = None,
         contact: Any = None,
@@ -96,7 +99,9 @@ class Horizons:
 
         In a build with ``--rollout cost`` there is also the ``cost``, the sum over all steps of squares: of
         the state behind the step less ``x_ref``, times ``Q``, (K, nq + nv) or (nq + nv,) each; and of the
-        forces, times ``R``, (K, nv) or (nv,). Without ``states`` only the cost is sent.
+        forces, times ``R``, (K, nv) or (nv,). With ``--cost-rows`` there are also ``C`` d - ``y``, times
+        ``W``: ``C`` (rows, 2 nv) for the difference d of the state and ``x_ref``, in the tangent space, and
+        (K, rows) or (rows,). Without ``states`` only the cost is sent.
 
         In a build with ``--rollout gains``, ``K`` times the difference of the state before the step and
         ``x_nominal`` is added to the forces: (K, nv, 2 nv) or (nv, 2 nv), in the tangent space, and
@@ -110,7 +115,7 @@ class Horizons:
         arrays = {"q": q, "v": v, "h": h, "seed": seed, "fext": fext, "parameters": parameters}
         arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity, "holding": holding}
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
-        rows["contact"] = contact
+        rows |= {"C": C, "y": y, "W": W, "contact": contact}
         check_taken(self.robot, [name for name, array in rows.items() if array is not None])
         software = isinstance(self._engine.source.content, Software)
         if software:
@@ -137,7 +142,7 @@ class Horizons:
             first = {name: array[rest] for name, array in first.items()}
         problem, sampling, steps = rollout_of(problems, first, rows, hold)
         found = engine.follow(problem, sampling, steps, every)
-        costs = any(rows[name] is not None for name in ("Q", "R"))
+        costs = any(rows[name] is not None for name in ("Q", "R", "W"))
         results = {name: found[name] for name in (*["states"] * states, *["cost"] * costs)}
         status = limited.flagged(np.zeros(len(limited.status), np.int64), results)
         results |= {"first_flagged": 1 * (status != 0), "status": status}
@@ -200,8 +205,9 @@ class Horizons:
         of a sample is exp(-cost / temperature). The ``problem`` has the arrays of :meth:`solve`; with
         ``warm``, ``tau`` is that of an earlier mean or solution, ``shift`` steps later.
 
-        An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and samples without
-        correlation. It does not tell the states and the cost of the mean, which are not a number.
+        An accelerator has the costs of ``Q``, ``R`` and as many rows ``W`` as its build, limits of its
+        domain, and samples without correlation. It does not tell the states and the cost of the mean, which
+        are not a number.
 
         Raises
         ------

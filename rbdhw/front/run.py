@@ -39,7 +39,9 @@ from rbdhw.solving import Solved
 Array = NDArray[np.float64]
 
 
-_OF_ROLLOUTS = ("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "x_nominal", "K", "contact")
+_OF_ROLLOUTS = (
+    *("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "C", "y", "W", "x_nominal", "K", "contact"),
+)
 
 CONTROLS = {
     SOLVE: ((*SOLVE_INPUTS,), ("shift", "iterations", "tolerance"), ("q", "v")),

@@ -29,6 +29,7 @@ MOST_SAMPLES = 1 << 20
 _ROWS = {
     **dict.fromkeys(("tau", "R", "K", "std"), "nv"),
     **dict.fromkeys(("x_ref", "x_nominal"), "nx"),
+    **dict.fromkeys(("y", "W"), "rows"),
     "Q": "ndx",
     CONTACT: "contacts",
 }
@@ -42,6 +43,8 @@ _PROBLEM = {
     "x_nominal": ("states", 0, 1, 1.0),
     "x_ref": ("x_ref", 1, 1, 1.0),
     "Q": ("Q", 1, 1, 2.0),
+    "y": ("y", 1, 1, 1.0),
+    "W": ("W", 1, 1, 2.0),
 }
 """What becomes of rows in a problem: the array, the knots before the first row, whether the last knot has a
 row, and a factor."""
@@ -102,10 +105,11 @@ def rollout_of(
         raise InputError("array 'tau'", f"shape {given['tau'].shape}", expected)
     if "h" in first and np.ptp(first["h"]) > 0.0:
         raise InputError("array 'h'", "steps in time differ", "one for all rollouts")
-    for name, other in (("Q", "x_ref"), ("K", "x_nominal"), ("std", "seed")):
+    for name, other in (("Q", "x_ref"), ("C", "x_ref"), ("K", "x_nominal"), ("std", "seed")):
         if name in given and other not in {**given, **first}:
             raise InputError(f"array '{other}'", "missing", f"one beside {name}")
-    sizes = sizes_of(robot, steps, 0)
+    of_all = {name: given.pop(name) for name in ("C",) if name in given}
+    sizes = sizes_of(robot, steps, len(of_all["C"]) if "C" in of_all and of_all["C"].ndim else 0)
     whole = {}
     for name, array in given.items():
         axes = ("steps", _ROWS[name], *(("ndx",) if name == "K" else ()))
@@ -115,10 +119,10 @@ def rollout_of(
         for row, (name, before, knot, factor) in _PROBLEM.items()
         if row in whole
     }
-    if "Q" in arrays:
-        arrays["Q"][0] = 0.0  # the first state costs nothing
+    for name in arrays.keys() & {"Q", "W"}:
+        arrays[name][0] = 0.0  # the first state costs nothing
     start = {name: first[name][0] for name in ("q", "v", "h") if name in first}
-    problem, _ = problems.complete(start | arrays, None, 0)
+    problem, _ = problems.complete(start | arrays | of_all, None, 0)
     seeds = np.zeros(len(first["q"]), np.int64)
     if "seed" in first:
         seeds = _seeds(first["seed"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,12 +49,32 @@ def errors_of(states: Array, reference: Array, wraps: Array) -> Array:
     return np.asarray(errors)
 
 
-def cost(states: Array, forces: Array, costs: tuple[Array, Array, Array], wraps: Array) -> Array:
+class Residuals(NamedTuple):
+    """Residuals C e - y of the errors e of a state, and the weights W of their squares."""
+
+    C: Array  # (rows, nq + nv)
+    y: Array  # (K, rows)
+    W: Array  # (K, rows)
+
+
+class Costs(NamedTuple):
+    """References (K, nq + nv), weights of squared errors, and those of squared forces, (K, nv)."""
+
+    reference: Array
+    state_weights: Array
+    force_weights: Array
+    residuals: Residuals | None = None
+
+
+def cost(states: Array, forces: Array, costs: Costs, wraps: Array) -> Array:
     """Return the costs (N,) of all steps, from the states (N, K, nq + nv) and the forces (N, K, nv).
 
-    ``costs`` are the references (K, nq + nv), the weights of squared errors, of the same shape, and those of
-    squared forces, (K, nv). ``wraps`` are those of :func:`errors_of`.
+    ``wraps`` are those of :func:`errors_of`.
     """
-    reference, state_weights, force_weights = costs
-    total = np.sum(state_weights * errors_of(states, reference, wraps) ** 2, axis=(1, 2))
-    return np.asarray(total + np.sum(force_weights * forces**2, axis=(-2, -1)))
+    errors = errors_of(states, costs.reference, wraps)
+    total = np.sum(costs.state_weights * errors**2, axis=(1, 2))
+    total = total + np.sum(costs.force_weights * forces**2, axis=(-2, -1))
+    if costs.residuals is not None:
+        C, y, W = costs.residuals
+        total = total + np.sum(W * (errors @ C.T - y) ** 2, axis=(1, 2))
+    return np.asarray(total)

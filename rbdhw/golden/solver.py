@@ -231,7 +231,7 @@ def _residuals(robot: Robot, problem: Arrays, k: int, x: Array) -> tuple[Array, 
     d = difference(robot, problem["x_ref"][k], x)
     rows = [d, problem["C"] @ d - problem["y"][k]]
     weights = [problem["Q"][k], problem["W"][k]]
-    elements = _simple_elements(robot)
+    elements = simple_elements(robot)
     excess = x - np.clip(x.real, problem["x_min"], problem["x_max"])
     rows.append(np.where(excess.real != 0.0, excess, 0.0)[elements[:, 1]])
     weights.append(problem["limit_weight"][elements[:, 0]])
@@ -274,7 +274,7 @@ def _displaced_states(robot: Robot, x: Array) -> list[Array]:
     return moved + [np.hstack([q[0], v + STEP * 1j * unit]) for unit in np.eye(robot.nv)]
 
 
-def _simple_elements(robot: Robot) -> Array:
+def simple_elements(robot: Robot) -> Array:
     """Return pairs of an element of the tangent space and the element of the state that moves along it."""
     pairs = [(robot.nv + i, robot.nq + i) for i in range(robot.nv)]
     for body, columns, rates in zip(robot.bodies, robot.q_of, robot.v_of, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rbdhw.arrays import ARRAYS
+from rbdhw.arrays import kind_of
 from rbdhw.errors import InputError
 from rbdhw.golden.spatial import Array
 from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, PARAMETERS
@@ -33,18 +33,22 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and required.get(name, True))
 
 
+_DEFAULTED = ("fext", "base_v", "base_a", BASE_HELD)
+"""The arrays that are zero by default."""
+
+
 def check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:
     """Return the arrays that the function uses, as float64 of checked shapes, with defaults for the rest."""
     required = inputs_of(robot, function)
     for name in required:
         if name not in arrays:
             raise InputError(f"array '{name}'", "missing", f"{', '.join(required)} for {function}")
-    shapes = {name: kind.shape(robot.sizes) for name, kind in ARRAYS.items()}
     names = [*required, "fext", *([PARAMETERS] if robot.loaded else []), *FUNCTIONS[function].optional_inputs]
     names += FUNCTIONS[function].base_choice if robot.base_chosen else ()
     names += (CONTACT,) if FUNCTIONS[function].touches else ()
+    shapes = {name: kind_of(name).shape(robot.sizes) for name in (*names, *_DEFAULTED, CONTACT)}
     count = np.shape(arrays["q"])[:1] or (1,)
-    tasks = {name: np.zeros((*count, *shapes[name])) for name in ("fext", "base_v", "base_a", BASE_HELD)}
+    tasks = {name: np.zeros((*count, *shapes[name])) for name in _DEFAULTED}
     tasks["gravity"] = np.tile(robot.gravity, (*count, 1))
     tasks[CONTACT] = np.ones((*count, *shapes[CONTACT]))
     contacts = robot.contacts

@@ -46,11 +46,8 @@ from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
 
-NOT_TAKEN = (
-    *("W", "limit_weight", "position_weight", "orientation_weight", "momentum_weight"),
-    CONTACT,
-)
-"""The arrays of a problem, other than bounds of forces, that change its solution and must be zero here."""
+NOT_TAKEN = ("limit_weight", "position_weight", "orientation_weight", "momentum_weight", CONTACT)
+"""The arrays of a problem, other than bounds of forces, for which accelerators have no words."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ class FixedSolver:
         costs, contacts, or other limits of the forces than the accelerator; or if a weight is negative, or
         too large for the formats of the sweep.
         """
-        check_problem(problem, np.asarray(self.model.domain.bounds["tau"]), "a solver on words")
+        check_problem(problem, np.asarray(self.model.domain.bounds["tau"]), "a solver on words", ("W",))
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
@@ -364,7 +361,8 @@ def check_problem(
     for name, bound in zip(("tau_min", "tau_max"), bounds.T, strict=True):
         other += [name] if np.any(problem.get(name, bound) != bound) else []
     if other:
-        taken = "costs of Q and R alone, no contacts, and the bounds of tau as tau_min and tau_max"
+        costs = "Q and R" if "W" in others else "Q, W and R"
+        taken = f"costs of {costs} alone, no contacts, and the bounds of tau as tau_min and tau_max"
         raise InputError("problem", f"{control} does not take its {', '.join(other)}", taken)
 
 

@@ -32,6 +32,9 @@ HORIZONS = range(2, 4097)
 HOLDS = tuple(1 << k for k in range(9))
 """The possible numbers of steps for which it holds a sample: powers of two."""
 
+COST_ROWS = range(33)
+"""The possible numbers of residuals in the costs of its rollouts."""
+
 DEFAULT_KNOTS, DEFAULT_ALPHAS = 64, 4
 """The steps of a horizon for which a build solves, and the step lengths of its line search."""
 
@@ -179,6 +182,8 @@ class BuildOptions:
     """What rollouts have beside forces that are loaded: some of :data:`rbdhw.protocol.ROLLOUT_PARTS`."""
     hold: int = 1
     """The steps for which a sample of rollouts is held, one of :data:`HOLDS`."""
+    cost_rows: int = 0
+    """The residuals C d - y in the costs of rollouts."""
     means: bool = False
     """Whether an accelerator takes means of samples of rollouts, as ``mppi`` does."""
     knots: int | None = None
@@ -282,6 +287,7 @@ class BuildOptions:
                 knots=self.knots if "dstep" in request.functions else None,
                 rollout=self.rollout if self.rolled in request.functions else (),
                 hold=self.hold if self.rolled in request.functions else 1,
+                cost_rows=self.cost_rows if self.rolled in request.functions else 0,
                 means=self.means and self.rolled in request.functions,
                 share_stages=self.share_stages if staged(request.functions) else "auto",
             )

@@ -18,6 +18,7 @@ from rbdhw.options.build import (
     BY_TASK,
     CHEAPER_CORE,
     CORES,
+    COST_ROWS,
     DATA_WIDTHS,
     DEFAULT_ALPHAS,
     DEFAULT_CORE,
@@ -79,6 +80,7 @@ from rbdhw.options.syntax import (
     parse_spheres,
 )
 from rbdhw.protocol import (
+    COST,
     DEFAULT_FUNCTIONS,
     FUNCTIONS,
     MPPI,
@@ -348,6 +350,23 @@ OPTIONS: tuple[Option, ...] = (
                 lambda options: SAMPLES in options.rollout,
                 "the build draws no samples",
                 remedy="use --functions rollout --rollout samples",
+            ),
+        ),
+    ),
+    Option(
+        "cost-rows",
+        ROBOT,
+        int,
+        f"The residuals C d - y in the costs of rollouts, up to {COST_ROWS[-1]}.",
+        COST_ROWS[0],
+        attribute="cost_rows",
+        metavar="N",
+        check=between(COST_ROWS, "rows"),
+        effects=(
+            Effect(
+                lambda options: COST in options.rollout,
+                "the build computes no costs",
+                remedy="use --functions rollout --rollout cost",
             ),
         ),
     ),

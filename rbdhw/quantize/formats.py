@@ -315,7 +315,13 @@ def accelerator_model(
     if options.horizon and options.rolled:
         nq = model.source.nq
         shape = RolloutShape(
-            options.horizon, nq, options.rolled, options.rollout, options.hold, options.means
+            options.horizon,
+            nq,
+            options.rolled,
+            options.rollout,
+            options.hold,
+            options.means,
+            options.cost_rows,
         )
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(

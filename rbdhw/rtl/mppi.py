@@ -12,8 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.delays import Delays
 from rbdhw.estimate.fabric import Cells, Fabric
-from rbdhw.fixed.cost import cost_format
-from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_terms
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_cost
 from rbdhw.fixed.softmin import GUARD, SUM_BITS, TOGETHER, WEIGHT, quotient_bits
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.rtl.delay import register
@@ -40,7 +39,7 @@ CONTROL = 8
 
 def cost_bits(step: FunctionWords, shape: RolloutShape) -> int:
     """Return the bits of the cost of a rollout, which is not negative."""
-    return cost_format(len(rollout_terms(step, shape)), shape.horizon).width - 1
+    return rollout_cost(step, shape).width - 1
 
 
 def queued(flights: int) -> int:

@@ -14,6 +14,7 @@ from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, row_inputs
 from rbdhw.model.interface import Interface
+from rbdhw.protocol import STEP_ROWS
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.rollout_entry import entry_layout
@@ -59,8 +60,9 @@ class Preparation(wiring.Component):
 
 
     ``i`` is a rollout with the state and the forces of the last step. It leaves with its new forces and its
-    cost, :attr:`latency` cycles later. For each command that loads rows there are ``address_COMMAND``, the
-    number of a row, and ``row_COMMAND``, the row a cycle later.
+    cost, :attr:`latency` cycles later. For each command that loads rows of steps there are
+    ``address_COMMAND``, the number of a row, and ``row_COMMAND``, the row a cycle later; the coefficients of
+    residuals are always there.
     """
 
     def __init__(self, *, interface: Interface, layout: data.StructLayout) -> None:
@@ -73,8 +75,8 @@ class Preparation(wiring.Component):
         self.latency = preparation_latency(interface)
         rows: dict[str, Any] = {}
         for name in interface.row_commands:
-            width = row_bits(interface, name)
-            rows |= {f"address_{name}": Out(self.step_bits), f"row_{name}": In(width)}
+            rows |= {f"address_{name}": Out(self.step_bits)} if name in STEP_ROWS else {}
+            rows |= {f"row_{name}": In(row_bits(interface, name))}
         super().__init__({"i": In(layout), **rows, "o": Out(layout)})
 
     def elaborate(self, _platform: object) -> Module:
@@ -83,7 +85,11 @@ class Preparation(wiring.Component):
         between = Between(
             self.interface,
             self.i,
-            {name: getattr(self, f"address_{name}") for name in self.interface.row_commands},
+            {
+                name: getattr(self, f"address_{name}")
+                for name in self.interface.row_commands
+                if name in STEP_ROWS
+            },
             {name: getattr(self, f"row_{name}") for name in self.interface.row_commands},
             partial(self._later, m),
         )

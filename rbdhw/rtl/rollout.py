@@ -16,7 +16,7 @@ from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
 from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import CODES, COST, LOAD, MEAN_COMMANDS, ROLLOUT
+from rbdhw.protocol import CODES, COST, LOAD, MEAN_COMMANDS, ROLLOUT, STEP_ROWS
 from rbdhw.rtl.admission import ADMITTED
 from rbdhw.rtl.completion import QUEUE, places
 from rbdhw.rtl.delay import delay_line, delayed
@@ -31,7 +31,7 @@ from rbdhw.rtl.preparation import (
 )
 from rbdhw.rtl.rollout_entry import entry_layout, exceeds, go_back
 from rbdhw.rtl.rollout_parts import hardware_of
-from rbdhw.rtl.rows import Rows, Write, add_rows, coordinates, loaded_words, row_bits
+from rbdhw.rtl.rows import Rows, Write, add_rows, coordinates, hold_rows, loaded_words, row_bits
 from rbdhw.rtl.stream import serialiser_cells
 
 RETURN = QUEUE + 1
@@ -211,31 +211,40 @@ class Rollout(wiring.Component):
         preparation = Preparation(interface=self.interface, layout=self.layout)
         m.submodules.preparation = self.preparation = preparation
         for name in self.interface.row_commands:
-            row = self._rows(m, name, getattr(preparation, f"address_{name}"), Const(1, 1))
+            address = getattr(preparation, f"address_{name}") if name in STEP_ROWS else None
+            row = self._rows(m, name, address, Const(1, 1))
             m.d.comb += getattr(preparation, f"row_{name}").eq(row)
         return ready.forces
 
     def _rows(self, m: Module, command: str, address: Any, enable: Any) -> Any:
-        """Add the rows that a command loads; return the one of an address, one enabled cycle later."""
+        """Add the rows that a command loads; return the one of an address, one enabled cycle later.
+
+        Without an address they are the same for all steps.
+        """
         kind, numbers = self.interface.row_commands.index(command), self._numbers(command)
         name = "rows" if command == LOAD else f"rows_{command}"
         memories = {f"{name}_{k}": numbers["coordinate"] == k for k in coordinates(self.interface, command)}
         memories = memories or {name: Const(1, 1)}
+        words, shape = loaded_words(self.interface, command), self.shape
         usable = ~self.malformed & ~self.not_finite
-        rows = [
-            add_rows(
-                m,
-                name,
-                loaded_words(self.interface, command),
-                numbers,
-                self.shape.horizon,
-                loads=self.loads[kind] & usable & chosen,
-                address=address,
-                enable=enable,
-                replaced=self._other_writes().get(command),
-            )
-            for name, chosen in memories.items()
-        ]
+        loads = self.loads[kind] & usable
+        if address is None:
+            rows = [hold_rows(m, name, words, numbers, shape.cost_rows, shape.horizon, loads=loads)]
+        else:
+            rows = [
+                add_rows(
+                    m,
+                    name,
+                    words,
+                    numbers,
+                    shape.horizon,
+                    loads=loads & chosen,
+                    address=address,
+                    enable=enable,
+                    replaced=self._other_writes().get(command),
+                )
+                for name, chosen in memories.items()
+            ]
         good = Cat(chosen & each.good for chosen, each in zip(memories.values(), rows, strict=True)).any()
         m.d.comb += self.refuses_row[kind].eq(~good & ~self.not_finite)
         self.rows += rows
@@ -415,7 +424,8 @@ def rollout_cells(
     state = sum(state.word.format.width for state in state_words(step, shape.nq))
     buffers = fabric.queue(size, most) + fabric.queue(size - state, most)
     for name in interface.row_commands:
-        buffers += fabric.table(row_bits(interface, name), shape.horizon)
+        width = row_bits(interface, name)
+        buffers += fabric.table(width, shape.horizon) if name in STEP_ROWS else Cells(flip_flops=width)
     if shape.means:
         buffers += memories
     for name in (ROLLOUT, *interface.row_commands, *(MEAN_COMMANDS if shape.means else ())):

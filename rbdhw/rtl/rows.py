@@ -13,21 +13,22 @@ from rbdhw.arrays import WordName
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import force_words
 from rbdhw.model.interface import Interface
-from rbdhw.protocol import LOAD
+from rbdhw.protocol import LOAD, STEP_ROWS
 
 
 @dataclass(frozen=True)
 class Rows:
     """A memory of rows.
 
-    ``data`` is the row of an address, one enabled cycle later, and ``loaded`` the number of rows. ``good``
-    states that the row at the input is neither beyond the end nor leaves a gap. ``memory`` has all rows.
+    ``data`` is the row of an address, one enabled cycle later, and ``loaded`` the number of steps that have
+    rows. ``good`` states that the row at the input is neither beyond the end nor leaves a gap. ``memory`` has
+    all rows. Rows that are the same for all steps are in registers, and ``data`` is all of them.
     """
 
     data: Any
     loaded: Any
     good: Any
-    memory: Memory
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,11 @@ def coordinates(interface: Interface, command: str) -> list[int]:
 
 
 def row_bits(interface: Interface, command: str) -> int:
-    """Return the bits of the rows of a step that a command loads."""
+    """Return the bits of the rows that a command loads for a step."""
     bits = sum(word.format.width for word in loaded_words(interface, command))
+    if command not in STEP_ROWS:
+        assert interface.rollout is not None
+        return bits * interface.rollout.cost_rows
     return bits * max(len(coordinates(interface, command)), 1)
 
 
@@ -98,6 +102,32 @@ def add_rows(
     with m.If(loads_row & (number == loaded)):
         m.d.sync += loaded.eq(loaded + 1)
     return Rows(read.data, loaded, good, rows)
+
+
+def hold_rows(
+    m: Module,
+    name: str,
+    words: Sequence[Word],
+    numbers: Mapping[str, Any],
+    count: int,  # of rows
+    steps: int,  # the most of a rollout
+    *,
+    loads: Any,
+) -> Rows:
+    """Add registers of rows that are the same for all steps; other arguments are those of :func:`add_rows`.
+
+    No step has rows until all of them are loaded.
+    """
+    loaded, number = Signal(range(count + 1), name=f"{name}_loaded"), numbers["row"]
+    good = (number >= 0) & (number <= loaded) & (number < count)
+    row = Cat(limited_word(m, word, numbers[word.name]) for word in words)
+    rows = [Signal(len(row), name=f"{name}_{k}", reset_less=True) for k in range(count)]
+    for k, held in enumerate(rows):
+        with m.If(loads & good & (number == k)):
+            m.d.sync += held.eq(row)
+    with m.If(loads & good & (number == loaded)):
+        m.d.sync += loaded.eq(loaded + 1)
+    return Rows(Cat(rows), Mux(loaded == count, steps, 0), good)
 
 
 def limited_word(m: Module, word: Word, field: Any) -> Any:

@@ -39,10 +39,12 @@ def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> An
         after = next_state(step, state, results)
         if with_costs:
             status = status | OUTSIDE * wrapped(state, after)[1].astype(np.int64)
-        flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         words |= after
         row, behind = rollouts.row(k), words | driven
-        cost = cost + sum(part.cost(model, row, behind) for part in parts_in(model))
+        for part in parts_in(model):
+            added, beyond = part.cost(model, row, behind)
+            cost, status = cost + added, status | beyond
+        flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         if k + 1 in rollouts.sent:
             answered.append((flags, first, cost, results if rollouts.states else {}))
     *numbers, states = zip(*answered, strict=True)

@@ -38,12 +38,12 @@ class Gains(Part[tuple[Array, Array]]):
     name = GAINS
     arrays = ("x_nominal", "K")
     absence = "this build takes no gains"
-    loads = LOAD_GAINS
+    loads = (LOAD_GAINS,)
 
     def first_row_words(self, step: FunctionWords, shape: RolloutShape) -> list[Word]:
         return [term.reference_word for term in rollout_feedback(step, shape)[0].terms]
 
-    def command(self, step: FunctionWords, shape: RolloutShape, first: int) -> FunctionWords:
+    def commands(self, step: FunctionWords, shape: RolloutShape, first: int) -> list[FunctionWords]:
         """Return the words of the gains of one force."""
         feedback = rollout_feedback(step, shape)
         gains = [
@@ -53,7 +53,7 @@ class Gains(Part[tuple[Array, Array]]):
         most = max(each.coordinate for each in feedback)
         coordinate = Word("coordinate", "1", -1, Format(most.bit_length() + 1, 0), 0, most)
         inputs = (*gains, *in_slots([*counts(shape, "row"), coordinate], first))
-        return FunctionWords(LOAD_GAINS, inputs, ())
+        return [FunctionWords(LOAD_GAINS, inputs, ())]
 
     def stream_entries(self, interface: Interface) -> dict[str, list[list[float]]]:
         """Return what a gain of one stands for, for each force and each error."""
@@ -61,7 +61,7 @@ class Gains(Part[tuple[Array, Array]]):
         feedback = rollout_feedback(interface.step, interface.rollout)
         return {"largest_gains": [[each.largest(term) for term in each.terms] for each in feedback]}
 
-    def packet_words(self, model: AcceleratorModel, rows: Words) -> dict[str, Integers]:
+    def packet_words(self, model: AcceleratorModel, _command: str, rows: Words) -> dict[str, Integers]:
         """Return the words of packets with the gains of one force each."""
         feedback = _feedback(model)
         words = {

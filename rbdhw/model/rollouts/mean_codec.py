@@ -19,7 +19,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_solver import check_problem
 from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.codec import check, prepare_checked
-from rbdhw.model.rollouts.cost import Cost, cost_unit
+from rbdhw.model.rollouts.cost import OF_RESIDUALS, Cost, cost_unit
 from rbdhw.model.rollouts.data import Array
 from rbdhw.model.rollouts.packets import row_words
 from rbdhw.protocol import MEAN, MPPI
@@ -76,6 +76,8 @@ def mean_task(
     arrays |= {"h": problem["h"].reshape(1)} if "h" in problem else {}
     arrays |= {"x_ref": problem["x_ref"][1:], "Q": problem["Q"][1:], "R": problem["R"]}
     arrays |= {"tau": problem["tau"], "std": std, "seed": np.array([seed], np.float64)}
+    residuals = {name: problem[name] for name in OF_RESIDUALS if np.any(problem.get("W", 0.0))}
+    arrays |= {name: array if name == "C" else array[1:] for name, array in residuals.items()}
     checked = check(model, arrays, 0)
     if checked.late:
         expected = "references within the domain, on an accelerator"
@@ -90,8 +92,11 @@ def mean_task(
     }
     first = np.hstack([problem["q"], problem["v"]])
     error = errors_of(first, problem["x_ref"][0], np.array(model.domain.wraps))
-    known = HALF * sum((problem["Q"][0] * error**2).tolist())
-    return MeanTask(rows, request, unit, known, bool(checked.first.status.any()))
+    known = sum((problem["Q"][0] * error**2).tolist())
+    if residuals:
+        residual = np.array([sum((row * error).tolist()) for row in problem["C"]]) - problem["y"][0]
+        known += sum((problem["W"][0] * residual**2).tolist())
+    return MeanTask(rows, request, unit, HALF * known, bool(checked.first.status.any()))
 
 
 def scale_words(inverse: float) -> tuple[int, int]:

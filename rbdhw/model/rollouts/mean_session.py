@@ -15,10 +15,11 @@ from rbdhw.fixed.softmin import SUM_BITS, TOGETHER, Softmin, mean
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.responses import Response, Words
+from rbdhw.model.rollouts.cost import coefficients_of_steps
 from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import Respond, compute, step_words
 from rbdhw.model.rollouts.samples import MOST_SEED, SEED
-from rbdhw.protocol import LOAD, MEAN, MPPI
+from rbdhw.protocol import LOAD, MEAN, MPPI, STEP_ROWS
 
 AT_ONCE = 4096
 """Samples that are followed at once."""
@@ -39,11 +40,22 @@ class MeanSession:
         assert model.interface.rollout is not None
         self.shape = model.interface.rollout
         commands = model.interface.row_commands
-        self.rows = {name: {word.name: self._zeros() for word in self._stored(name)} for name in commands}
+        self.rows = {
+            name: {word.name: np.zeros(self._depth(name), np.int64) for word in self._stored(name)}
+            for name in commands
+        }
         self._loaded = dict.fromkeys(commands, 0)
 
-    def _zeros(self) -> Integers:
-        return np.zeros(self.shape.horizon, np.int64)
+    def _depth(self, command: str) -> int:
+        """Return the number of rows that a command loads."""
+        return self.shape.horizon if command in STEP_ROWS else self.shape.cost_rows
+
+    def rollout_rows(self) -> dict[str, Integers]:
+        """Return the words (K,) of all rows as rollouts have them."""
+        rows = {}
+        for command, words in self.rows.items():
+            rows |= words if command in STEP_ROWS else coefficients_of_steps(words, self.shape.horizon)
+        return rows
 
     def _stored(self, command: str) -> list[Word]:
         return [word for word in self.model.interface.inputs(command) if word.name != "row"]
@@ -74,7 +86,7 @@ class MeanSession:
     def _load(self, command: str, words: Mapping[str, int]) -> dict[str, int] | None:
         """Load a row; None if it leaves a gap, or is beyond the horizon."""
         row = words["row"]
-        if not 0 <= row <= min(self._loaded[command], self.shape.horizon - 1):
+        if not 0 <= row <= min(self._loaded[command], self._depth(command) - 1):
             return None
         for word in self._stored(command):
             self.rows[command][word.name][row] = limited(word, words[word.name])
@@ -89,7 +101,7 @@ class MeanSession:
             word = numbers[name]
             if word.lowest is None or word.highest is None or not word.lowest <= number <= word.highest:
                 return None
-        if any(loaded < self.shape.horizon for loaded in self._loaded.values()):
+        if any(loaded < self._depth(command) for command, loaded in self._loaded.items()):
             return None
         plan = {word.name: self.rows[LOAD][word.name] for word in self._force_words}
         later = np.minimum(np.arange(self.shape.horizon) + shift, self.shape.horizon - 1)
@@ -114,8 +126,7 @@ class MeanSession:
     def _add(self, softmin: Softmin, sums: Integers, words: Mapping[str, int], seeds: Integers) -> Integers:
         """Return the sums (forces, steps) with the samples of some seeds."""
         first = {name: np.full(len(seeds), words[name]) for name in words if name not in NUMBERS}
-        rows = {name: row for each in self.rows.values() for name, row in each.items()}
-        rollouts = Rollouts(first | {SEED: seeds}, rows, 0, states=False)
+        rollouts = Rollouts(first | {SEED: seeds}, self.rollout_rows(), 0, states=False)
         answered = compute(self.model, rollouts, self._step_of)
         good = answered.status[:, 0] == 0
         costs = [int(cost) if fine else None for cost, fine in zip(answered.cost[:, 0], good, strict=True)]

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rbdhw.arrays import WordName
-from rbdhw.fixed.cost import cost_format
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_terms
+from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_cost
 from rbdhw.fixed.softmin import MOST_EXPONENT, MOST_SAMPLES, SCALE, SQUARE_BITS, SUM_BITS, WEIGHT
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.part import counts, in_slots
@@ -30,7 +29,7 @@ def mean_commands(step: FunctionWords, shape: RolloutShape, first: int) -> tuple
     ]
     point = WEIGHT.binary_point
     results = [
-        Word(f"{MPPI}.least", "1", -1, cost_format(len(rollout_terms(step, shape)), shape.horizon)),
+        Word(f"{MPPI}.least", "1", -1, rollout_cost(step, shape)),
         Word(f"{MPPI}.weight", "1", -1, Format(SUM_BITS + 1, point)),
         Word(f"{MPPI}.square", "1", -1, Format(SQUARE_BITS + 1, 2 * point)),
         Word(f"{MPPI}.counted", "1", -1, Format(MOST_SAMPLES.bit_length() + 1, 0)),

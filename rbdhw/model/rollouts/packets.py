@@ -18,8 +18,8 @@ from rbdhw.protocol import LOAD, LOAD_PARAMETERS, ROLLOUT
 def row_words(model: AcceleratorModel, rows: Words, command: str) -> dict[str, Integers]:
     """Return the words (P,) of the packets that load rows (K,) of a kind, from the first step on."""
     numbers = {"row": np.arange(len(next(iter(rows.values()))))}
-    part = next((part for part in parts_in(model) if part.loads == command), None)
-    return numbers | dict(rows if part is None else part.packet_words(model, rows))
+    part = next((part for part in parts_in(model) if command in part.loads), None)
+    return numbers | dict(rows if part is None else part.packet_words(model, command, rows))
 
 
 def row_requests(model: AcceleratorModel, rows: Words, command: str = LOAD) -> Bytes:

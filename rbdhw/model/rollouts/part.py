@@ -36,13 +36,13 @@ class Part(ABC, Generic[Checked]):
     absence
         Why other builds do not take them.
     loads
-        The command of its own that loads its rows, if it has one.
+        The commands of its own that load its rows.
     """
 
     name: ClassVar[str]
     arrays: ClassVar[tuple[str, ...]]
     absence: ClassVar[str]
-    loads: ClassVar[str | None] = None
+    loads: ClassVar[tuple[str, ...]] = ()
 
     def of(self, arrays: RolloutArrays) -> Checked:
         """Return what :meth:`check` returned."""
@@ -62,9 +62,12 @@ class Part(ABC, Generic[Checked]):
         """Return the words behind the forces of a row."""
         return []
 
-    def command(self, _step: FunctionWords, _shape: RolloutShape, _first: int) -> FunctionWords | None:
-        """Return the words of :attr:`loads`; those that ``step`` has not are in slots from ``first`` on."""
-        return None
+    def commands(self, _step: FunctionWords, _shape: RolloutShape, _first: int) -> list[FunctionWords]:
+        """Return the words of those of :attr:`loads` that a build has.
+
+        Words that ``step`` has not are in slots from ``first`` on.
+        """
+        return []
 
     def stream_entries(self, _interface: Interface) -> dict[str, Any]:
         """Return what the manifest's entry on the streams has of this part."""
@@ -74,7 +77,7 @@ class Part(ABC, Generic[Checked]):
         """Return the words of each answer beside the state, which is then optional."""
         return []
 
-    def packet_words(self, _model: AcceleratorModel, rows: Words) -> Words:
+    def packet_words(self, _model: AcceleratorModel, _command: str, rows: Words) -> Words:
         """Return the words (P,) of the packets that load rows (K,), one packet for each row by default."""
         return rows
 
@@ -107,9 +110,11 @@ class Part(ABC, Generic[Checked]):
         """Return what is added to the words (N,) of forces; the ``state`` is None where it is left out."""
         return {}
 
-    def cost(self, _model: AcceleratorModel, _row: Mapping[str, int], _words: Words) -> Integers | int:
-        """Return the cost (N,) of a step, from the words of the state behind it and of its forces."""
-        return 0
+    def cost(
+        self, _model: AcceleratorModel, _row: Mapping[str, int], _words: Words
+    ) -> tuple[Integers | int, Integers | int]:
+        """Return the cost (N,) of a step and a status, from words of forces and of the state behind it."""
+        return 0, 0
 
     def results(self, _model: AcceleratorModel, _arrays: RolloutArrays, _answered: Answered) -> Results:
         return {}

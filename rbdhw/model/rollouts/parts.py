@@ -47,11 +47,10 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
     numbers = tuple(counts(shape, f"{ROLLOUT}.step", f"{ROLLOUT}.first_flagged"))
     answer = tuple(word for part in parts for word in part.answer_words(step, shape))
     results = ((*numbers, *answer), (), states) if answer else ((*states, *numbers), (), ())
-    commands = [part.command(step, shape, first) for part in parts]
     return (
         FunctionWords(ROLLOUT, request, *results),
         FunctionWords(LOAD, row, ()),
-        *(command for command in commands if command is not None),
+        *(command for part in parts for command in part.commands(step, shape, first)),
         *(mean_commands(step, shape, first) if shape.means else ()),
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
@@ -20,13 +22,16 @@ _ARRAYS = ("q", "v", "h", "tau")
 """The arrays of a task."""
 
 
-def command_parts() -> dict[str, str]:
-    """Return the texts that both have in common, and share with the model, by their fields in templates."""
+def command_parts(rows: Mapping[str, Any] = MappingProxyType({})) -> dict[str, str]:
+    """Return the texts that both have in common, and share with the model, by their fields in templates.
+
+    ``rows`` are numbers of residuals, if costs have any.
+    """
     return {
         **shared_parts(),
         "trajectory_types": fill("trajectory.h"),
         "integers": fill("integers.c"),
-        "trajectory": fill("trajectory.c", square_drop=SQUARE_DROP, turn=repr(TURN)),
+        "trajectory": fill("trajectory.c", square_drop=SQUARE_DROP, turn=repr(TURN), rows=rows),
         "outside": fill("outside.c"),
     }
 

@@ -8,13 +8,20 @@ from __future__ import annotations
 import json
 import math
 from importlib.metadata import version
+from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed import normal, softmin
-from rbdhw.fixed.cost import COST_POINT
-from rbdhw.fixed.rollout import constant_words, force_words, rollout_terms, state_words
+from rbdhw.fixed.cost import COST_POINT, PRODUCT_DROP, RESIDUAL
+from rbdhw.fixed.rollout import (
+    constant_words,
+    force_words,
+    rollout_residuals,
+    rollout_terms,
+    state_words,
+)
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.rollouts.cost import LARGEST_WEIGHT
+from rbdhw.model.rollouts.cost import LARGEST_WEIGHT, largest_error, room_for_rounding
 from rbdhw.model.rollouts.mean_codec import RATE_STEP
 from rbdhw.model.rollouts.mean_session import NUMBERS
 from rbdhw.model.rollouts.rows import unit_of
@@ -44,6 +51,7 @@ def model_means_files(model: AcceleratorModel) -> dict[str, str]:
     if shape is None or not shape.means:
         return {}
     interface, tables = model.interface, _Tables(model)
+    rows = tables.rows
     about = f"rbdhw {version('rbdhw')}: bit-exact means of samples of an accelerator"
     values = {
         "heading": comment((about, f"for the robot {json.dumps(model.robot.name)}, beside model.c.")),
@@ -53,14 +61,16 @@ def model_means_files(model: AcceleratorModel) -> dict[str, str]:
         "time_word": any(word.array == "h" for word in constant_words(interface.step)),
         "most_samples": softmin.MOST_SAMPLES,
         "at_once": AT_ONCE,
+        "rows": rows,
     }
     source = fill(
         MEANS_SOURCE,
         **values,
-        **command_parts(),
+        **command_parts(rows),
+        limits=", const double *limits" if rows else "",
         converts=int(interface.converts),
         tables=tables.text,
-        places={command: places_of(interface.inputs(command))["row"] for command in (LOAD, LOAD_COST)},
+        places={command: places_of(interface.inputs(command))["row"] for command in interface.row_commands},
         normal=_NORMAL,
         softmin=_SOFTMIN | {"quotient_bits": softmin.quotient_bits(tables.widest)},
         most_seed=integer(MOST_SEED),
@@ -106,7 +116,7 @@ class _Tables:
         assert shape is not None
         self._model, self._step = model, step
         self._state, self._forces = state_words(step, shape.nq), force_words(step)
-        self._terms = rollout_terms(step, shape)
+        self._terms, self._residuals = rollout_terms(step, shape), rollout_residuals(step, shape)
         self._task, self._row = places_of(step.inputs), places_of(model.interface.inputs(LOAD))
         first = [word for word in model.interface.inputs(MPPI) if word.name not in NUMBERS]
         self._first = [self._task[word.name] for word in first]
@@ -120,7 +130,7 @@ class _Tables:
     def counts(self) -> dict[str, int]:
         """The numbers of words."""
         interface = self._model.interface
-        return {command: len(interface.inputs(command)) for command in (LOAD, LOAD_COST, MPPI)} | {
+        return {command: len(interface.inputs(command)) for command in (*interface.row_commands, MPPI)} | {
             "mppi_results": len(interface.outputs(MPPI)),
             "state": len(self._state),
             "forces": len(interface.outputs(MEAN)),
@@ -128,6 +138,20 @@ class _Tables:
             "step_results": len(self._step.outputs),
             "first": len(self._first),
             "drawn": 2 * -(-self._model.robot.nv // 2),
+        }
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The numbers of residuals, if costs have any."""
+        if not self._residuals:
+            return {}
+        goal, first = places_of(self._model.interface.inputs(LOAD_COST)), self._residuals[0]
+        return {
+            "constants": goal[first.constant],
+            "roots": goal[first.weight],
+            "product_drop": PRODUCT_DROP,
+            "residual": RESIDUAL,
+            "room": repr(room_for_rounding(first)),
         }
 
     @property
@@ -139,18 +163,31 @@ class _Tables:
         keys = [f"UINT32_C({key})" for key in normal.round_keys()]
         return "".join(
             [
-                *(words_table(model, command) for command in (LOAD, LOAD_COST, MPPI)),
+                *(words_table(model, command) for command in (*model.interface.row_commands, MPPI)),
                 integers_table("state_places", [self._task[each.word.name] for each in self._state]),
                 integers_table("first_places", self._first),
                 structures_table("term terms", term_rows(self._terms, references, goal, none=len(goal))),
                 structures_table("next next_words", next_rows(self._state, self._step)),
                 structures_table("force force_words", self._force_words),
                 structures_table("weight cost_weights", weights),
+                *self._tables_of_residuals,
                 structures_table("line segments", list(normal.segments())),
                 structures_table("line powers", list(softmin.lines())),
                 table("uint32_t", "round_keys", keys),
             ]
         )
+
+    @property
+    def _tables_of_residuals(self) -> list[str]:
+        """The shifts of errors, and the largest errors, if costs have residuals."""
+        if not self._residuals:
+            return []
+        terms = self._residuals[0].terms
+        sizes = [repr(largest_error(term)) for term in terms]
+        return [
+            integers_table("error_shifts", [term.shift for term in terms]),
+            table("double", "error_sizes", sizes),
+        ]
 
     @property
     def _force_words(self) -> Rows:

@@ -442,8 +442,8 @@ A rollout takes steps of ``step`` or ``cstep``, whose results go back into the c
 STEP_ROWS = (LOAD, LOAD_COST, LOAD_GAINS)
 """The commands that load a row for a step of rollouts."""
 
-ROW_COMMANDS = (*STEP_ROWS, LOAD_RESIDUAL)
-"""The commands that load rows of rollouts; those of the last are the same for all steps."""
+ROW_COMMANDS = (LOAD, LOAD_COST, LOAD_RESIDUAL, LOAD_GAINS)
+"""The commands that load rows of rollouts, in the order of interfaces; residuals are those of all steps."""
 
 SOLVER_COMMANDS = (SOLVE, GOAL, PLAN)
 """The commands of a solver."""

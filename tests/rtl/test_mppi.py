@@ -2,13 +2,14 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from rbdhw.fixed.softmin import MOST_EXPONENT, MOST_SAMPLES, SCALE
 from rbdhw.model.packets import MALFORMED
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import plan_build
-from rbdhw.protocol import LOAD, LOAD_COST, MPPI
+from rbdhw.protocol import LOAD, LOAD_COST, LOAD_RESIDUAL, MPPI
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.mppi import queued
@@ -66,6 +67,8 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
         long(("id", "mppi"), {"cores": (CoreRequest(("mppi",), 2), CoreRequest(("id",), 4))}),
         long(("mppi", "solve"), {"ii": 8, "knots": 3, "alphas": 2, "iterations": 2}),
         long(("mppi", "id"), {"width": 30}),
+        (("mppi",), {"cost_rows": 2}),
+        long(("mppi", "id"), {"cost_rows": 7, "number": "float32", "width": 16, "ii": 2}),
     ],
 )
 def test_other_builds(functions, options):
@@ -110,6 +113,29 @@ def test_temperatures_from_the_lowest_to_the_highest(exponent):
         script.mppi(4, samples=12, scale=scale, exponent=exponent)
         script.mean()
     script.check(simulation())
+
+
+def test_samples_with_a_residual_beyond_its_format_weigh_nothing():
+    """All coefficients are the largest; residuals that exceed the format are flagged as in the model."""
+    built = plan(("mppi",), cost_rows=2)
+    script = Script(built.accelerator)
+    assert script.mppi(1)[0][0] == MALFORMED
+    script.load(0)
+    words = {word.name: word for word in script.model.interface.inputs(LOAD_RESIDUAL)}
+    largest = {name: np.array([word.highest]) for name, word in words.items()}
+    rows = {name: each.copy() for name, each in script.session.rows[LOAD_COST].items()}
+    limit = next(word.highest for word in script.model.interface.inputs(LOAD_COST) if word.name == "y[1]")
+    script.send(LOAD_RESIDUAL, largest | {"row": np.array([1])})
+    script.send(LOAD_RESIDUAL, largest | {"row": np.array([2])})  # there is none
+    counted = []
+    for share in (0.0, 0.75, 1.0):
+        rows["y[1]"][-1] = -int(share * limit)
+        script.send(LOAD_COST, rows | {"row": np.arange(HORIZON)})
+        counted.append(int(script.mppi(5, samples=20, size=0.9)[1]["mppi.counted"][0]))
+        script.rollouts(3, 5, HORIZON)
+        script.mean()
+    assert counted[0] > counted[-1]
+    script.check(Simulation(accelerator_of(built)), pause=0.1, back_pressure=0.1)
 
 
 def test_bad_input_is_answered_and_changes_nothing():

@@ -13,7 +13,7 @@ from rbdhw.model.packets import NOT_FINITE, OUTSIDE
 from rbdhw.model.rollouts.draw_means import draw_mean
 from rbdhw.model.rollouts.mean_codec import decode_mean, mean_task
 from rbdhw.options.build import NUMBERS
-from rbdhw.protocol import MEAN, MPPI
+from rbdhw.protocol import LOAD_COST, LOAD_RESIDUAL, MEAN, MPPI
 from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -81,7 +81,15 @@ def test_a_tree():
 
 
 @pytest.mark.parametrize(
-    "options", [{"width": 32}, long({"number": "float32", "width": 16}), long({"hold": 1})], ids=str
+    "options",
+    [
+        {"width": 32},
+        {"cost_rows": 7},
+        long({"number": "float32", "width": 16}),
+        long({"hold": 1}),
+        long({"cost_rows": 1, "number": "float32", "width": 28}),
+    ],
+    ids=str,
 )
 def test_other_builds(options):
     """With 32 bits the sums of weighted forces exceed 64 bits."""
@@ -135,9 +143,10 @@ def check_arrays(model):
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
+@pytest.mark.parametrize("rows", [0, 2])
 @pytest.mark.parametrize("number", NUMBERS)
-def test_problems_in_arrays(number):
-    check_arrays(toy(number=number))
+def test_problems_in_arrays(number, rows):
+    check_arrays(toy(number=number, cost_rows=rows))
 
 
 def turning(folder):
@@ -167,9 +176,27 @@ def test_a_whole_turn_costs_nothing(tmp_path):
     np.testing.assert_allclose([known[1], least[1]], [known[0], least[0]], rtol=1e-5)
 
 
+def test_samples_with_a_residual_beyond_its_format_weigh_nothing():
+    """In the last step all errors are positive, and the largest constant comes on top."""
+    script = script_of(toy(cost_rows=2))
+    script.load(0)
+    assert script.mppi(5, samples=40)[1]["mppi.counted"][0] == 40
+    coefficients = {word.name: word for word in script.model.interface.inputs(LOAD_RESIDUAL)}
+    largest = {name: np.array([word.highest]) for name, word in coefficients.items()}
+    script.send(LOAD_RESIDUAL, largest | {"row": np.array([1])})
+    row = {name: each[-1:] for name, each in script.session.rows[LOAD_COST].items()}
+    words = {word.name: word for word in script.model.interface.inputs(LOAD_COST)}
+    row |= {name: np.array([words[name].lowest // 2]) for name in row if name.startswith("x_ref")}
+    for constant, counted in ((0, 40), (words["y[1]"].lowest, 0)):
+        script.send(LOAD_COST, row | {"y[1]": np.array([constant]), "row": np.array([HORIZON - 1])})
+        assert script.mppi(5, samples=40)[1]["mppi.counted"][0] == counted
+        script.mean()
+
+
 def test_problems_in_arrays_that_are_refused():
     """They change nothing, so a mean that follows is the same."""
-    exact, (problem, sampling) = ExactMeans(toy()), problem_of(toy(), 0)
+    model = toy(cost_rows=2)
+    exact, (problem, sampling) = ExactMeans(model), problem_of(model, 0)
     assert mean_of_arrays(exact, problem, sampling, follow=1)[0] == REFUSED  # there is no plan yet
     assert mean_of_arrays(exact, problem, sampling)[0] == 0
     _, expected = mean_of_arrays(exact, problem, sampling, follow=1)
@@ -180,6 +207,10 @@ def test_problems_in_arrays_that_are_refused():
         {"R": -problem["R"]},
         *({"x_ref": problem["x_ref"] * number} for number in (np.nan, 1e3)),
         {"tau": problem["tau"] * np.nan},
+        *({"C": problem["C"] * number} for number in (np.nan, np.inf, 1e14)),
+        *({"y": problem["y"] * number} for number in (np.nan, 1e15)),
+        *({"W": problem["W"] * number} for number in (-1.0, np.nan, 1e13)),
+        {"W": problem["W"] * np.where(np.arange(HORIZON + 1) == 0, -1.0, 1.0)[:, np.newaxis]},
     ]
     for arrays in wrong:
         assert mean_of_arrays(exact, problem | arrays, sampling)[0] == REFUSED
@@ -219,8 +250,10 @@ def test_what_is_null_is_not_written():
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11",)])
-def test_no_compiler_warns(compiler, language, tmp_path):
-    for name, text in (model_files(toy()) | model_means_files(toy())).items():
+@pytest.mark.parametrize("rows", [0, 2])
+def test_no_compiler_warns(compiler, language, rows, tmp_path):
+    model = toy(cost_rows=rows)
+    for name, text in (model_files(model) | model_means_files(model)).items():
         (tmp_path / name).write_text(text)
     assert_no_warning(tmp_path, compiler, *language)
 
@@ -228,13 +261,13 @@ def test_no_compiler_warns(compiler, language, tmp_path):
 SANITIZED = """
 from tests.support import exact_means as support
 flags = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1".split()
-for model in (support.toy(), support.toy(width=32)):
+for model in (support.toy(), support.toy(width=32), support.toy(cost_rows=2)):
     support.check_loop(support.script_of(model, flags))
     support.check_temperatures(support.script_of(model, flags))
     support.check_any(support.script_of(model, flags), 5)
-exact = support.ExactMeans(support.toy(), flags)
-problem, sampling = support.problem_of(support.toy(), 0)
-for name, factor in (("Q", 1.0), ("tau", 1e9), ("v", 1e300), ("q", float("inf"))):
+exact = support.ExactMeans(support.toy(cost_rows=2), flags)
+problem, sampling = support.problem_of(support.toy(cost_rows=2), 0)
+for name, factor in (("Q", 1.0), ("C", 1e11), ("y", 1e11), ("tau", 1e9), ("v", 1e300), ("q", float("inf"))):
     arrays = {name: factor * problem[name]}
     support.mean_of_arrays(exact, problem | arrays, sampling)
 """

@@ -10,7 +10,7 @@ from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
-from rbdhw.protocol import LOAD, LOAD_COST, MEAN, MPPI
+from rbdhw.protocol import MEAN, MPPI, STEP_ROWS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactMeans
@@ -47,6 +47,9 @@ class Both:
     @property
     def rows(self):
         return self.session.rows
+
+    def rollout_rows(self):
+        return self.session.rollout_rows()
 
     def respond(self, function, words, extended=False):
         found = self.exact.respond(function, words, extended)
@@ -88,8 +91,10 @@ def check_malformed(script):
     script.load(0, rows=script.horizon - 1)
     assert script.mppi(1)[0] == MALFORMED
     assert script.mean(script.horizon - 2, script.horizon - 1, -1)[0].tolist() == [0, MALFORMED, MALFORMED]
-    for command in (LOAD, LOAD_COST):
-        words = draw_words(script.model, command, False, 3, 1) | {"row": np.array([script.horizon, -1, 0])}
+    shape = script.model.interface.rollout
+    for command in script.model.interface.row_commands:
+        most = script.horizon if command in STEP_ROWS else shape.cost_rows
+        words = draw_words(script.model, command, False, 3, 1) | {"row": np.array([most, -1, 0])}
         status = script.send(command, words)[0]
         assert status[:2].tolist() == [MALFORMED, MALFORMED]
     script.load(0)
@@ -103,9 +108,10 @@ def check_malformed(script):
 def check_any(script, seed):
     """Compare answers to random words, some of which are beyond their bounds."""
     model = script.model
-    for command in (LOAD, LOAD_COST):
-        rows = draw_words(model, command, False, script.horizon, seed)
-        script.send(command, rows | {"row": np.arange(script.horizon)})
+    for command in model.interface.row_commands:
+        count = script.horizon if command in STEP_ROWS else model.interface.rollout.cost_rows
+        rows = draw_words(model, command, False, count, seed)
+        script.send(command, rows | {"row": np.arange(count)})
     words = draw_words(model, MPPI, False, 8, seed)
     rng = np.random.default_rng(seed)
     calm = {"samples": rng.integers(1, 9, 8), "exponent": rng.integers(0, MOST_EXPONENT, 8, endpoint=True)}
@@ -126,6 +132,12 @@ def problem_of(model, seed):
         "R": rng.uniform(0.0, 1e-2, (steps, nv)),
         "tau": rng.uniform(-1.0, 1.0, (steps, nv)),
     }
+    if rows := model.interface.rollout.cost_rows:
+        problem |= {
+            "C": rng.normal(size=(rows, 2 * nv)),
+            "y": rng.uniform(-0.5, 0.5, (steps + 1, rows)),
+            "W": rng.uniform(0.0, 20.0, (steps + 1, rows)),
+        }
     sampling = {
         "std": rng.uniform(0.0, 2.0, (steps, nv)),
         "temperature": 0.3,
@@ -141,13 +153,15 @@ def mean_of_arrays(exact, problem, sampling, follow=None, takes=("h",), wanted=(
     ``sampling`` are ``std``, ``temperature``, ``seed`` and ``samples``; ``takes`` is empty if the time step
     is fixed.
     """
-    given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R", "tau")}
+    residuals = [name for name in ("C", "y", "W") if name in problem]
+    names = ("q", "v", "x_ref", "Q", "R", *residuals, "tau")
+    given = {name: np.ascontiguousarray(problem[name]) for name in names}
     given["std"] = np.ascontiguousarray(sampling["std"])
     found = {"tau": np.full_like(problem["tau"], -1.0), "least": np.array(-1.0), "effective": np.array(-1.0)}
     numbers = {name: float(problem[name]) for name in takes}
     numbers |= {name: sampling[name] for name in ("temperature", "seed", "samples")}
     pointers = {name: array.ctypes.data for name, array in given.items()}
-    asked = _sampling_type(takes)(**numbers, **pointers)
+    asked = _sampling_type(takes, residuals)(**numbers, **pointers)
     written = _Mean(**{name: found[name].ctypes.data for name in wanted})
     warm, shift = int(follow is not None), follow or 0
     call = exact.library.rbdhw_mppi
@@ -159,10 +173,10 @@ def _pointers(*names):
     return [(name, ctypes.c_void_p) for name in names]
 
 
-def _sampling_type(takes):
-    """Return the structure of a problem and its samples, with these numbers of steps."""
+def _sampling_type(takes, residuals):
+    """Return the structure of a problem and its samples, with these numbers of steps and these arrays."""
     fields = [*_pointers("q", "v"), *((name, ctypes.c_double) for name in takes)]
-    fields += _pointers("x_ref", "Q", "R", "tau", "std")
+    fields += _pointers("x_ref", "Q", "R", *residuals, "tau", "std")
     numbers = {"temperature": ctypes.c_double, "seed": ctypes.c_int64, "samples": ctypes.c_int}
     return type("Sampling", (ctypes.Structure,), {"_fields_": [*fields, *numbers.items()]})
 

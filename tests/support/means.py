@@ -9,7 +9,7 @@ from rbdhw.model.rollouts.data import Rollouts
 from rbdhw.model.rollouts.evaluate import compute, step_words
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.rollouts.packets import rollout_requests, rollout_responses
-from rbdhw.protocol import LOAD, LOAD_COST, MEAN, MPPI, ROLLOUT
+from rbdhw.protocol import LOAD, MEAN, MPPI, ROLLOUT, STEP_ROWS
 from tests.support.packet_script import PacketScript
 
 SEED = 1 << 20
@@ -26,18 +26,19 @@ class Script(PacketScript):
         return respond(self.model, self.model.interface.step.name, words)
 
     def load(self, seed, rows=None, share=0.2, deviation=0.1):
-        """Load rows of random forces, deviations, references and weights."""
+        """Load rows of random forces, deviations, references and weights, and all residuals."""
         rng, interface = np.random.default_rng(seed), self.model.interface
-        for command in (LOAD, LOAD_COST):
-            words = {}
+        for command in interface.row_commands:
+            words, of_steps = {}, command in STEP_ROWS
+            count = self.horizon if of_steps else interface.rollout.cost_rows
             for word in interface.inputs(command):
                 low, high = word.lowest, word.highest
                 if low is None:
                     low, high = word.format.lowest, word.format.highest
-                part = {"tau": share, "std": deviation, "x_ref": 0.3}.get(word.array, 0.5)
-                words[word.name] = (part * rng.uniform(low, high, self.horizon)).astype(np.int64)
-            words["row"] = np.arange(self.horizon)
-            chosen = slice(rows)
+                part = {"tau": share, "std": deviation, "x_ref": 0.3, "C": 0.3, "y": 0.3}.get(word.array, 0.5)
+                words[word.name] = (part * rng.uniform(low, high, count)).astype(np.int64)
+            words["row"] = np.arange(count)
+            chosen = slice(rows if of_steps else None)
             self.send(command, {name: values[chosen] for name, values in words.items()})
 
     def first(self, seed, size=0.1):
@@ -119,7 +120,7 @@ class Script(PacketScript):
     def rollouts_from(self, words, steps):
         """Send rollouts from states with the rows as they are; return the model's answers."""
         count = len(words["seed"])
-        rows = {name: row[:steps].copy() for each in self.session.rows.values() for name, row in each.items()}
+        rows = {name: row[:steps].copy() for name, row in self.session.rollout_rows().items()}
         asked = Rollouts(words, rows, 0, states=False)
         tags = np.arange(count)
         each = (np.full(count, number) for number in (steps, 0))

@@ -74,6 +74,7 @@ COMMAND_CODES = {
     "plan": 40,
     "mppi": 41,
     "mean": 42,
+    "load_residual": 43,
 }
 
 

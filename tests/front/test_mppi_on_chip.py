@@ -19,6 +19,7 @@ from rbdhw.sim.mean_check import PLANS, SAMPLES, check_means
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.compiler import find_compiler
 from tests.support.compilers import WARNINGS
+from tests.support.headings import headings
 from tests.support.marks import long
 
 HORIZON, HOLD = 12, 2
@@ -160,11 +161,54 @@ def test_an_arm_is_controlled_as_well_as_in_double_precision(tmp_path):
         ({"std": [2.0, 1e3]}, "array 'std'"),
         ({"x_ref": [9.0, 0.0, 0.0, 0.0]}, "array 'x_ref', row 1: is outside the domain"),
         ({"seed": -1}, "seed: -1; expected integers"),
+        (
+            {"C": np.ones((2, 4)), "W": [1.0, 0.0]},
+            "array 'C': has 2 rows, .* none; generate with --cost-rows",
+        ),
+        ({"C": np.ones((1, 4))}, "array 'W': missing; expected one beside C"),
     ],
 )
 def test_what_an_accelerator_does_not_take_is_refused(acc, arguments, text):
     with pytest.raises(InputError, match=text):
         acc.mppi(*START, **(SAMPLED | COST | arguments))
+
+
+ROWS = {
+    "C": np.array([[1.0, -1.0, 0.1, 0.0], [0.0, 1.0, 0.0, 0.2]]),
+    "y": np.linspace(-0.5, 0.5, 2 * (HORIZON + 1)).reshape(-1, 2),
+    "W": [5.0, 2.0],
+}
+
+
+@pytest.fixture(scope="module")
+def with_rows(tmp_path_factory):
+    """Return the folder of an accelerator with three rows of costs, without Verilog."""
+    made = tmp_path_factory.mktemp("rows") / "toy"
+    sizes = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "cost_rows": 3}
+    with headings():
+        write(generate(path("toy"), BuildOptions(("mppi",), **sizes)), made)
+    return made
+
+
+def test_means_with_residuals_are_near_those_of_double_precision(with_rows):
+    """Of fewer residuals than the build has; the first knot has its cost, too."""
+    acc, ideal = package.load(with_rows), package.load(with_rows, "golden")
+    mean, expected = (each.mppi(*START, **SAMPLED, **COST, **ROWS) for each in (acc, ideal))
+    assert mean.least == pytest.approx(expected.least, rel=1e-4)
+    assert mean.effective == pytest.approx(expected.effective, rel=5e-3)
+    assert mean.tau == pytest.approx(expected.tau, abs=4e-3)
+    without = acc.mppi(*START, **SAMPLED, **COST)
+    assert without.least < mean.least
+    assert np.abs(without.tau - mean.tau).max() > 0.05
+    first = {**ROWS, "W": np.where(np.arange(HORIZON + 1) == 0, 2.0, 0.0)[:, np.newaxis] * np.ones(2)}
+    known = acc.mppi(*START, **SAMPLED, **COST, **first)
+    residual = ROWS["C"] @ (np.concatenate(START[:2]) - COST["x_ref"]) - ROWS["y"][0]
+    assert known.least - without.least == pytest.approx(np.sum(residual**2), rel=1e-6)
+    np.testing.assert_array_equal(known.tau, without.tau)
+    later = acc.mppi(*START, **SAMPLED, **COST, **ROWS, warm=mean, shift=1, seed=64)
+    plan = np.concatenate([mean.tau[1:], mean.tau[-1:]])
+    sent = package.load(with_rows, "numpy").mppi(*START, **SAMPLED, **COST, **ROWS, tau=plan, seed=64)
+    np.testing.assert_array_equal(later.tau, sent.tau)
 
 
 @pytest.mark.usefixtures("only_heading")

@@ -9,7 +9,7 @@ import pytest
 import rbdhw as package
 from rbdhw.errors import InputError
 from rbdhw.fixed.normal import normal_samples
-from rbdhw.golden.rollout import cost, rollout
+from rbdhw.golden.rollout import Costs, Residuals, cost, rollout
 from rbdhw.robots import path
 from rbdhw.software import solver_library
 from rbdhw.solving import Solved
@@ -223,6 +223,9 @@ ROLLOUT = {
     "R": [0.01, 0.02],
     "x_nominal": np.full(4, 0.1),
     "K": -np.arange(8.0).reshape(2, 4),
+    "C": np.array([[1.0, -1.0, 0.0, 0.1], [0.0, 2.0, 0.5, 0.0], [0.3, 0.0, 0.0, 0.0]]),
+    "y": np.array([0.1, -0.2, 0.0]),
+    "W": np.linspace(0.0, 4.0, 21).reshape(7, 3),
 }
 
 
@@ -241,10 +244,11 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     robot, efforts = acc.robot, np.array([[-40.0, 40.0], [-15.0, 15.0]])
     first = {"q": q, "v": v, "h": np.full(9, 0.02)}
     after, forces = rollout(robot, "step", first, [{}] * 7, commands, efforts)
-    weights = np.array(ROLLOUT["x_ref"]), np.array(ROLLOUT["Q"]), np.array(ROLLOUT["R"])
+    weights = (np.array(ROLLOUT[name]) for name in ("x_ref", "Q", "R"))
+    costs = Costs(*weights, Residuals(*(ROLLOUT[name] for name in ("C", "y", "W"))))
     near = dict.fromkeys(("rel", "abs"), 1e-3 if engine == "float32" else 1e-10)
     assert found.states == pytest.approx(after[:, [2, 5, 6]], **near)
-    assert found.cost == pytest.approx(cost(after, forces, weights, np.zeros(2, bool)), **near)
+    assert found.cost == pytest.approx(cost(after, forces, costs, np.zeros(2, bool)), **near)
     assert not found.status.any()
     alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, hold=2, states=False, **ROLLOUT)
     forces = np.clip(tau + ROLLOUT["std"] * drawn, *efforts.T)

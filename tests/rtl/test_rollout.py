@@ -12,13 +12,13 @@ from rbdhw.fixed.program import Program
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.program_interface import program_interface
-from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, ROLLOUT, ROLLOUT_PARTS
+from rbdhw.protocol import CODES, COST, LOAD, LOAD_COST, LOAD_RESIDUAL, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.rtl.rollout import flights
 from rbdhw.rtl.shell import Accelerator
 from tests.support.edge import FakeCore
 from tests.support.marks import long
 from tests.support.reset_bench import ResetBench, drive
-from tests.support.rollout_edge import HORIZON, STEP, WIDTH, rollouts
+from tests.support.rollout_edge import HORIZON, ROWS, STEP, WIDTH, rollouts
 from tests.support.simulation import Simulation
 
 
@@ -41,8 +41,12 @@ def job(rng: random.Random, parts: tuple[str, ...]) -> list[tuple[int, bool]]:
         numbers = {"tau[0]": rng.randrange(30), "std[0]": rng.randrange(9), "row": row}
         beats += packet(LOAD, row, parts, **numbers)
         if COST in parts:
-            weights = {name: rng.randrange(999) for name in ("x_weight[0]", "x_weight[1]", "tau_weight[0]")}
+            names = ("x_weight[0]", "x_weight[1]", "tau_weight[0]", "y[0]", "y_weight[0]", "y_weight[1]")
+            weights = {name: rng.randrange(999) for name in names}
             beats += packet(LOAD_COST, row, parts, **weights, row=row)
+    for row in range(ROWS if COST in parts else 0):
+        numbers = {"C[0]": rng.randrange(1 << 16), "C[1]": rng.randrange(1 << 16), "row": row}
+        beats += packet(LOAD_RESIDUAL, row, parts, **numbers)
     for tag in range(6):
         numbers = {"q[0]": rng.randrange(90), "v[0]": rng.randrange(90)}
         beats += packet("step", tag, parts, **numbers)

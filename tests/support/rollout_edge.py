@@ -5,8 +5,9 @@ from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.model.program_interface import program_interface
+from rbdhw.protocol import COST
 
-WIDTH, HORIZON = 64, 4
+WIDTH, HORIZON, ROWS = 64, 4, 2
 
 
 def word(name: str, width: int, slot: int) -> Word:
@@ -23,4 +24,5 @@ STEP = FunctionWords(
 def rollouts(parts: tuple[str, ...] = ()) -> Interface:
     """Return the interface of an accelerator of steps and rollouts."""
     program = Program((), STEP.inputs, (), {"step": STEP.outputs}, None, None, (9, 9))
-    return program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, "step", parts))
+    shape = RolloutShape(HORIZON, 1, "step", parts, cost_rows=ROWS if COST in parts else 0)
+    return program_interface([program], WIDTH, rollout=shape)

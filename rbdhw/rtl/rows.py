@@ -28,7 +28,7 @@ class Rows:
     data: Any
     loaded: Any
     good: Any
-    memory: Memory | None = None
+    memory: Any = None
 
 
 @dataclass(frozen=True)

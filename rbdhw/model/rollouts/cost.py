@@ -116,18 +116,7 @@ class Cost(Part[Costs]):
         for term, values, unit in weights:
             rows[term.weight] = nearest(model, words[term.weight], np.sqrt(values / scale) * unit)
         if costs.residuals is not None:
-            coefficients = {word.name: word for word in model.interface.inputs(LOAD_RESIDUAL)}
-            limits, (C, y, W) = largest_residuals(model, costs.residuals), costs.residuals
-            for residual, limit in zip(_residuals(model), limits, strict=True):
-                k = residual.number
-                rows[residual.constant] = nearest(model, words[residual.constant], y[:, k] / limit)
-                root = np.sqrt(W[:, k] / scale) * limit
-                rows[residual.weight] = nearest(model, words[residual.weight], root)
-                for term in residual.terms:
-                    share = np.full(len(y), C[k, term.element] * largest_error(term) / limit)
-                    rows[residual.stored(term)] = nearest(
-                        model, coefficients[residual.coefficient(term)], share
-                    )
+            rows |= _residual_rows(model, costs.residuals, scale)
         return rows
 
     def cost(
@@ -253,6 +242,22 @@ def _check_residuals(model: AcceleratorModel, arrays: Mapping[str, Array], steps
     unused = ((0, 0), (0, count - len(rows)))
     C = np.pad(tangent_rows(model.robot, rows), unused[::-1])
     return Residuals(C, np.pad(y, unused), np.pad(W, unused))
+
+
+def _residual_rows(model: AcceleratorModel, residuals: Residuals, scale: float) -> dict[str, Integers]:
+    """Return the words (K,) of residuals, whose cost is ``scale`` where an accelerator counts one."""
+    interface, rows = model.interface, {}
+    words = {word.name: word for word in (*interface.inputs(LOAD_COST), *interface.inputs(LOAD_RESIDUAL))}
+    limits = largest_residuals(model, residuals)
+    for residual, C, y, W, limit in zip(
+        _residuals(model), residuals.C, residuals.y.T, residuals.W.T, limits, strict=True
+    ):
+        rows[residual.constant] = nearest(model, words[residual.constant], y / limit)
+        rows[residual.weight] = nearest(model, words[residual.weight], np.sqrt(W / scale) * limit)
+        for term in residual.terms:
+            share = np.full(len(y), C[term.element] * largest_error(term) / limit)
+            rows[residual.stored(term)] = nearest(model, words[residual.coefficient(term)], share)
+    return rows
 
 
 def _load_of_residuals(residuals: tuple[Residual, ...], first: int) -> FunctionWords:

@@ -52,7 +52,7 @@ class MeanSession:
 
     def rollout_rows(self) -> dict[str, Integers]:
         """Return the words (K,) of all rows as rollouts have them."""
-        rows = {}
+        rows: dict[str, Integers] = {}
         for command, words in self.rows.items():
             rows |= words if command in STEP_ROWS else coefficients_of_steps(words, self.shape.horizon)
         return rows

@@ -65,6 +65,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--rollout", "noise"): "rollout: 'noise' is unknown",
     ("--functions", "rollout", "--rollout", "samples", "--hold", 3): "hold: 3 is not possible",
     ("--functions", "rollout", "--rollout", "samples", "--hold", 8, "--horizon", 4): "hold: 8 steps",
+    ("--functions", "rollout", "--rollout", "cost", "--cost-rows", 33): "cost-rows: 33 is not possible",
+    ("--functions", "rollout", "--rollout", "cost", "--cost-rows", -1): "cost-rows: -1 is not possible",
     ("--damping", "file"): "damping: 'file' is not a joint and a number",
     ("--damping", "elbow="): "damping: 'elbow=' is not a joint and a number",
     ("--armature", "urdf"): "armature: 'urdf' is not a joint and a number",

@@ -20,6 +20,7 @@ OPTIONS = {
     "max_error": 0.1,
     "horizon": 8,
     "rollout": "samples,cost,gains",
+    "cost_rows": 2,
     "parameters": "payload",
     "parameters_by": "load",
     "parameter_sets": 2,

@@ -213,6 +213,7 @@ def random_work(design: Design) -> Work:
     arrays = dict(zip(("q", "v"), rng.uniform(-0.3, 0.3, (2, 5, 2)), strict=True))
     arrays |= {"h": np.full(5, 0.002), "std": np.array([0.1, 0.1]), "seed": np.arange(5)}
     arrays |= {"x_ref": np.zeros(4), "Q": np.ones(4), "R": np.full(2, 0.01)}
+    arrays |= {"C": rng.uniform(-1.0, 1.0, (2, 4)), "y": np.array([0.1, -0.2]), "W": np.ones(2)}
     forces = rng.uniform(-1.0, 1.0, (2, 8, 2))
     return Work(design, [prepare(design, {**arrays, "tau": tau}, 3) for tau in forces])
 

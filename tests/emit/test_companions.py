@@ -150,6 +150,7 @@ ROLLING = BuildOptions(
     samples=256,
     horizon=8,
     rollout=("samples", "cost", "gains"),
+    cost_rows=1,
 )
 
 
@@ -160,7 +161,8 @@ def test_selftest_covers_rollouts() -> None:
     packets = [
         header for (_, header), (before, _) in zip(beats, [("1", ""), *beats], strict=False) if before == "1"
     ]
-    sent = Counter(int(header, 16) >> 16 & 31 for header in packets)
+    codes = (int(header, 16) >> 16 for header in packets)
+    sent = Counter(code & 31 | (code >> 6 & 1) << 5 for code in codes)
     assert sent[CODES[ROLLOUT]] == ROLLOUTS
     assert sent.keys() >= {CODES[name] for name in (*ROW_COMMANDS, "id", "step")}
     assert "functions id, step, rollout." in text

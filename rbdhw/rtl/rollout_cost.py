@@ -217,8 +217,7 @@ class CostHardware(PartHardware):
             sums = len(residual.terms)
             cells += Cells(
                 luts=sums * residual.sum_bits + 2 * RESIDUAL.width + 3 * width,
-                flip_flops=sums * COEFFICIENT.width
-                + sums / (ADDENDS - 1) * residual.sum_bits
+                flip_flops=sums / (ADDENDS - 1) * residual.sum_bits
                 + 4 * RESIDUAL.width
                 + (_rounded(residual) + 6) * width,
             )

@@ -8,7 +8,14 @@ from rbdhw.front.solve import Problems
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
+from rbdhw.software import solver_library
 from rbdhw.software.solver_library import SolverLibrary
+
+
+@pytest.fixture(autouse=True)
+def quick_compilation(monkeypatch):
+    """Compile without optimisation: no time is held against another."""
+    monkeypatch.setattr(solver_library, "OPTIMISED", ("-O0",))
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +26,7 @@ def software():
 
 def test_the_problem_takes_more_than_three_iterations(software, monkeypatch):
     monkeypatch.setattr(solver, "ROUNDS", 2)
-    library = SolverLibrary(software.sources, software.robot, solver.STEPS, flags=["-O1"])
+    library = SolverLibrary(software.sources, software.robot, solver.STEPS)
     problem = solver.problem_of(software.robot)
     assert 0.0 < solver._iteration(software, library, problem, 2) < 1.0
     arrays, _ = Problems(software.robot, solver.STEPS).complete(problem, None, 0)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rbdhw.cores.array.annealing import anneal
 from rbdhw.cores.array.jobs import jobs, least_handover, needs_of
-from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Timing
-from rbdhw.cores.array.placement import place_jobs
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Handover, Timing
+from rbdhw.cores.array.placement import UNHURRIED, Haste, place_jobs
 from rbdhw.cores.array.verify import verify
 from rbdhw.delays import Pipeline, Product, select_levels
+from rbdhw.errors import InputError
 from rbdhw.fixed.program import Program
 from rbdhw.schedule.problem import polynomial_latency, reciprocal_ways
 from rbdhw.target import Target
@@ -27,6 +29,9 @@ SPARE_CYCLES = 3
 
 USUAL_CHOICES = 16
 """The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
+
+HASTES = (UNHURRIED, *(Haste(lead, 1) for lead in (0.2, 0.3, 0.25, 0.35, 0.4)))
+"""The ways to hand words on that are tried in turn at a short interval, the smallest array first."""
 
 SLOW = 1.3
 """An interval that is this many times the least that results take to be handed on is not short."""
@@ -80,7 +85,8 @@ def build_array(
         direct = (_direct_way(program, device, pipelines[k], clock.schedule_mhz) for k in DIRECT_REGISTERS)
         way = fastest([*direct, *ways])
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
-    array = place_jobs(
+    place = partial(
+        place_jobs,
         work,
         outputs,
         ii,
@@ -91,11 +97,40 @@ def build_array(
         handed,
         extra,
     )
+
+    def meets(array: ArraySchedule) -> bool:
+        return _longest(array, device, way) <= usable
+
+    array = _hasty(place, handed or {}, meets) if way.timing.direct else place()
     array = anneal(array, outputs, program.port_widths, handed)
     array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
     verify(array, work, outputs)
     device.check_clock(clock.schedule_mhz, _longest(array, device, way))
     return array
+
+
+def _hasty(
+    place: Callable[..., ArraySchedule], handed: Mapping[int, int], meets: Callable[[ArraySchedule], bool]
+) -> ArraySchedule:
+    """Return the first array of several that ``meets`` the clock and hands on within an interval.
+
+    Without one it is the one that hands on soonest. Jobs are placed one after the other, and from another
+    beginning fall into quite different places.
+    """
+    arrays = []
+    refusal = InputError("ii", "no way to hand words on", "a longer interval")
+    for haste in HASTES:
+        try:
+            array = place(haste=haste)
+        except InputError as error:
+            refusal = error
+            continue
+        if Handover.cycles(array, handed) <= array.ii and meets(array):
+            return array
+        arrays.append(array)
+    if not arrays:
+        raise refusal
+    return min(arrays, key=lambda array: Handover.cycles(array, handed))
 
 
 def timing(program: Program, registers: int) -> Timing:

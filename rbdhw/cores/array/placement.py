@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
+from typing import NamedTuple
 
 from rbdhw.cores.array.fits import CONNECTION, SHIFT, Fit, Fits, Forms, Unit
 from rbdhw.cores.array.jobs import least_copies, needs_of, urgencies, users_of
@@ -65,6 +66,19 @@ LONG_GAP = 7
 """The number of slots of a gap that is long enough for most jobs."""
 
 
+class Haste(NamedTuple):
+    """How words come to be handed on: ``lead`` is the share of an interval before they are supplied.
+
+    ``window`` is that of jobs on the way from them to results that are handed on.
+    """
+
+    lead: float = 0.2
+    window: int = WINDOW
+
+
+UNHURRIED = Haste()
+
+
 def place_jobs(
     jobs: Sequence[Job],
     outputs: dict[str, tuple[int, ...]],  # the values that leave the array, by function
@@ -75,6 +89,7 @@ def place_jobs(
     widths: tuple[int, int],  # the bits of an accumulator's operands, the wider first
     handed: Mapping[int, int] | None = None,  # words that a task takes from results of an earlier one
     extra: Mapping[ArrayResource, int] | None = None,  # units beyond the least number, and those of SPARE
+    haste: Haste = UNHURRIED,
 ) -> ArraySchedule:
     """Return an array that does the jobs of one task every ``ii`` cycles.
 
@@ -82,7 +97,7 @@ def place_jobs(
     """
     choices = (False, True) if any(job.wide for job in jobs) else (False,)
     for apart in choices:
-        make = partial(_Placement, jobs, ii, timing, widths, handed or {}, apart)
+        make = partial(_Placement, jobs, ii, timing, widths, handed or {}, haste, apart)
         more = Counter(extra or {})
         placement = make(more)
         if placement.place_all():
@@ -122,10 +137,12 @@ class _Placement:
         timing: Timing,
         widths: tuple[int, int],
         handed: Mapping[int, int],
+        haste: Haste,
         apart: bool,
         extra: Mapping[ArrayResource, int],
     ) -> None:
         self.added = 0
+        self._window, self._hasty_window = WINDOW, haste.window
         self.steps: list[ArrayStep] = []
         self.units: list[Unit] = []
         self._jobs, self._ii, self._timing = jobs, ii, timing
@@ -149,11 +166,11 @@ class _Placement:
         for job in jobs:
             slots[job.resource] += job.cycles
         least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
-        self._given = 0  # the cycles in which words of the task are supplied before those that are handed on
+        # The cycles in which words of the task are supplied before those that are handed on.
+        self._lead = int(haste.lead * ii) if handed else 0
         if handed:
             for resource, share in SHARES.items():
                 least[resource] = math.ceil(slots[resource] / (share * ii))
-            self._given = slots[ArrayResource.SOURCE] // (2 * max(least[ArrayResource.SOURCE], 1))
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
         least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
@@ -184,7 +201,8 @@ class _Placement:
         queue = [(-urgency[k], k) for k, count in enumerate(waiting) if count == 0]
         heapq.heapify(queue)
         while queue:
-            _, k = heapq.heappop(queue)
+            urgent, k = heapq.heappop(queue)
+            self._window = self._hasty_window if -urgent >= SOON else WINDOW
             while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
                 if self.added >= self._most_added or self._copied < self._unused():
                     return False
@@ -234,7 +252,7 @@ class _Placement:
                     continue
                 cost = fit.cost + waited + self._gap_cost(unit, job, start)
                 if best is None:
-                    last = min(last, start + WINDOW)
+                    last = min(last, start + self._window)
                 if best is None or cost < best[0]:
                     best = cost, unit, start, fit
             start += 1
@@ -251,7 +269,7 @@ class _Placement:
     def _earliest(self, job: Job) -> int:
         """Return the first possible start of a job; the words of a task are supplied from cycle 1."""
         if job.resource is ArrayResource.HANDOVER:
-            return 1 + self._given
+            return 1 + self._lead
         if job.resource in SUPPLIES:
             return 1 + self._turn.get(job.values[0], 0) % self._ii
         if job.operand is not None:

@@ -63,7 +63,7 @@ class SolverComponent(wiring.Component):
         self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii)
         self.forward = ForwardPass(timing=timing, slots=core.slots)
         self.expansion = Expansion(timing=timing, slots=core.slots)
-        self.rows, self.curvatures = PolicyRows(shape=shape), Curvatures(shape=shape, sweep=sweep)
+        self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(shape=shape, sweep=sweep)
         if timing.between < timing.policy:
             raise ValueError(
                 f"sweep: a policy every {timing.between} cycles; expected at least {timing.policy}"

@@ -11,7 +11,7 @@ from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.core import Core
 from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
-from rbdhw.cores.solver.timing import SolverTiming, policy_cycles
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray, build_sweep
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
@@ -109,17 +109,16 @@ def build_solver(
         extra = {ArrayResource.ACCUMULATOR: spare}
         return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz)
 
-    least = policy_cycles(shape)
-    sweep = _soonest(build, shape, least) if interval is None else _at_interval(build, interval, least)
+    sweep = _soonest(build, shape) if interval is None else _at_interval(build, interval)
     solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
 
 
-def _soonest(build: Build, shape: SolverShape, least: int) -> SweepArray:
-    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS`, ``least`` or longer."""
+def _soonest(build: Build, shape: SolverShape) -> SweepArray:
+    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS`."""
     terms = sum(len(job.terms) for job in jobs(shape.program))
-    interval, tries = max(terms // ACCUMULATORS, SHORTEST, least), 0
+    interval, tries = max(terms // ACCUMULATORS, SHORTEST), 0
     while (built := build(interval, SPARE_ACCUMULATORS)).between > 1:
         cycles = max(built.handed_on, interval)
         interval = cycles + tries * cycles // SLACK + 1
@@ -127,10 +126,8 @@ def _soonest(build: Build, shape: SolverShape, least: int) -> SweepArray:
     return built
 
 
-def _at_interval(build: Build, interval: int, least: int) -> SweepArray:
+def _at_interval(build: Build, interval: int) -> SweepArray:
     """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short."""
-    if interval < least:
-        raise InputError("sweep-ii", f"a policy takes {least} cycles to be written", "a longer interval")
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:

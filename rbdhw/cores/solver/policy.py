@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import factor_values
 from rbdhw.fixed.feedback import GAIN
-from rbdhw.fixed.solver import SolverShape
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.scaler import Scaler
 
@@ -16,19 +19,17 @@ from rbdhw.rtl.scaler import Scaler
 class PolicyRows(wiring.Component):
     """Takes a policy, and writes its row some cycles later. Forces that do not change have zeros."""
 
-    def __init__(self, *, shape: SolverShape) -> None:
-        self.shape = shape
-        self.scaler = Scaler(
-            items=(*shape.gains, *shape.changes),
-            sources=[word.format.width for word in shape.policy],
-            factors=[factor.format.width for factor in shape.policy_factors],
-        )
+    def __init__(self, *, timing: SolverTiming) -> None:
+        self.shape = shape = timing.shape
+        sources = [word.format.width for word in shape.policy]
+        factors = [factor.format.width for factor in shape.policy_factors]
+        self.scalers = [Scaler(items=lane, sources=sources, factors=factors) for lane in timing.policy_lanes]
         terms = len(shape.feedback[0].terms)
         super().__init__(
             {
                 "take": In(1),
                 "step": In(range(shape.knots)),
-                "policy": In(sum(word.format.width for word in shape.policy)),  # the packed policy
+                "policy": In(sum(sources)),  # the packed policy
                 "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
                 "busy": Out(1),
                 # A row: the gains of each force, and the changes of the forces.
@@ -41,41 +42,42 @@ class PolicyRows(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        m.submodules.scaler = scaler = self.scaler
-        task = split_words(self.shape.step.inputs, self.task)
-        m.d.comb += scaler.factors.eq(factor_values(self.shape.policy_factors, task))
+        kept, words = Signal.like(self.policy, name="kept_policy"), dict[str, Any]()
+        factors = factor_values(self.shape.policy_factors, split_words(self.shape.step.inputs, self.task))
         with m.If(self.take):
-            m.d.sync += [scaler.sources.eq(self.policy), self.write_step.eq(self.step)]
-        last = scaler.valid & (scaler.item == len(scaler.items) - 1)
-        m.d.comb += scaler.start.eq(self.take)
-        m.d.sync += self.write_enable.eq(last)
+            m.d.sync += [kept.eq(self.policy), self.write_step.eq(self.step)]
+        for k, scaler in enumerate(self.scalers):
+            m.submodules[f"scaler_{k}"] = scaler
+            m.d.comb += [scaler.start.eq(self.take), scaler.sources.eq(kept), scaler.factors.eq(factors)]
+            words |= self._gather(m, k, scaler)
+        longest = self.scalers[0]
+        m.d.sync += self.write_enable.eq(longest.valid & (longest.item == len(longest.items) - 1))
         with m.If(self.take):
             m.d.sync += self.busy.eq(1)
         with m.Elif(self.write_enable):
             m.d.sync += self.busy.eq(0)
-        self._gather(m)
+        self._put_out(m, words)
         return m
 
-    def _gather(self, m: Module) -> None:
-        """Shift gains and changes into registers as they come; the first of each ends lowest."""
-        shape, scaler = self.shape, self.scaler
-        widest = max(item.target.width for item in shape.changes)
-        gains = Signal(len(shape.gains) * GAIN.width, name="gathered_gains")
-        changes = Signal(len(shape.changes) * widest, name="gathered_changes")
-        is_change = scaler.item >= len(shape.gains)
-        for gathered, width, belongs in ((gains, GAIN.width, ~is_change), (changes, widest, is_change)):
-            word = Cat(scaler.word[:width], Const(0, max(width - scaler.width, 0)))
+    @staticmethod
+    def _gather(m: Module, lane: int, scaler: Scaler) -> dict[str, Any]:
+        """Shift gains and changes into registers as they come; return where each is in the end."""
+        words: dict[str, Any] = {}
+        first = 0
+        for width, group in groupby(scaler.items, lambda item: item.target.width):
+            items = list(group)
+            gathered = Signal(len(items) * width, name=f"gathered_{lane}_{first}")
+            belongs = (scaler.item >= first) & (scaler.item < first + len(items))
             with m.If(scaler.valid & belongs):
-                m.d.sync += gathered.eq(Cat(gathered[width:], word))
-        of_force = len(shape.feedback[0].terms) * GAIN.width
-        rows, moved = [], []
-        for each in shape.feedback:
-            width = each.force.format.width
-            if each in shape.changed:
-                k = shape.changed.index(each)
-                rows.append(gains[k * of_force : (k + 1) * of_force])
-                moved.append(changes[k * widest : k * widest + width])
-            else:
-                rows.append(Const(0, of_force))
-                moved.append(Const(0, width))
-        m.d.comb += [self.gains.eq(Cat(rows)), self.changes.eq(Cat(moved))]
+                m.d.sync += gathered.eq(Cat(gathered[width:], scaler.word[:width]))
+            words |= {item.name: gathered[k * width : (k + 1) * width] for k, item in enumerate(items)}
+            first += len(items)
+        return words
+
+    def _put_out(self, m: Module, words: dict[str, Any]) -> None:
+        """Put out a row, with zeros for forces that do not change."""
+        gains, changes = [], []
+        for each in self.shape.feedback:
+            gains += [words.get(each.stored(term), Const(0, GAIN.width)) for term in each.terms]
+            changes.append(words.get(each.force.name, Const(0, each.force.format.width)))
+        m.d.comb += [self.gains.eq(Cat(gains)), self.changes.eq(Cat(changes))]

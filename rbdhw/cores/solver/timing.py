@@ -22,11 +22,6 @@ class Lane(NamedTuple):
     columns: list[int]
 
 
-def policy_cycles(shape: SolverShape) -> int:
-    """Return the cycles from a policy until its row is written."""
-    return len(shape.gains) + len(shape.changes) + LATENCY + 2
-
-
 @dataclass(frozen=True)
 class SolverTiming:
     """The cycles of a solver around a core that takes a task every ``ii`` cycles.
@@ -129,7 +124,17 @@ class SolverTiming:
     @property
     def policy(self) -> int:
         """The cycles from a policy until its row is written."""
-        return policy_cycles(self.shape)
+        return len(self.policy_lanes[0]) + LATENCY + 2
+
+    @cached_property
+    def policy_lanes(self) -> tuple[tuple[Scaled, ...], ...]:
+        """What writes the gains and changes of a policy at the same time, the one with the most first.
+
+        There are as few as it takes to write a policy before the next one is there.
+        """
+        items, cycles = (*self.shape.gains, *self.shape.changes), max(self.between - LATENCY - 2, 1)
+        most = -(-len(items) // -(-len(items) // cycles))
+        return tuple(items[k : k + most] for k in range(0, len(items), most))
 
     @property
     def curvatures(self) -> int:

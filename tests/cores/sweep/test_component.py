@@ -34,9 +34,17 @@ def built(width, ii, more=False):
     return build_sweep(model.sweeps, model.program, target("xcvu9p"), ii, MORE if more else None)
 
 
+def most_cycles(sweep):
+    """Return the most cycles until a core is ready, which it is in the cycle after the last policy.
+
+    A start in the last cycle of an interval waits for the whole next one.
+    """
+    return sweep.cycles + sweep.between * sweep.schedule.ii + 2
+
+
 @pytest.mark.parametrize(
     ("width", "ii", "more", "between"),
-    [(18, 20, True, 3), long(27, 112, False, 1), long(32, 120, True, 1), long(24, 30, False, 2)],
+    [(18, 14, True, 3), long(27, 112, False, 1), long(32, 120, True, 1), long(24, 30, False, 2)],
 )
 def test_sweeps_are_those_of_the_model(width, ii, more, between):
     model, sweep = fixed(width), built(width, ii, more)
@@ -45,18 +53,18 @@ def test_sweeps_are_those_of_the_model(width, ii, more, between):
     statuses = []
     for words, (policies, cycles) in zip(runs, simulated(sweep, runs), strict=True):
         assert policies == expected(model, words)
-        assert 0 <= cycles - sweep.cycles <= between * ii
+        assert sweep.cycles <= cycles <= most_cycles(sweep)
         statuses.append({tuple(policy[-2:]) for policy in policies.values()})
     assert statuses[0] == {(0, 0)}
     assert (1, 1) in statuses[1]
 
 
-@pytest.mark.parametrize("later", [26, long(27), long(34), 61])
+@pytest.mark.parametrize("later", [32, long(33), long(34), 67])
 def test_policies_wait_for_what_is_there_later(later, monkeypatch):
     model, sweep = fixed(18), built(18, 34, True)
     soonest = sweep.put_out
     monkeypatch.setattr(SweepArray, "put_out", soonest + later)
-    assert sweep.kept == (later + 7) // 34
+    assert sweep.kept == (later + 1) // 34
     words = any_words(model, 11, sweep.between)
     ((policies, _cycles),) = simulated(sweep, [words])
     assert policies == expected(model, words)
@@ -69,7 +77,7 @@ def test_a_sweep_begins_in_any_cycle_of_an_interval(slot):
     words = random_words(toy(), model, 10, sweep.between)
     ((policies, cycles),) = simulated(sweep, [words], slot)
     assert policies == expected(model, words)
-    assert 0 <= cycles - sweep.cycles <= sweep.between * 34
+    assert sweep.cycles <= cycles <= most_cycles(sweep)
     # Exact but for the wait for the next interval: it is ready in the cycle after the last policy.
     assert (slot + cycles - sweep.cycles) % 34 == 1
 

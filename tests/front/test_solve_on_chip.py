@@ -152,11 +152,13 @@ def test_simulate_has_solutions(folder):
     assert report.json()["solutions"] == {"tasks": 8, "mismatches": 0, "unsolved": 0}
 
 
-@pytest.mark.verify(minutes=15)
+@pytest.mark.verify(minutes=8)
 @pytest.mark.timeout(3600)
-def test_an_arm_solves_for_64_steps(tmp_path):
+@pytest.mark.parametrize(("ii", "sweep_ii"), [(16, None), (4, 80)])
+def test_an_arm_solves_for_64_steps(ii, sweep_ii, tmp_path):
     """The Verilog is simulated beside the model, with an iteration or two for each of eight solutions."""
-    options = BuildOptions(("solve",), width=27, ii=16, knots=64, alphas=8, samples=256)
+    sizes = {"knots": 64, "alphas": 8, "ii": ii, "sweep_ii": sweep_ii}
+    options = BuildOptions(("solve",), width=27, samples=256, **sizes)
     write(generate(path("iiwa14"), options), tmp_path / "arm")
     report = simulate(tmp_path / "arm", 16, 0)
     assert report.ok

@@ -33,7 +33,7 @@ BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
     ("iiwa14", "xcvu9p", 4, 280),
     ("iiwa14", "xcvu9p", 4, 120),
     ("iiwa14", "xcvu9p", 4, 80),
-    ("iiwa14", "xcvu9p", 1, 76),
+    ("iiwa14", "xcvu9p", 1, 80),
     ("iiwa14", "xck26", 32, 680),
 )
 """Robots and targets, `--ii` and `--sweep-ii`."""

@@ -17,12 +17,12 @@ from rbdhw.delays import (
     SERIES_7,
     SERIES_7_FASTER,
     ULTRASCALE_PLUS,
+    Delays,
     Figures,
     Pipeline,
     Product,
     in_picoseconds,
 )
-from rbdhw.delays import Delays as Delays
 from rbdhw.errors import InputError, told_apart, unknown
 
 ROUNDING = 1e-9

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from amaranth.hdl import Module
 
+from rbdhw.delays import Delays
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.rollout import RolloutShape
 from rbdhw.model.interface import FunctionWords, Interface
-from rbdhw.target import Delays
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.arrays import WordName
+from rbdhw.delays import Delays
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.normal import (
     EIGHTH_BITS,
@@ -31,7 +32,6 @@ from rbdhw.protocol import SAMPLES
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.delay import register
 from rbdhw.rtl.rollout_part import Between, PartHardware
-from rbdhw.target import Delays
 
 ROUNDS_A_CYCLE = 2
 

@@ -92,11 +92,17 @@ def mean_task(
     }
     first = np.hstack([problem["q"], problem["v"]])
     error = errors_of(first, problem["x_ref"][0], np.array(model.domain.wraps))
-    known = sum((problem["Q"][0] * error**2).tolist())
+    known = _in_order(problem["Q"][0] * error**2)
     if residuals:
-        residual = np.array([sum((row * error).tolist()) for row in problem["C"]]) - problem["y"][0]
-        known += sum((problem["W"][0] * residual**2).tolist())
-    return MeanTask(rows, request, unit, HALF * known, bool(checked.first.status.any()))
+        residual = _in_order(problem["C"] * error) - problem["y"][0]
+        known += _in_order(problem["W"][0] * residual**2)
+    return MeanTask(rows, request, unit, HALF * float(known), bool(checked.first.status.any()))
+
+
+def _in_order(numbers: Array) -> Array:
+    """Return the sums (...,) of numbers (..., N), added from first to last, as the bit-exact C does."""
+    sums: Array = np.add.accumulate(numbers, axis=-1)[..., -1]
+    return sums
 
 
 def scale_words(inverse: float) -> tuple[int, int]:

@@ -18,6 +18,9 @@ Tasks = Mapping[str, Array]
 MIN_QUATERNION = 1e-6
 """A quaternion shorter than this is refused; longer ones are normalized."""
 
+_DEFAULTED = ("fext", "base_v", "base_a", BASE_HELD)
+"""The arrays that are zero by default."""
+
 
 def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     """Return the names of the arrays that ``function`` requires, including given base motion and gravity.
@@ -31,10 +34,6 @@ def inputs_of(robot: Robot, function: str) -> tuple[str, ...]:
     required[HOLDING] = robot.contacts.by_task
     required |= {"h": robot.time_step is None, PARAMETERS: False, BASE_HELD: False, CONTACT: False}
     return tuple(name for name in FUNCTIONS[function].inputs if name != "fext" and required.get(name, True))
-
-
-_DEFAULTED = ("fext", "base_v", "base_a", BASE_HELD)
-"""The arrays that are zero by default."""
 
 
 def check_inputs(robot: Robot, function: str, arrays: Tasks) -> dict[str, Array]:

@@ -117,19 +117,18 @@ def _hasty(
     Without one it is the one that hands on soonest. Jobs are placed one after the other, and from another
     beginning fall into quite different places.
     """
-    arrays = []
-    refusal = InputError("ii", "no way to hand words on", "a longer interval")
+    arrays, refusals = [], []
     for haste in HASTES:
         try:
             array = place(haste=haste)
         except InputError as error:
-            refusal = error
+            refusals.append(error)
             continue
         if Handover.cycles(array, handed) <= array.ii and meets(array):
             return array
         arrays.append(array)
     if not arrays:
-        raise refusal
+        raise refusals[0]
     return min(arrays, key=lambda array: Handover.cycles(array, handed))
 
 

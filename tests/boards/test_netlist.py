@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import ECP5, synthesis
-from rbdhw.design.folder import write
+from rbdhw.design.folder import Design, write
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
@@ -17,17 +17,27 @@ from rbdhw.target import SPARE_BLOCK_RAMS, TARGETS, target
 from tests.support.ecp5_cells import cell_models
 
 
-def synthesized(design: Path) -> str:
-    """Return the netlist of the Verilog in a design folder, with models of its cells."""
+def synthesized(design: Design, folder: Path) -> str:
+    """Return the netlist of a design's Verilog, with models of its cells; Yosys' files are in ``folder``."""
+    folder.mkdir()
+    (folder / "accelerator.v").write_text(design.verilog)
     commands = (
         "read_verilog accelerator.v",
-        *synthesis(ECP5, "accelerator", [(design / "accelerator.v").read_text()]),
+        *synthesis(ECP5, "accelerator", [design.verilog]),
         "write_verilog -noattr netlist.v",
     )
-    (design / "netlist.ys").write_text("\n".join(commands))
+    (folder / "netlist.ys").write_text("\n".join(commands))
     command = [find_tool("yosys"), "-q", "netlist.ys"]
-    run_tool("yosys", command, folder=design, log=design / "netlist.log")
-    return cell_models() + (design / "netlist.v").read_text()
+    run_tool("yosys", command, folder=folder, log=folder / "netlist.log")
+    return cell_models() + (folder / "netlist.v").read_text()
+
+
+def check(design: Design, netlist: str, folder: Path) -> None:
+    """Compare a netlist, in the place of the design's Verilog, with the model of the design."""
+    write(replace(design, verilog=netlist), folder)
+    report = simulate(folder, 500, seed=5, bulk=True)
+    assert (report.tasks, report.mismatches) == (500, 0)
+    assert report.ok
 
 
 @pytest.mark.verify(minutes=2)
@@ -36,18 +46,14 @@ def test_toy_of_all_functions(tmp_path: Path, clock: float, registered: bool) ->
     options = BuildOptions(
         functions=DEFAULT_FUNCTIONS, ii=8, target="ecp5-85", clock_mhz=clock, width=18, data_width=64
     )
-    folder = tmp_path / "design"
-    write(generate(path("toy"), options), folder)
-    netlist = synthesized(folder)
+    design = generate(path("toy"), options)
+    netlist = synthesized(design, tmp_path / "yosys")
     for cell in ("MULT18X18D", "DP16KD", "TRELLIS_DPR16X4", "CCU2C", "PFUMX"):
         assert f"\n  {cell} " in netlist
     accelerator = netlist.partition("module accelerator")[2]
     assert "*" not in accelerator
     assert ('.REG_INPUTA_CLK("CLK0")' in accelerator) == registered
-    (folder / "accelerator.v").write_text(netlist)
-    report = simulate(folder, 500, seed=5, bulk=True)
-    assert (report.tasks, report.mismatches) == (500, 0)
-    assert report.ok
+    check(design, netlist, tmp_path / "design")
 
 
 @pytest.mark.verify(minutes=2)
@@ -58,12 +64,8 @@ def test_an_array_without_block_rams(tmp_path: Path, monkeypatch: pytest.MonkeyP
     options = BuildOptions(
         functions=("id", "fd"), ii=12, target="ecp5-85", width=18, data_width=64, core="array", samples=256
     )
-    folder = tmp_path / "design"
-    write(generate(path("toy"), options), folder)
-    netlist = synthesized(folder)
+    design = generate(path("toy"), options)
+    netlist = synthesized(design, tmp_path / "yosys")
     for cell in ("MULT18X18D", "TRELLIS_DPR16X4", "CCU2C", "PFUMX", "L6MUX21"):
         assert f"\n  {cell} " in netlist
-    (folder / "accelerator.v").write_text(netlist)
-    report = simulate(folder, 500, seed=5, bulk=True)
-    assert (report.tasks, report.mismatches) == (500, 0)
-    assert report.ok
+    check(design, netlist, tmp_path / "design")

@@ -19,6 +19,12 @@ AS_GOOD = 0.02
 """How much larger an error in the loop may be than in double precision."""
 
 
+FALLS = 0.994
+"""The share of the forces that hold the arm with which 13 of 30 falls, in double precision, leave the domain.
+
+Of these each is beyond the domain by 0.18 rad/s or more, and the others stay within it by 0.2 rad/s.
+"""
+
 ROUNDING = 1e-6
 """Of the bounds of states, in words (rad, rad/s)."""
 
@@ -47,8 +53,11 @@ def test_an_arm_draws_a_quarter_of_the_figure():
     check_loop(solver_loop_rows(seconds=0.5), 500)
 
 
-def solutions(fast):
-    """Yield solutions of random problems by both solvers; joints move by up to ``fast`` rad/s at first."""
+def solutions(fast=0.0, held=1.0):
+    """Yield solutions of random problems by both solvers; joints move by up to ``fast`` rad/s at first.
+
+    The first trajectory has ``held`` times the forces that hold the arm at rest.
+    """
     both, rng = solvers_of(ROBOT, KNOTS), np.random.default_rng(0)
     robot, nv = both.robot, both.robot.nv
     weights = np.tile(np.repeat([10.0, 0.5], nv), (KNOTS + 1, 1))
@@ -58,7 +67,7 @@ def solutions(fast):
         q = rng.uniform(*np.clip(0.4 * both.states[:nv], -1.2, 1.2).T)
         v = rng.uniform(-fast, fast, nv)
         goal = np.hstack([q + rng.uniform(-0.5, 0.5, nv), np.zeros(nv)])
-        problem = {"x_ref": goal, "tau": forces_at_rest(robot, q), **costs}
+        problem = {"x_ref": goal, "tau": held * forces_at_rest(robot, q), **costs}
         yield tuple(each.solve(q, v, TICKS * PERIOD, **problem) for each in (both.exact, both.fixed))
 
 
@@ -70,10 +79,11 @@ def within(states):
 
 @pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
-def test_goals_from_rest():
+@pytest.mark.parametrize("fast", [0.0, 0.2])
+def test_goals_from_rest_and_in_motion(fast):
     """Each ends, and finds the optimum unless that of double precision is beyond the accelerator's domain."""
     reached = 0
-    for exact, fixed in solutions(0.0):
+    for exact, fixed in solutions(fast):
         assert (fixed.status, fixed.iterations) == (Solved.ITERATIONS, 10)
         assert within(fixed.states)
         if within(exact.states):
@@ -85,9 +95,9 @@ def test_goals_from_rest():
 @pytest.mark.verify(minutes=1)
 @pytest.mark.timeout(3600)
 def test_a_first_trajectory_that_leaves_the_domain_says_so():
-    """An arm that moves leaves it, if its forces are held for 0.64 s; what has no solution has its status."""
+    """An arm that falls for 0.64 s may leave it; what has no solution has its status."""
     ends = {Solved.ITERATIONS: 0, Solved.NOT_FINITE: 0}
-    for exact, fixed in solutions(0.2):
+    for exact, fixed in solutions(held=FALLS):
         ends[Solved(int(fixed.status))] += 1
         if fixed.status == Solved.NOT_FINITE:
             assert fixed.iterations == 0

@@ -9,6 +9,8 @@ from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.model import weights_of
+from rbdhw.explore.accelerator import Planner
+from rbdhw.explore.search import prepare_build
 from rbdhw.explore.solver import (
     SWEEP_BITS,
     observed_problems,
@@ -54,7 +56,7 @@ def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[s
     options = BuildOptions(
         ("solve",), target=target, width=BITS, ii=ii, knots=KNOTS, alphas=ALPHAS, sweep_ii=sweep_ii
     )
-    steps = plan_build(load_urdf(path(name)), replace(options, knots=None))
+    steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
     if name not in observed:
         sweep = solver_model(steps.accelerator, options).sweep
         assert sweep is not None

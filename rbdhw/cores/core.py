@@ -73,6 +73,11 @@ class Core(ABC):
     is_smaller: ClassVar[bool] = False  # whether messages suggest it for builds that do not fit a device
     stands_alone: ClassVar[bool] = False  # whether it can only stand beside copies of itself
 
+    @property
+    def late(self) -> int:
+        """The cycles from a task's start until its forces may be given, to a core of a solver."""
+        return 0
+
     # Before a build: what it asks for
 
     @classmethod

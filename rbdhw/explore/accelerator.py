@@ -67,6 +67,11 @@ class Planner:
 
     def plan_cores(self, options: BuildOptions) -> AcceleratorPlan:
         """Return the plan of the cores that the options give, whether they fit together or not."""
+        plan = self.plan_functions(options)
+        return plan_solver(plan, options, self.progress) if options.solves else plan
+
+    def plan_functions(self, options: BuildOptions) -> AcceleratorPlan:
+        """Return the plan of these cores without the solver that may be around one of them."""
         each = options.each_core()
         searches = [self._search(core_options) for core_options in each]
         plans = [search.plan(search.interval()) for search in searches]
@@ -84,8 +89,7 @@ class Planner:
         cores = [part.plan.core for part in parts for _ in range(part.copies)]
         estimate = estimate_accelerator(cores, model.interface)
         prepared = plans[0].prepared if len(plans) == 1 else self.prepared
-        plan = AcceleratorPlan(prepared, parts, model, estimate)
-        return plan_solver(plan, options, self.progress) if options.solves else plan
+        return AcceleratorPlan(prepared, parts, model, estimate)
 
     def serve_mix(self) -> AcceleratorPlan:
         """Return the cores that serve the most tasks of the mix within the share of the device.

@@ -9,8 +9,11 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.fixed.program import Flag, Program
+from rbdhw.fixed.program import Flag, Program, Word
 from rbdhw.header import EXTENDED, HEADER
+
+LATE_ENABLE, LATE_PAYLOAD = "late_enable", "late_payload"
+"""The ports of words that can be given after the others of their task."""
 
 
 class CorePorts(wiring.Component):
@@ -30,10 +33,13 @@ class CorePorts(wiring.Component):
         latency: Mapping[str, int],
         more: Mapping[str, Any] | None = None,  # ports beside those of all cores
         inside: Collection[str] = (),  # the functions whose results stay in the core
+        # Words that can be given after the others, by value, and the cycle of their task in which they are.
+        late: Mapping[int, int] | None = None,
     ) -> None:
         self.program = program
         self._ii = ii
         self._latency = latency
+        self._late = dict(late or {})
         members: dict[str, Any] = {
             **(more or {}),
             "phase_zero": Out(1),  # whether a task may start in this cycle
@@ -43,6 +49,10 @@ class CorePorts(wiring.Component):
             "functions": In(len(program.outputs)),
             "options": In(HEADER["options"][1]),  # the options of that task's header
         }
+        # The packed late words of the task that started `late` cycles ago, and whether they take the place of
+        # those that came with it.
+        widths = {LATE_ENABLE: 1, LATE_PAYLOAD: sum(word.format.width for word in self.late_words)}
+        members |= {name: In(widths[name]) for name in self.late_ports}
         for function in program.outputs:
             if function not in inside:
                 members[f"result_{function}"] = Out(self.result_bits(function))
@@ -64,6 +74,20 @@ class CorePorts(wiring.Component):
     def latency(self, function: str) -> int:
         """Return the cycles from a task's start to its results."""
         return self._latency[function] + 1
+
+    @property
+    def late(self) -> int:
+        """The cycles from a task's start until its late words may be given; 0 if it has none."""
+        return max(self._late.values(), default=0)
+
+    @property
+    def late_ports(self) -> tuple[str, ...]:
+        """The ports of late words; none without them."""
+        return (LATE_ENABLE, LATE_PAYLOAD) if self._late else ()
+
+    @property
+    def late_words(self) -> tuple[Word, ...]:
+        return tuple(word for word in self.program.inputs if word.value in self._late)
 
     def result_bits(self, function: str) -> int:
         return sum(word.format.width for word in self.program.outputs[function])

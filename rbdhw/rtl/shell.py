@@ -240,6 +240,7 @@ class Accelerator(wiring.Component):
             solver.malformed.eq(task.malformed),
             solver.not_finite.eq(task.not_finite),
             solver.admit.eq(Cat(admits)),
+            *(getattr(core, name).eq(getattr(solver, name)) for name in core.late_ports),
             *(
                 getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
                 for port in ("result", "overflow")

@@ -19,7 +19,7 @@ def bind(program: Program, problem: Problem, schedule: Schedule, memory_stages: 
     starts = tuple(start.cycle for start in schedule.starts)
     units = tuple(unit for resource in Resource for unit in _units(problem, starts, resource))
     leader = {value: group[0] for group in problem.twins for value in group}
-    ready = dict.fromkeys(sorted(problem.available), 0)
+    ready = dict(sorted(problem.available.items()))
     hosts = {i: program.operations[leader.get(i, i)].region for i in range(len(program.operations))}
     for step, start in zip(problem.steps, starts, strict=True):
         for value in step.results:

@@ -62,7 +62,7 @@ class _Placer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._used: Counter[tuple[Resource, int, int]] = Counter()
-        self._ready = dict.fromkeys(problem.available, EARLIEST)
+        self._ready = {value: Time(cycle, 0.0) for value, cycle in problem.available.items()}
         self.starts: dict[int, Time] = {}
 
     def place(self, group: Group) -> None:

@@ -10,6 +10,7 @@ each other every ``ii / n`` cycles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -61,14 +62,15 @@ class Step:
 class Problem:
     """Steps in topological order.
 
-    ``available`` are the values that are ready at the start of cycle 0. ``limits`` is the number of units of
-    each resource, and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in
-    the order of the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
+    ``available`` are the values that no step computes, with the cycles at whose start they are ready: 0, but
+    for words that arrive later than the others of a task. ``limits`` is the number of units of each resource,
+    and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in the order of
+    the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
     ``registers`` is the number of pipeline registers of each product in units of a resource.
     """
 
     steps: tuple[Step, ...]
-    available: frozenset[int]
+    available: Mapping[int, int]
     ii: int
     clock_mhz: float
     period: float
@@ -154,6 +156,11 @@ class Bound:
     @cached_property
     def producer(self) -> dict[int, int]:
         return {value: index for index, step in enumerate(self.steps) for value in step.results}
+
+    @cached_property
+    def late(self) -> dict[int, int]:
+        """The words that arrive after the others of their task, and the cycles in which they do."""
+        return {value: at for value, at in self.ready.items() if at > 0 and value not in self.producer}
 
     @property
     def regions(self) -> list[Region]:

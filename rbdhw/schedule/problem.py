@@ -26,7 +26,11 @@ At 18 bits and an interval of 4 the iiwa14's ``id`` has 1.22, and its ``difd`` 1
 
 
 def problem(
-    program: Program, target: Target, clock_mhz: float | None, ii: int, twins: Sequence[Group] = ()
+    program: Program,
+    target: Target,
+    clock_mhz: float | None,
+    ii: int,
+    twins: Sequence[Group] = (),
 ) -> Problem:
     """Return the steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
@@ -49,7 +53,8 @@ def problem(
     steps = tuple(share_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
     inputs = {i for i, operation in enumerate(program.operations) if operation.kind is Kind.INPUT}
-    available = frozenset(inputs.difference(value for step in steps for value in step.results))
+    inputs.difference_update(value for step in steps for value in step.results)
+    available = dict.fromkeys(sorted(inputs), 0)
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
     unlimited = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
     filled = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)

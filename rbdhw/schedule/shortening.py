@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
@@ -108,6 +108,7 @@ class Network:
             for members in steps
         ]
         self.pools = [None if s.resource is None else _pool(problem, s) for s, *_ in steps]
+        self.arrival = [0] * len(self.groups)  # the cycle in which the last word of a group arrives
         self._connect()
 
     def _connect(self) -> None:
@@ -119,6 +120,8 @@ class Network:
         producer = self.problem.producer
         for i, step in enumerate(self.problem.steps):
             user, later = position_of[i]
+            words = (self.problem.available.get(value, 0) - later for value in step.operands)
+            self.arrival[user] = max([self.arrival[user], *words])
             for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):
                 maker, earlier = position_of[j]
                 made = self.problem.steps[j]
@@ -141,7 +144,7 @@ class Network:
 
     def earliest(self, g: int, starts: Sequence[int], not_before: int) -> int:
         """Return the earliest start of a group from a cycle on, given the ``starts`` of earlier groups."""
-        moment = not_before * self.cycle
+        moment = max(not_before, self.arrival[g]) * self.cycle
         for maker, after, registered in self.before[g]:
             start = starts[maker]
             if registered:
@@ -163,6 +166,27 @@ class Network:
             moment = min(moment, stands)
         return moment
 
+    def latest_starts(self, ends: Sequence[int]) -> list[int]:
+        """Return the latest start of each group, if its last result must be ready by a cycle of its own."""
+        starts = [0] * len(self.groups)
+        for g in reversed(range(len(self.groups))):
+            starts[g] = self.latest(g, starts, ends[g])
+        return starts
+
+    def latest_arrival(self, values: Collection[int], ends: Sequence[int]) -> int:
+        """Return the last cycle in which words may arrive for results of all groups by these cycles.
+
+        Units are not limited.
+        """
+        starts = self.latest_starts(ends)
+        taken = frozenset(values)
+        users = (
+            g
+            for g, group in enumerate(self.groups)
+            if any(not taken.isdisjoint(self.problem.steps[i].operands) for i in group)
+        )
+        return min((starts[g] // self.cycle for g in users), default=0)
+
 
 class StartSearch:
     """One search for a schedule that meets deadlines."""
@@ -175,9 +199,7 @@ class StartSearch:
     ) -> None:
         self._network = network
         count = len(network.groups)
-        self._late = [0] * count
-        for g in reversed(range(count)):
-            self._late[g] = network.latest(g, self._late, ends[g])
+        self._late = network.latest_starts(ends)
         self._early: list[int] = []
         for g in range(count):
             self._early.append(network.earliest(g, self._early, 0))

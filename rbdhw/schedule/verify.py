@@ -28,7 +28,7 @@ def verify(problem: Problem, schedule: Schedule) -> None:
     """
     if len(schedule.starts) != len(problem.steps):
         raise ScheduleError(f"{len(problem.steps)} steps, but {len(schedule.starts)} starts")
-    stands: dict[int, tuple[int, float]] = dict.fromkeys(problem.available, (0, 0.0))
+    stands = {value: (cycle, 0.0) for value, cycle in problem.available.items()}
     for step, start in zip(problem.steps, schedule.starts, strict=True):
         for value in step.results:
             offset = step.delay if step.latency else start.offset + step.delay

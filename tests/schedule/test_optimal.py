@@ -94,6 +94,8 @@ class Formulation:
         """Require that every step starts after its operands are ready."""
         producer = {value: i for i, step in enumerate(self.problem.steps) for value in step.results}
         for i, step in enumerate(self.problem.steps):
+            for value in self.problem.available.keys() & step.operands:
+                self.model.add(self.cycles[i] >= self.problem.available[value])
             for j in {producer[value] for value in step.operands if value in producer}:
                 before = self.problem.steps[j]
                 begun = self.cycles[j] * self.cycle if before.latency else self.moments[j]

@@ -65,7 +65,7 @@ def test_every_operation_is_a_result_of_one_step():
     kinds = [operation.kind for operation in program.operations]
     free = (Kind.INPUT, Kind.CONSTANT)
     assert results == [i for i, kind in enumerate(kinds) if kind not in free]
-    assert task.available == {i for i, kind in enumerate(kinds) if kind is Kind.INPUT}
+    assert task.available == {i: 0 for i, kind in enumerate(kinds) if kind is Kind.INPUT}
     for step in task.steps:
         assert all(kinds[value] is not Kind.CONSTANT for value in step.operands)
         assert {kinds[value] for value in step.results} in ({Kind.SIN, Kind.COS}, {kinds[step.results[0]]})

@@ -64,7 +64,7 @@ def test_every_step_has_a_start():
 def test_an_operand_must_come_from_somewhere():
     problem, schedule = small()
     with pytest.raises(ScheduleError, match=r"^step 1: no step computes its operand 2$"):
-        verify(replace(problem, available=frozenset({0, 1})), schedule)
+        verify(replace(problem, available={0: 0, 1: 0}), schedule)
 
 
 def test_units_are_counted_by_resource():
@@ -122,3 +122,10 @@ def test_groups_of_twins_are_whole_and_have_units_of_their_own(changes, text):
     with pytest.raises(ScheduleError) as error:
         verify(replace(problem, **changes), schedule)
     assert str(error.value) == text
+
+
+def test_a_word_is_not_used_before_it_arrives():
+    problem, schedule = small()
+    late = replace(problem, available={**problem.available, 2: 1})
+    with pytest.raises(ScheduleError, match=r"^step 1: starts before its operand 2 is ready$"):
+        verify(late, schedule)

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from rbdhw.explore.accelerator import Planner
+from rbdhw.explore.search import prepare_build
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_problems import moving_problem, random_problem
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import plan_build
 from rbdhw.quantize.solver_sweep import observed_sweep
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -18,8 +19,9 @@ STEP, ITERATIONS = 0.01, 255
 @remembered
 def plan_of(name, width=27, ii=4, number="fixed", time_step=None):
     """Return the plan of an accelerator with steps and their derivatives."""
-    options = BuildOptions(("step", "dstep"), width=width, ii=ii, number=number, samples=256)
-    return plan_build(replace(load_urdf(path(name)), time_step=time_step), options)
+    options = BuildOptions(("step", "dstep"), width=width, ii=ii, number=number, samples=256, knots=1)
+    source = replace(load_urdf(path(name)), time_step=time_step)
+    return Planner(prepare_build(source, options), options).plan_functions(options)
 
 
 def solver_problem(model, knots, seed):

@@ -36,7 +36,8 @@ def problems(draw: st.DrawFn) -> Problem:
         values.extend(results)
     limits = {r: math.ceil(sum(step.resource is r for step in steps) / ii) for r in Resource}
     order = draw(st.permutations(steps)) if draw(st.booleans()) else steps
-    return Problem(tuple(order), frozenset(INPUTS), ii, 125.0, 7.2, limits)
+    arrivals = {value: draw(st.sampled_from((0, 0, 1, 4))) for value in INPUTS}
+    return Problem(tuple(order), arrivals, ii, 125.0, 7.2, limits)
 
 
 def small(ii: int = 2) -> tuple[Problem, Schedule]:
@@ -49,7 +50,7 @@ def small(ii: int = 2) -> tuple[Problem, Schedule]:
     )
     limits = {Resource.MULTIPLIER: 1, Resource.TRIGONOMETRY: 1}
     starts = (Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0))
-    return Problem(steps, frozenset(INPUTS), ii, 125.0, 7.2, limits), Schedule(starts)
+    return Problem(steps, dict.fromkeys(INPUTS, 0), ii, 125.0, 7.2, limits), Schedule(starts)
 
 
 def twinned() -> tuple[Problem, Schedule]:
@@ -63,4 +64,4 @@ def twinned() -> tuple[Problem, Schedule]:
     starts = (Time(0, 0.0), Time(2, 0.0), Time(1, 0.0), Time(3, 0.0), Time(3, 3.8))
     limits = dict.fromkeys(Resource, 0)
     twins, units = ((10, 11), (20, 21)), {(Resource.MULTIPLIER, 2): 1}
-    return Problem(steps, frozenset({0}), 4, 125.0, 7.2, limits, twins, units), Schedule(starts)
+    return Problem(steps, {0: 0}, 4, 125.0, 7.2, limits, twins, units), Schedule(starts)

@@ -36,6 +36,7 @@ class SolverWithCore(wiring.Component):
             solver.phase_zero.eq(core.phase_zero),
             core.functions.eq(self.other_function & self.other.replicate(len(core.names))),
             core.payload.eq(self.other_payload),
+            *(getattr(core, name).eq(getattr(solver, name)) for name in core.late_ports),
             *(
                 getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
                 for port in ("result", "overflow")

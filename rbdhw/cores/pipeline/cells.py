@@ -86,6 +86,10 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
     waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
     for value, stages in bound.stages.items():
         waiting += line_cells(_width(program, value), stages, bound.memory_stages, fabric)
+    for value, cycle in bound.late.items():
+        if value in bound.stages:
+            waiting += line_cells(_width(program, value), (cycle,), bound.memory_stages, fabric)
+            selection += fabric.multiplexer(2, _width(program, value))
     return {
         "arithmetic": Cells(arithmetic, _flags(program, bound)),
         "selection": Cells(luts=selection),

@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
 from rbdhw.fixed.program import Kind, Program, Word
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts, gather_overflows
+from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.region import RegionModule
 from rbdhw.rtl.signature import BoundProgram
 from rbdhw.schedule.model import Bound, Tap
@@ -26,7 +28,7 @@ class PipelineComponent(CorePorts):
     def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.bound = bound
         self.primitive = primitive
-        super().__init__(program, bound.ii, bound.latency)
+        super().__init__(program, bound.ii, bound.latency, late=bound.late)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -57,6 +59,7 @@ class PipelineComponent(CorePorts):
             for word in self.program.inputs
             if self.bound.group(word.value)[0] in self.bound.stages
         }
+        words |= self._late_words(m, source, words)
         taps: dict[Tap, Any] = {}
         for value, bits in words.items():
             group = self.bound.group(value)
@@ -68,6 +71,20 @@ class PipelineComponent(CorePorts):
             taps[Tap(flag.value, 0)] = raised = Signal(source.shape(Tap(flag.value, 0)), name=flag.name)
             m.d.comb += raised.eq(self.flag_raised(flag))
         return taps
+
+    def _late_words(self, m: Module, source: BoundProgram, words: Mapping[int, Any]) -> dict[int, Any]:
+        """Return the late words: those that came with the task wait until others may take their place."""
+        if not self.late:
+            return {}
+        given, late, stages = split_words(self.late_words, self.late_payload), {}, self.bound.memory_stages
+        for word in self.late_words:
+            if word.value in words:
+                bits, name = words[word.value], f"{source.names[word.value]}_early"
+                early = Signal(bits.shape(), name=name)
+                m.d.comb += early.eq(bits)
+                line = delay_line(m, early, 1, (self.late,), name=name, memory_stages=stages)
+                late[word.value] = Mux(self.late_enable, given[word.name], line[self.late]).as_signed()
+        return late
 
     def _take_turns(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from rbdhw.cores.core import Core
@@ -31,8 +31,9 @@ from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
-from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Resource, Schedule
 from rbdhw.schedule.problem import clock_of, problem
+from rbdhw.schedule.shortening import Network
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
 from rbdhw.target import Primitive, Target
@@ -121,6 +122,10 @@ class PipelineCore(Core):
     @staticmethod
     def products(program: Program) -> int:
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
+
+    @property
+    def late(self) -> int:
+        return max(self.schedule.late.values(), default=0)
 
     @property
     def multipliers(self) -> int:
@@ -220,12 +225,30 @@ def schedule_pipeline(
 ) -> Bound:
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
-    ``groups`` lists the values that share hardware.
+    ``groups`` lists the values that share hardware. The forces of a solver's steps, which are known after the
+    states before, arrive as late as leaves the latencies of all functions as they are.
     """
     task = problem(program, device, options.clock_mhz, options.least_ii, groups)
     plan = schedule(task)
     verify(task, plan)
-    return bind(program, task, plan, device.memory_stages)
+    bound = bind(program, task, plan, device.memory_stages)
+    return _with_late_forces(program, task, plan, bound) if options.solves else bound
+
+
+def _with_late_forces(program: Program, task: Problem, plan: Schedule, bound: Bound) -> Bound:
+    """Return a schedule with late forces in which no function takes longer, or the one that is given."""
+    forces = [word.value for word in program.inputs if word.array == "tau" and word.value in task.available]
+    network = Network(task)
+    cycle = network.latest_arrival(forces, network.ends(plan))
+    while cycle > 0:
+        delayed = replace(task, available={**task.available, **dict.fromkeys(forces, cycle)})
+        plan = schedule(delayed)
+        verify(delayed, plan)
+        later = bind(program, delayed, plan, bound.memory_stages)
+        if all(later.latency[function] <= cycles for function, cycles in bound.latency.items()):
+            return later
+        cycle //= 2
+    return bound
 
 
 def core_cost(program: Program, bound: Bound, device: Target) -> CoreCost:

@@ -28,7 +28,8 @@ class SolverCommands(wiring.Component):
         bits = {name: interface.words(name).result_bits for name in SOLVER_COMMANDS}
         ports = solver.signature.members
         results = (f"{port}_{name}" for port in ("result", "overflow") for name in ("step", "dstep"))
-        self._of_core = ("phase_zero", "starts", "functions", "payload", *results)
+        late = solver.core.late_ports
+        self._of_core = ("phase_zero", "starts", "functions", "payload", *late, *results)
         super().__init__(
             {
                 # The task at the input: its fields, and whether it is malformed or has a number that is not

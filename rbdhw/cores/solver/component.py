@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
@@ -60,7 +61,7 @@ class SolverComponent(wiring.Component):
         self.shape, self.sweep, self.core = shape, sweep, core
         self.sweeper = SweepComponent(sweep, primitive, shape.last)
         latencies = core.latency("step"), core.latency("dstep")
-        self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii)
+        self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii, core.late)
         self.forward = ForwardPass(timing=timing, slots=core.slots)
         self.expansion = Expansion(timing=timing, slots=core.slots)
         self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(shape=shape, sweep=sweep)
@@ -108,6 +109,7 @@ class SolverComponent(wiring.Component):
                 "starts": Out(1),
                 "functions": Out(len(core.names)),
                 "payload": Out(sum(core.slots)),
+                **{name: Out(core.signature.members[name].shape) for name in core.late_ports},
                 **{f"result_{name}": In(core.result_bits(name)) for name in ("step", "dstep")},
                 **{f"overflow_{name}": In(1) for name in ("step", "dstep")},
             }
@@ -147,6 +149,7 @@ class SolverComponent(wiring.Component):
             self.starts.eq(forward.starts | expansion.starts),
             self.functions.eq(Mux(forward.starts, step, dstep)),
             self.payload.eq(Mux(forward.starts, forward.payload, expansion.payload)),
+            *(port.eq(words) for port, words in self._late_forces()),
             forward.phase_zero.eq(self.phase_zero),
             forward.result.eq(self.result_step),
             forward.overflow.eq(self.overflow_step),
@@ -154,6 +157,13 @@ class SolverComponent(wiring.Component):
             expansion.result.eq(self.result_dstep),
             expansion.overflow.eq(self.overflow_dstep),
         ]
+
+    def _late_forces(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the ports of forces that the core takes later than the rest, and what drives them."""
+        forces = split_words(self.shape.taus, self.forward.late_payload)
+        driven = self.forward.late_enable, Cat(forces[word.name] for word in self.core.late_words)
+        for name, words in zip(self.core.late_ports, driven, strict=False):
+            yield getattr(self, name), words
 
     def _load_goals(self, m: Module) -> None:
         """Count the rows of the next goal, and change banks where a task begins with it."""

@@ -65,7 +65,8 @@ class SolverCore:
     @property
     def timing(self) -> SolverTiming:
         latency = self.core.latency
-        return SolverTiming(self.shape, self.sweep, latency["step"], latency["dstep"], self.core.schedule.ii)
+        ii, late = self.core.schedule.ii, self.core.late
+        return SolverTiming(self.shape, self.sweep, latency["step"], latency["dstep"], ii, late)
 
     def memory(self) -> Cells:
         """Return the cells of the memories of trajectories, policies and goals."""

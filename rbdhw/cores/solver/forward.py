@@ -37,11 +37,11 @@ class ForwardPass(wiring.Component):
 
     def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
         self.timing, self.shape, self.slots, self.ii = timing, timing.shape, slots, timing.ii
-        self.latency, shape = timing.step, timing.shape
+        self.latency, self.late, shape = timing.step, timing.late, timing.shape
         self.banks = shape.alphas + 1
         self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
         self.stage = StageCost(terms=shape.terms, words=shape.goal)
-        self.before, self._after = timing.before, timing.after
+        self.before, self._fixed, self._after = timing.before, timing.forces, timing.after
         self.state_words = [state.word for state in shape.state]
         self.state_bits = sum(word.format.width for word in self.state_words)
         force_bits = sum(word.format.width for word in shape.taus)
@@ -59,6 +59,9 @@ class ForwardPass(wiring.Component):
                 "phase_zero": In(1),
                 "starts": Out(1),
                 "payload": Out(sum(slots)),
+                # The packed forces of a step, where the core takes them later than the rest.
+                "late_enable": Out(1),
+                "late_payload": Out(force_bits),
                 "result": In(sum(word.format.width for word in shape.step.outputs)),
                 "overflow": In(1),
                 # Memories: a row is there in the cycle after its address.
@@ -88,10 +91,11 @@ class ForwardPass(wiring.Component):
         m.submodules.feedback, m.submodules.stage = self.feedback, self.stage
         valid, trial, step = self._turns(m)
         entered = delayed(m, valid, 1)
-        stages = (1, 1 + self.before, 1 + self.before + self.latency, self._after - 1)
+        times = (0, self.before, self._fixed, self.before + self.latency, self._after - 2)
+        stages = tuple(1 + cycles for cycles in times)
         tags = delay_line(m, Cat(trial, step), 1, stages, name="tag", memory_stages=MEMORY_STAGES)
         places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
-        in_core = delayed(m, entered, self.before)
+        in_core, fixed = delayed(m, entered, self.before), delayed(m, entered, self._fixed)
         back = delayed(m, in_core, self.latency)
         m.submodules.waiting = waiting = Memory(shape=self.state_bits, depth=self.shape.alphas, init=[])
         write, read = waiting.write_port(), waiting.read_port()
@@ -104,14 +108,15 @@ class ForwardPass(wiring.Component):
         state = Signal(self.state_bits)
         m.d.comb += [read.addr.eq(trial), state.eq(Mux(places[0][1] == 0, first, read.data))]
         forces = self._forces(m, state, task, places[0])
-        state = self._later(m, "state", state, self.before)
-        self._keep(m, in_core, places[1], Cat(state, forces))
-        outside = self._start(m, in_core & (places[1][1] != self.shape.knots), state, forces, task)
-        next_state, flagged = self._next_state(m, outside)
-        used = back & (places[2][1] != self.shape.knots)
-        m.d.comb += [write.en.eq(used), write.addr.eq(places[2][0]), write.data.eq(next_state)]
-        forces = self._later(m, "forces", forces, self.latency)
-        self._judge(m, used, places[2], flagged, Cat(next_state, forces), places[3])
+        starting = self._later(m, "state", state, self.before)
+        self._start(m, in_core & (places[1][1] != self.shape.knots), starting, forces, task)
+        state = self._later(m, "state_then", starting, self.late)
+        self._keep(m, fixed, places[2], Cat(state, forces))
+        next_state, flagged = self._next_state(m, self._outside(m, state, forces, task))
+        used = back & (places[3][1] != self.shape.knots)
+        m.d.comb += [write.en.eq(used), write.addr.eq(places[3][0]), write.data.eq(next_state)]
+        forces = self._later(m, "forces", forces, self.latency - self.late)
+        self._judge(m, used, places[3], flagged, Cat(next_state, forces), places[4])
         return m
 
     def _turns(self, m: Module) -> tuple[Any, Any, Any]:
@@ -164,7 +169,7 @@ class ForwardPass(wiring.Component):
             feedback = Mux(self.cold, 0, added[first : first + width].as_signed()).as_signed()
             forces.append(limited(m, word, base + feedback))
             first += width
-        return Cat(forces)
+        return self._later(m, "forces_of_step", Cat(forces), self._fixed - self.timing.fed_back)
 
     def _keep(self, m: Module, valid: Any, place: tuple[Any, Any], row: Any) -> None:
         """Write the row of a trial's step."""
@@ -177,17 +182,30 @@ class ForwardPass(wiring.Component):
             self.write_data.eq(row),
         ]
 
-    def _start(self, m: Module, starts: Any, state: Any, forces: Any, task: Mapping[str, Any]) -> Any:
-        """Start a step; return whether a word of it is outside its domain, when its result is there."""
+    def _start(self, m: Module, starts: Any, state: Any, forces: Any, task: Mapping[str, Any]) -> None:
+        """Start a step, to which its forces are given at once or when the core takes them."""
+        words = self._words(state, forces, task)
+        m.d.comb += [
+            self.starts.eq(starts),
+            self.payload.eq(core_payload(self.shape.step, words, self.slots)),
+            self.late_enable.eq(delayed(m, starts, self.late)),
+            self.late_payload.eq(forces),
+        ]
+
+    def _outside(self, m: Module, state: Any, forces: Any, task: Mapping[str, Any]) -> Any:
+        """Return whether a word of a step is outside its domain, when the step's result is there."""
         step = self.shape.step
         assert isinstance(step, FunctionWords)
-        words = {word.name: task[word.name] for word in step.inputs}
-        words |= split_words(self.state_words, state) | split_words(self.shape.taus, forces)
-        m.d.comb += [self.starts.eq(starts), self.payload.eq(core_payload(step, words, self.slots))]
         alone = Interface((step,), DATA_WIDTHS[0])
         m.submodules.domain_check = check = DomainCheck(interface=alone)
-        m.d.comb += [check.select.eq(1), check.words.eq(core_payload(step, words, alone.fields))]
-        return delayed(m, check.outside, self.latency - CHECKED)
+        words = core_payload(step, self._words(state, forces, task), alone.fields)
+        m.d.comb += [check.select.eq(1), check.words.eq(words)]
+        return delayed(m, check.outside, self.latency - self.late - CHECKED)
+
+    def _words(self, state: Any, forces: Any, task: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the words of a step, with those of a task that stay the same."""
+        states, taus = split_words(self.state_words, state), split_words(self.shape.taus, forces)
+        return {word.name: task[word.name] for word in self.shape.step.inputs} | states | taus
 
     def _next_state(self, m: Module, outside: Any) -> tuple[Any, Any]:
         """Return the state after a step, and whether the step was flagged."""

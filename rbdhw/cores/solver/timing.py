@@ -26,7 +26,8 @@ class Lane(NamedTuple):
 class SolverTiming:
     """The cycles of a solver around a core that takes a task every ``ii`` cycles.
 
-    ``step`` and ``dstep`` are the core's latencies of both functions.
+    ``step`` and ``dstep`` are the core's latencies of both functions. It takes the forces of a step up to
+    ``late`` cycles after the rest.
     """
 
     shape: SolverShape
@@ -34,13 +35,24 @@ class SolverTiming:
     step: int
     dstep: int
     ii: int
+    late: int = 0
 
     # Forward passes
 
     @property
-    def before(self) -> int:
-        """The cycles from a state to its step in the core."""
+    def fed_back(self) -> int:
+        """The cycles from a state to the forces that follow from it."""
         return feedback_latency(len(self.shape.feedback[0].terms)) + LIMITED
+
+    @property
+    def before(self) -> int:
+        """The cycles from a state to its step, which starts so that its forces are there in time."""
+        return max(self.fed_back - self.late, 1)
+
+    @property
+    def forces(self) -> int:
+        """The cycles from a state until the core takes the forces of its step."""
+        return self.before + self.late
 
     @property
     def after(self) -> int:

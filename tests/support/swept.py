@@ -21,8 +21,8 @@ def image(sweep, words):
 def simulated(sweep, runs, slot=None):
     """Return for each run, of words (problems, knots), the policies by knot and problem, and the cycles.
 
-    A policy is its integers, then overflow and indefinite. Each run starts in this cycle of
-    the interval, if one is given.
+    A policy is its integers, then overflow and indefinite. The first run starts while the core rests, and
+    each other in this cycle of the interval, if one is given.
     """
     core, answers = SweepComponent(sweep), []
     formats = [word.format for word in sweep.program.outputs[sweep.sweeps.function]]
@@ -39,7 +39,7 @@ def simulated(sweep, runs, slot=None):
                 await ctx.tick()
             ctx.set(core.write_enable, 0)
             ctx.set(core.regularisation, int(words["regularisation"]))
-            while slot is not None and ctx.get(core.slot) != slot:
+            while ctx.get(core.slot) != slot if answers and slot is not None else not ctx.get(core.rests):
                 await ctx.tick()
             assert ctx.get(core.ready)
             ctx.set(core.start, 1)

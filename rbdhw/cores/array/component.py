@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
@@ -61,13 +62,16 @@ class ArrayComponent(CorePorts):
         self._streamed, self._handover = frozenset(streamed), handover
         ports, inside = self._streams(program), {handover.function} if handover else set()
         if handover:
-            ports["first"] = In(1)
+            # In the last cycle of an interval in which no task is in the array: whether that cycle goes on.
+            ports |= {"first": In(1), "rests": In(1)}
         super().__init__(program, array.ii, array.latency, ports, inside)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         self._slots = Signal(self.ii, name="slots", init=1)
-        m.d.sync += self._slots.eq(self._slots.rotate_left(1))
+        rests = self.rests if self._handover else None
+        with nullcontext() if rests is None else m.If(~rests):
+            m.d.sync += self._slots.eq(self._slots.rotate_left(1))
         m.d.comb += self.phase_zero.eq(self._slots[0])
         self._words = self._decode(m)
         if self._handover:
@@ -81,7 +85,7 @@ class ArrayComponent(CorePorts):
         for unit, resource in enumerate(self.array.units):
             ports = [port for port in self._contents if port.unit == unit]
             turns = max((self._contents[port].turns for port in ports), default=1)
-            sequencer = Sequencer.counting(m, f"unit_{unit}", self.ii, turns)
+            sequencer = Sequencer.counting(m, f"unit_{unit}", self.ii, turns, rests)
             for port in ports:
                 memories[port] = self._memory(m, port, sequencer)
             self._unit(m, unit, resource, sequencer, [memories[port].o for port in ports])

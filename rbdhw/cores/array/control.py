@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, unsigned
@@ -24,8 +25,11 @@ class Sequencer:
         self.next_slot, self.slot, self.next_turn, self.turn = next_slot, slot, next_turn, turn
 
     @classmethod
-    def counting(cls, m: Module, name: str, ii: int, turns: int = 1) -> Sequencer:
-        """Return a sequencer with counters in a module, which tell ``turns`` tasks apart."""
+    def counting(cls, m: Module, name: str, ii: int, turns: int = 1, rests: Any = None) -> Sequencer:
+        """Return a sequencer with counters in a module, which tell ``turns`` tasks apart.
+
+        They stay as they are while the hardware ``rests``.
+        """
         shapes = {"next_slot": range(ii), "slot": range(ii), "next_turn": range(turns), "turn": range(turns)}
         counters = {
             count: Signal(shape, name=f"{name}_{count}", init=(count == "next_slot") % ii)
@@ -33,12 +37,13 @@ class Sequencer:
         }
         sequencer = cls(ii, **counters)
         last = sequencer.next_slot == ii - 1
-        m.d.sync += [
-            sequencer.next_slot.eq(Mux(last, 0, sequencer.next_slot + 1)),
-            sequencer.slot.eq(sequencer.next_slot),
-            sequencer.next_turn.eq(sequencer.next_turn + last),
-            sequencer.turn.eq(sequencer.next_turn),
-        ]
+        with nullcontext() if rests is None else m.If(~rests):
+            m.d.sync += [
+                sequencer.next_slot.eq(Mux(last, 0, sequencer.next_slot + 1)),
+                sequencer.slot.eq(sequencer.next_slot),
+                sequencer.next_turn.eq(sequencer.next_turn + last),
+                sequencer.turn.eq(sequencer.next_turn),
+            ]
         return sequencer
 
     @property

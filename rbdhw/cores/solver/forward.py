@@ -7,7 +7,6 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.cores.solver.timing import SolverTiming
@@ -22,6 +21,7 @@ from rbdhw.rtl.preparation import MEMORY_STAGES, limited
 from rbdhw.rtl.rollout_cost import StageCost
 from rbdhw.rtl.rollout_entry import go_back
 from rbdhw.rtl.rollout_gains import FeedbackSum
+from rbdhw.schedule.model import stage
 
 
 class ForwardPass(wiring.Component):
@@ -97,16 +97,14 @@ class ForwardPass(wiring.Component):
         places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
         in_core, fixed = delayed(m, entered, self.before), delayed(m, entered, self._fixed)
         back = delayed(m, in_core, self.latency)
-        m.submodules.waiting = waiting = Memory(shape=self.state_bits, depth=self.shape.alphas, init=[])
-        write, read = waiting.write_port(), waiting.read_port()
+        came, state = Signal(self.state_bits, name="came_back"), Signal(self.state_bits)
         task = split_words(self.shape.step.inputs, self.task)
         rates = {word.name for word in self.state_words[self.shape.nv :]}
         first = Cat(
             Mux(self.cold, 0, task[word.name]) if word.name in rates else task[word.name]
             for word in self.state_words
         )
-        state = Signal(self.state_bits)
-        m.d.comb += [read.addr.eq(trial), state.eq(Mux(places[0][1] == 0, first, read.data))]
+        m.d.comb += state.eq(Mux(places[0][1] == 0, first, came))
         forces = self._forces(m, state, task, places[0])
         starting = self._later(m, "state", state, self.before)
         self._start(m, in_core & (places[1][1] != self.shape.knots), starting, forces, task)
@@ -114,14 +112,15 @@ class ForwardPass(wiring.Component):
         self._keep(m, fixed, places[2], Cat(state, forces))
         next_state, flagged = self._next_state(m, self._outside(m, state, forces, task))
         used = back & (places[3][1] != self.shape.knots)
-        m.d.comb += [write.en.eq(used), write.addr.eq(places[3][0]), write.data.eq(next_state)]
+        m.d.comb += came.eq(self._waiting(m, next_state))
         forces = self._later(m, "forces", forces, self.latency - self.late)
         self._judge(m, used, places[3], flagged, Cat(next_state, forces), places[4])
         return m
 
     def _turns(self, m: Module) -> tuple[Any, Any, Any]:
         """Return whether a trial has its turn, which one, and its step."""
-        phase, now = Signal(range(self.ii)), Signal(range(self.ii), name="phase_now")
+        phase, self._phase = Signal(range(self.ii)), Signal(range(self.ii), name="phase_now")
+        now = self._phase
         m.d.comb += now.eq(Mux(self.phase_zero, 0, phase))
         m.d.sync += phase.eq(Mux(now == self.ii - 1, 0, now + 1))
         running, left = Signal(), Signal(range(self._after + 1))
@@ -215,6 +214,12 @@ class ForwardPass(wiring.Component):
         packed = Signal(self.state_bits, name="next_state")
         m.d.comb += packed.eq(Cat(state))
         return packed, outside | self.overflow | Cat(too_large).any()
+
+    def _waiting(self, m: Module, state: Any) -> Any:
+        """Return the state that came back in the turn that its trial has now."""
+        waits, comes_back = stage(self.timing.waits, self.ii), self._phase == self.latency % self.ii
+        line = delay_line(m, state, comes_back, (waits,), name="waiting", memory_stages=MEMORY_STAGES)
+        return line[waits]
 
     def _judge(
         self, m: Module, valid: Any, place: tuple[Any, Any], flagged: Any, values: Any, later: tuple[Any, Any]

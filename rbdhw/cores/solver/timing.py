@@ -14,6 +14,9 @@ from rbdhw.rtl.rollout_cost import cost_latency
 from rbdhw.rtl.rollout_gains import feedback_latency
 from rbdhw.rtl.scaler import LATENCY
 
+STARTS = 2
+"""The cycles from the start of a sweep that rests to its first interval."""
+
 
 class Lane(NamedTuple):
     """Numbers of a knot that are written one after the other, and the columns of the sweep's memory."""
@@ -62,8 +65,12 @@ class SolverTiming:
     @property
     def slots_of_round(self) -> int:
         """The intervals of the core from a step of a trial to its next one."""
-        cycles = self.before + self.step + 2
-        return max(-(-cycles // self.ii), self.shape.alphas)
+        return max(-(-(self.before + self.step) // self.ii), self.shape.alphas)
+
+    @property
+    def waits(self) -> int:
+        """The cycles from the state after a step of a trial to its next turn."""
+        return self.slots_of_round * self.ii - self.before - self.step
 
     @property
     def forward_pass(self) -> int:
@@ -129,9 +136,19 @@ class SolverTiming:
         return self.sweep.between * self.sweep.schedule.ii
 
     @property
+    def starting(self) -> int:
+        """The most cycles from the start of a sweep to its first interval.
+
+        The sweep rests before that, or ended so short a time ago that its last interval goes on. There are a
+        pass and an expansion between two sweeps, and both may wait for the core or not.
+        """
+        since_last = self.forward_pass + self.expansion - 2 * (self.ii - 1)
+        return max(self.between - since_last, STARTS)
+
+    @property
     def swept(self) -> int:
         """The most cycles of a sweep, from its start until the policy of the first step is written."""
-        return self.between + 1 + self.sweep.cycles + self.policy
+        return self.starting + self.sweep.cycles + self.policy
 
     @property
     def policy(self) -> int:

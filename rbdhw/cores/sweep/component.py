@@ -75,8 +75,11 @@ class SweepComponent(wiring.Component):
             handover=sweep.handover,
         )
         self.slot = Signal(range(array.ii))  # the cycle of the interval
+        self.rests = Signal()  # the last cycle of the interval goes on until a sweep begins
         self._last = self.slot == array.ii - 1
-        m.d.sync += self.slot.eq(Mux(self._last, 0, self.slot + 1))
+        with m.If(~self.rests):
+            m.d.sync += self.slot.eq(Mux(self._last, 0, self.slot + 1))
+        m.d.comb += core.rests.eq(self.rests)
         done = Signal()
         task = self._control(m, done)
         self._stream(m, core, task)
@@ -92,9 +95,11 @@ class SweepComponent(wiring.Component):
         problem = Signal(range(sweep.between), name="task_problem")
         task = _Task(Signal(name="running"), position, problem)
         m.d.comb += self.ready.eq(~busy)
-        with m.If(self._last):
+        idle, ends = ~busy & ~self.start & ~task.running, task.problem == sweep.between - 1
+        m.d.sync += self.rests.eq(idle & (self.rests | ends & (self.slot == sweep.schedule.ii - 2)))
+        with m.If(self._last & ~self.rests):
             m.d.sync += task.problem.eq(task.problem + 1)
-            with m.If(task.problem == sweep.between - 1):
+            with m.If(ends):
                 m.d.sync += task.problem.eq(0)
                 with m.If(task.running & (task.position != sweep.sweeps.links - 1)):
                     m.d.sync += task.position.eq(task.position + 1)

@@ -85,14 +85,14 @@ def following(task, plan):
 async def cycles_of_parts(bench, task, iterations):
     """Return the cycles of a solution, those of each of its parts, and the banks of the trials it keeps.
 
-    Those of a sweep and of an expansion count as if the interval of the sweep began with it, and that of the
-    core as late as can be; how much longer they wait is last.
+    Those of an expansion count as if the interval of the core began as late as can be; how much longer they
+    wait is last.
     """
     get, solver, cycles, beat = bench.ctx.get, bench.solver, 1, 0
     begins = {"expansion": solver.expansion.start, "sweep": solver.sweeper.start}
     begins |= {"forward_pass": solver.forward.start, "curvatures": solver.curvatures.start}
     begun, parts, banks = {}, {name: [] for name in begins}, []
-    waits = {name: [] for name in ("expansion", "sweep")}
+    waits = []
     await bench.start(task, iterations)
     while not get(solver.ends):
         ended = {
@@ -107,14 +107,11 @@ async def cycles_of_parts(bench, task, iterations):
         banks += [get(solver.expansion.around)] * get(solver.expansion.start)
         beat = cycles if get(solver.phase_zero) else beat
         if get(solver.expansion.start):
-            waits["expansion"].append((beat - cycles - BEFORE_STEP) % II - (II - 1))
-        if get(solver.sweeper.start):
-            waits["sweep"].append(SWEEP_II - 1 - get(solver.sweeper.slot) or SWEEP_II)
+            waits.append((beat - cycles - BEFORE_STEP) % II - (II - 1))
         await bench.ctx.tick()
         cycles += 1
-    for name, late in waits.items():
-        parts[name] = [taken - wait for taken, wait in zip(parts[name], late, strict=True)]
-    return cycles, parts, [*banks, get(solver.expansion.around)], sum(map(sum, waits.values()))
+    parts["expansion"] = [taken - wait for taken, wait in zip(parts["expansion"], waits, strict=True)]
+    return cycles, parts, [*banks, get(solver.expansion.around)], sum(waits)
 
 
 def test_each_part_of_a_solution_takes_the_cycles_stated():
@@ -136,7 +133,7 @@ def test_each_part_of_a_solution_takes_the_cycles_stated():
             assert between == timing.solution(iterations) - of_first - iterations * of_each - skipped
             longest = {name: max(longest[name], *parts[name]) for name in longest}
             await bench.ctx.tick()
-        assert longest.pop("sweep") == timing.swept - timing.between
+        assert longest.pop("sweep") == timing.swept
         assert longest == {name: getattr(timing, name) for name in longest}
 
     run(steps)
@@ -156,7 +153,7 @@ def test_solutions_in_a_loop_are_those_of_the_model_in_the_cycles_stated(first, 
         solution = fixed().solve(task, goal, 2)
         found, cycles = await bench.solve(task, 2)
         compare(fixed(), found, solution)
-        assert most - 2 * 2 * SWEEP_II <= cycles <= most
+        assert most - II - 2 * (2 * II + ALPHAS) <= cycles <= most
         for shift, seed in enumerate(then, 1):
             task, (_, goal) = following(task, solution.plan), posed(seed)
             await bench.load(goal)

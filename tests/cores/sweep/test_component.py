@@ -37,7 +37,7 @@ def built(width, ii, more=False):
 def most_cycles(sweep):
     """Return the most cycles until a core is ready, which it is in the cycle after the last policy.
 
-    A start in the last cycle of an interval waits for the whole next one.
+    It starts at once from its rest, and otherwise with the next interval.
     """
     return sweep.cycles + sweep.between * sweep.schedule.ii + 2
 
@@ -71,15 +71,14 @@ def test_policies_wait_for_what_is_there_later(later, monkeypatch):
     assert {tuple(policy[-2:]) for policy in policies.values()} > {(1, 1)}
 
 
-@pytest.mark.parametrize("slot", [0, long(32), 33])
-def test_a_sweep_begins_in_any_cycle_of_an_interval(slot):
+@pytest.mark.parametrize(("slot", "waits"), [(20, 14), long(32, 2), (33, 2)])
+def test_a_sweep_begins_in_any_cycle_of_an_interval(slot, waits):
+    """From its rest, and in the last cycle of an interval, with which the rest begins, in two cycles."""
     model, sweep = fixed(18), built(18, 34, True)
     words = random_words(toy(), model, 10, sweep.between)
-    ((policies, cycles),) = simulated(sweep, [words], slot)
-    assert policies == expected(model, words)
-    assert sweep.cycles <= cycles <= most_cycles(sweep)
-    # Exact but for the wait for the next interval: it is ready in the cycle after the last policy.
-    assert (slot + cycles - sweep.cycles) % 34 == 1
+    first, second = simulated(sweep, [words, words], slot)
+    assert first == (expected(model, words), sweep.cycles + 3)
+    assert second == (first[0], sweep.cycles + waits + 1)
 
 
 @pytest.mark.parametrize("more", [False, True])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rbdhw.fixed.fusion import fuse
 from rbdhw.fixed.lower import InputRange
 from rbdhw.fixed.program import Program
+from rbdhw.fixed.reciprocal import quick
 from rbdhw.fixed.steps import lower_steps
 from rbdhw.fixed.widths import FactorLimits
 from rbdhw.graph.graph import GraphBuilder
@@ -52,7 +53,8 @@ def plain_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Pr
 
     Both operands of a product have ``width`` bits. ``magnitudes`` has the largest of each node of the step
     over all knots, with headroom. The functions of the program are the sweep, whose words are what it hands
-    on, by the names of the inputs that take it, and that of the results.
+    on, by the names of the inputs that take it, and that of the results. One pivot after the other waits for
+    the reciprocal before it.
     """
     joined, (sweep,) = join_steps(sweeps), sweeps.sweeps
     sizes = dict(zip(sweep.step.inputs, (magnitudes[i] for i in sweep.step.inputs.values()), strict=True))
@@ -64,7 +66,8 @@ def plain_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Pr
     factors = FactorLimits(joined.graph, guard=0)
     widths = replace(factors.widths(width, factors.caps(width, frozenset())), ports=(width, width))
     plain = lower_steps(joined, magnitudes, ranges, widths).program
+    assert plain.reciprocal is not None
     words = plain.outputs[sweep.name]
     handed = tuple(word for word in words if word.name.startswith(f"{sweep.name}."))
     outputs = {sweep.name: handed, sweeps.function: tuple(word for word in words if word not in handed)}
-    return replace(plain, outputs=outputs)
+    return replace(plain, outputs=outputs, reciprocal=quick(plain.reciprocal))

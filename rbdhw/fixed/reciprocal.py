@@ -10,8 +10,9 @@ serves operands and results of any format; each operation gives it one shift.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -29,6 +30,9 @@ GUARD = 3
 
 MOST_INDEX_BITS = {1: 10, 2: 11}
 """The largest number of index bits for polynomials of each order."""
+
+QUICK_INDEX_BITS = 13
+"""The largest number of index bits of a unit whose results are to be there soon."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,26 @@ def remainder(index_bits: int, order: int) -> float:
 
 def reciprocal_spec(width: int, result_width: int) -> ReciprocalSpec:
     """Return the smallest unit whose polynomials err by at most 1/4 step of the widest result."""
-    quarter_step = math.ldexp(1.0, -result_width - 1)
     for order, most in MOST_INDEX_BITS.items():
-        for index_bits in range(3, most + 1):
-            if remainder(index_bits, order) <= quarter_step:
-                return ReciprocalSpec(width, result_width + GUARD, index_bits, order)
+        index_bits = _fewest_index_bits(result_width, order)
+        if index_bits <= most:
+            return ReciprocalSpec(width, result_width + GUARD, index_bits, order)
     return ReciprocalSpec(width, result_width + GUARD, MOST_INDEX_BITS[2], 2)
+
+
+def quick(spec: ReciprocalSpec) -> ReciprocalSpec:
+    """Return a unit with one product and a longer table, for results of the same width.
+
+    It is the same unit if the table would have more than :data:`QUICK_INDEX_BITS`.
+    """
+    index_bits = _fewest_index_bits(spec.result_bits - GUARD, 1)
+    return replace(spec, index_bits=index_bits, order=1) if index_bits <= QUICK_INDEX_BITS else spec
+
+
+def _fewest_index_bits(result_width: int, order: int) -> int:
+    """Return the index bits from which on polynomials err by at most 1/4 step of a result."""
+    quarter_step = math.ldexp(1.0, -result_width - 1)
+    return next(bits for bits in count(3) if remainder(bits, order) <= quarter_step)
 
 
 def shift_of(spec: ReciprocalSpec, operand: Format, result: Format) -> int:

@@ -8,16 +8,17 @@ The step's derivatives have a structure. With ``dv'`` the change of the next vel
 where ``T`` and ``J`` are block-diagonal: one and the step ``h``, but for joints of several degrees of
 freedom (:func:`rbdhw.dynamics.integration.displacement_derivatives`). If velocities are counted in steps, as
 ``h v``, then ``J`` is one, too. So the value function is first written in ``dq`` and ``dv'``, which takes few
-products, and only then in the state and the forces. The recursion itself eliminates the forces from the
-Hessian by ``L D L^T``.
+products, and only then in the state and the forces. Where ``T`` and ``J`` are one, ``dq' - dv'`` is ``dq``. A
+value function of ``dq - dv`` and ``dv`` is one of ``dq`` and ``dv'`` before the step, as it is. The recursion
+itself eliminates the forces from the Hessian by ``L D L^T``.
 
 Source: Tassa, Mansard and Todorov, "Control-limited differential dynamic programming" (2014).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from rbdhw.scalar import Scalar, inner_product, reciprocal, region
 
@@ -35,11 +36,15 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class StepChange:
-    """The derivatives of a step: ``T`` and ``J`` (nv, nv), and the rows ``D`` (nv, 2 nv + m) for m forces."""
+    """The derivatives of a step: ``T`` and ``J`` (nv, nv), and the rows ``D`` (nv, 2 nv + m) for m forces.
+
+    ``summed`` are coordinates for which ``T`` and ``J`` are one, ``dq' = dq + dv'``.
+    """
 
     transport: Matrix
     jacobian: Matrix
     rows: Matrix
+    summed: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,34 @@ class Policy:
 def riccati_step(value: Quadratic, step: StepChange, cost: Quadratic) -> tuple[Quadratic, Policy]:
     """Return the value function (2 nv) before a step from that behind it, and the policy of the step.
 
-    ``cost`` (2 nv + m) is that of the knot by the state and the forces, with what regularises it.
+    ``cost`` (2 nv + m) is that of the knot by the state and the forces, with what regularises it. Both value
+    functions have ``dq - dv`` in place of ``dq`` for the coordinates ``step.summed``.
     """
-    return _eliminate(_before(value, step, cost), 2 * len(step.rows))
+    n = len(step.rows)
+    J = [
+        [entry - float(i == j and i in step.summed) for j, entry in enumerate(row)]
+        for i, row in enumerate(step.jacobian)
+    ]
+    total = _before(value, replace(step, jacobian=J), cost)
+    value, policy = _eliminate(_sum_up(total, n, step.summed), 2 * n)
+    gains = [
+        [*row[:n], *(x - row[i] if i in step.summed else x for i, x in enumerate(row[n:]))]
+        for row in policy.gains
+    ]
+    return value, replace(policy, gains=gains)
+
+
+def _sum_up(total: Quadratic, n: int, summed: Collection[int]) -> Quadratic:
+    """Return a function of ``dq`` and ``dv`` as one of ``dq - dv`` and ``dv`` for some coordinates."""
+    hessian, gradient = [list(row) for row in total.hessian], list(total.gradient)
+    with region("value_by_force"):
+        for i in summed:
+            gradient[n + i] = gradient[n + i] + gradient[i]
+            hessian[n + i] = [x + y for x, y in zip(hessian[n + i], hessian[i], strict=True)]
+        for i in summed:
+            for row in hessian:
+                row[n + i] = row[n + i] + row[i]
+    return Quadratic(hessian, gradient)
 
 
 def _before(value: Quadratic, step: StepChange, cost: Quadratic) -> Quadratic:

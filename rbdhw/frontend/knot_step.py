@@ -93,7 +93,9 @@ def _record(robot: Robot, forces: int, coupled: bool, derivatives: Collection[st
     ]
     value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
     cost = Quadratic(_cost(recorder, n, forces, coupled), _vector(recorder, "g", 2 * n + forces))
-    value, policy = riccati_step(value, StepChange(transport, jacobian, rows), cost)
+    wide = {i for _, _, rates in wide_joints(robot) for i in range(rates.start, rates.stop)}
+    summed = [i for i in range(n) if i not in wide]
+    value, policy = riccati_step(value, StepChange(transport, jacobian, rows, summed), cost)
     handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
     for name, number in handed:
         recorder.output(f"{SWEEP}.{name}", number)

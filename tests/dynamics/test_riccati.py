@@ -63,3 +63,21 @@ def test_a_pivot_shows_that_a_hessian_is_not_positive():
         Quadratic(*map(scalars, value)), StepChange(*map(scalars, step)), Quadratic(H.tolist(), g.tolist())
     )
     assert min(policy.pivots) < 0.0
+
+
+@pytest.mark.parametrize("summed", [(0, 1, 2), (3, 4)])
+def test_value_functions_of_differences_equal_dense_matrices(summed):
+    """Coordinates that change by their own change and the next velocity's have ``dq - dv`` in place of ``dq``."""
+    n = 5
+    (V, slope), (T, J, D), cost = random_step(n, 4, wide=0 if 0 in summed else 3)
+    J[list(summed), list(summed)] = 1.0
+    basis = np.eye(2 * n)  # dq and dv from dq - dv and dv
+    basis[list(summed), [n + i for i in summed]] = 1.0
+    value = Quadratic((basis.T @ V @ basis).tolist(), (basis.T @ slope).tolist())
+    step = StepChange(scalars(T), scalars(J), scalars(D), summed)
+    after, policy = riccati_step(value, step, Quadratic(*map(scalars, cost)))
+    (hessian, gradient), (gains, changes) = dense((V, slope), (T, J, D), cost)
+    np.testing.assert_allclose(after.hessian, basis.T @ hessian @ basis, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(after.gradient, basis.T @ gradient, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(policy.gains, gains, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(policy.changes, changes, rtol=1e-10, atol=1e-10)

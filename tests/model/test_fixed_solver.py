@@ -211,7 +211,7 @@ def test_a_solution_without_a_cheaper_trial_stalls(fixed):
 
 def test_of_equal_costs_the_longest_step_is_kept(fixed):
     """It costs more than the shortest one, which changes nothing, but within the tolerance."""
-    _, task, goal = posed(fixed, 5)
+    _, task, goal = posed(fixed, 3)
     last = fixed.solve(task, goal, 2)
     found, longest = (
         FixedSolver(with_alphas(fixed.model, n)).solve(task, goal, 1, last.plan) for n in (ALPHAS, 1)
@@ -277,4 +277,4 @@ def test_a_fixed_time_step_is_no_word(fixed):
     assert "h" not in task
     assert solver.shape.time_step.constant is not None
     assert fixed.shape.time_word.name in posed(fixed, 0)[1]
-    np.testing.assert_allclose(forces(solver, found.plan), optimum["tau"], rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(forces(solver, found.plan), optimum["tau"], rtol=1e-3, atol=1e-2)

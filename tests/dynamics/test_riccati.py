@@ -67,7 +67,7 @@ def test_a_pivot_shows_that_a_hessian_is_not_positive():
 
 @pytest.mark.parametrize("summed", [(0, 1, 2), (3, 4)])
 def test_value_functions_of_differences_equal_dense_matrices(summed):
-    """Coordinates that change by their own change and the next velocity's have ``dq - dv`` in place of ``dq``."""
+    """Coordinates whose next change is ``dq + dv'`` have ``dq - dv`` in place of ``dq``."""
     n = 5
     (V, slope), (T, J, D), cost = random_step(n, 4, wide=0 if 0 in summed else 3)
     J[list(summed), list(summed)] = 1.0

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from rbdhw.cores.solver import core as solver_core
-from rbdhw.cores.solver.core import build_solver
+from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, build_solver
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
@@ -46,10 +46,19 @@ def test_a_longer_interval_takes_less_hardware_and_more_cycles():
 
 
 def test_spare_accumulators_make_a_short_interval_possible():
-    shortest = built(93)
-    units = [built(interval).sweep.schedule.units for interval in (93, 104)]
-    assert shortest.sweep.between == 1
-    assert len(units[0]) > len(units[1])
+    tried = []
+
+    def build(cycles, spare):
+        tried.append((cycles, spare))
+        return Mock(between=2 if spare < SPARE_ACCUMULATORS else 1, handed_on=cycles + 1)
+
+    assert solver_core._at_interval(build, 30).between == 1
+    assert tried == [(30, 0), (30, SPARE_ACCUMULATORS)]
+
+
+def test_a_shorter_interval_takes_more_hardware():
+    units = [built(interval).sweep.schedule.units for interval in (28, 40, 56)]
+    assert len(units[0]) > len(units[1]) > len(units[2])
 
 
 def test_an_interval_that_is_too_short_is_refused(monkeypatch):

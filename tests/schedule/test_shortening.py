@@ -12,7 +12,7 @@ from rbdhw.schedule.shortening import LATENESS_LIMIT, Network, StartSearch, shor
 from rbdhw.schedule.verify import verify
 from rbdhw.target import target
 from tests.support.builds import program_of
-from tests.support.schedule_problems import REGION, problems, small, twinned
+from tests.support.schedule_problems import INPUTS, REGION, problems, small, twinned
 
 
 @given(problems())
@@ -43,6 +43,23 @@ def test_iiwa_waits_for_few_units(ii, end, unlimited):
     network = Network(task)
     assert max(network.ends(shorten(task, list_schedule(task)))) == end
     assert max(network.unlimited_ends()) == unlimited
+
+
+@given(problems())
+def test_words_may_arrive_until_the_last_cycle_in_time(task):
+    """One cycle later at least one result of a group is later, with as many units as there are steps."""
+    task = replace(task, limits=dict.fromkeys(Resource, len(task.steps)))
+    network = Network(task)
+    ends = network.ends(list_schedule(task))
+    used = [value for value in INPUTS if any(value in step.operands for step in task.steps)]
+    for value in used:
+        last = network.latest_arrival([value], ends)
+        assert last >= task.available[value]
+        for arrival in (last, last + 1):
+            late = replace(task, available={**task.available, value: arrival})
+            after = Network(late).ends(list_schedule(late))
+            in_time = all(new <= old for new, old in zip(after, ends, strict=True))
+            assert in_time == (arrival == last)
 
 
 class CheckedSearch(StartSearch):

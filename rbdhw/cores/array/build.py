@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -72,18 +72,10 @@ def build_array(
     """
     clock = device.clock(clock_mhz)
     usable = device.usable_period(clock.schedule_mhz)
-    pipelines = device.pipelines(program.port_widths)
-    ways = [_Way(pipelines[registers], timing(program, registers)) for registers in REGISTERS]
     work = jobs(program, (handed or {}).keys())
-
-    def fastest(ways: Sequence[_Way]) -> _Way:
-        choices = USUAL_CHOICES, USUAL_CHOICES
-        return next((way for way in ways if _period(device, way, ii, *choices) <= usable), ways[-1])
-
-    way = fastest(ways)
+    way = _fastest_way(program, device, clock.schedule_mhz, ii, direct=False)
     if handed and ii < SLOW * least_handover(work, needs_of(work), way.timing, handed.values()):
-        direct = (_direct_way(program, device, pipelines[k], clock.schedule_mhz) for k in DIRECT_REGISTERS)
-        way = fastest([*direct, *ways])
+        way = _fastest_way(program, device, clock.schedule_mhz, ii, direct=True)
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
     place = partial(
         place_jobs,
@@ -107,6 +99,31 @@ def build_array(
     verify(array, work, outputs)
     device.check_clock(clock.schedule_mhz, _longest(array, device, way))
     return array
+
+
+def soonest_handover(
+    program: Program, device: Target, clock_mhz: float | None, ii: int, handed: Mapping[int, int]
+) -> int:
+    """Return the fewest cycles from a task to one that takes its results, with units without number.
+
+    ``ii`` decides how memories are read.
+    """
+    work = jobs(program, handed.keys())
+    way = _fastest_way(program, device, device.clock(clock_mhz).schedule_mhz, ii, direct=True)
+    return least_handover(work, needs_of(work), way.timing, handed.values())
+
+
+def _fastest_way(program: Program, device: Target, clock_mhz: float, ii: int, *, direct: bool) -> _Way:
+    """Return the way with the fewest registers that the clock allows, or that with the most.
+
+    Its memories are ``direct`` only if that is asked for.
+    """
+    pipelines, usable = device.pipelines(program.port_widths), device.usable_period(clock_mhz)
+    ways = [_Way(pipelines[registers], timing(program, registers)) for registers in REGISTERS]
+    if direct:
+        ways = [*(_direct_way(program, device, pipelines[k], clock_mhz) for k in DIRECT_REGISTERS), *ways]
+    choices = USUAL_CHOICES, USUAL_CHOICES
+    return next((way for way in ways if _period(device, way, ii, *choices) <= usable), ways[-1])
 
 
 def _hasty(

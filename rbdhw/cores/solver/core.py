@@ -12,7 +12,7 @@ from rbdhw.cores.core import Core
 from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.sweep.array import SweepArray, build_sweep
+from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_interval
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import FABRICS, Cells
@@ -110,7 +110,11 @@ def build_solver(
         extra = {ArrayResource.ACCUMULATOR: spare}
         return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz)
 
-    sweep = _soonest(build, shape) if interval is None else _at_interval(build, interval)
+    if interval is None:
+        sweep = _soonest(build, shape)
+    else:
+        least = least_interval(shape.sweeps, shape.program, device, interval, clock_mhz)
+        sweep = _at_interval(build, interval, least)
     solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
@@ -127,8 +131,14 @@ def _soonest(build: Build, shape: SolverShape) -> SweepArray:
     return built
 
 
-def _at_interval(build: Build, interval: int) -> SweepArray:
-    """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short."""
+def _at_interval(build: Build, interval: int, least: int) -> SweepArray:
+    """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short.
+
+    No interval below the ``least`` is possible.
+    """
+    if interval < least:
+        reason = f"a knot hands results on after {least} cycles, with any number of units"
+        raise InputError("sweep-ii", reason, f"an interval of at least {least}")
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
@@ -140,7 +150,7 @@ def _at_interval(build: Build, interval: int) -> SweepArray:
             continue
         if built.between == 1:
             return built
-        reason = f"a knot has results for the next one after {built.handed_on} cycles"
+        reason = f"a knot hands results on after {built.handed_on} cycles"
     raise InputError("sweep-ii", reason, "a longer interval")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rbdhw.cores.array.build import build_array
+from rbdhw.cores.array.build import build_array, soonest_handover
 from rbdhw.cores.array.cells import array_blocks, array_cells
 from rbdhw.cores.array.core import ArrayCore
 from rbdhw.cores.array.model import ArrayResource, ArraySchedule, Handover
@@ -142,6 +142,13 @@ def build_sweep(
     handed = handed_words(program, sweep.name)
     schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra)
     return SweepArray(sweeps, program, device, schedule)
+
+
+def least_interval(
+    sweeps: Sweeps, program: Program, device: Target, ii: int, clock_mhz: float | None = None
+) -> int:
+    """Return an interval below which no sweep of one problem is possible, with the memories of one at ``ii``."""
+    return soonest_handover(program, device, clock_mhz, ii, handed_words(program, sweeps.sweeps[0].name))
 
 
 def handed_words(program: Program, sweep: str) -> dict[int, int]:

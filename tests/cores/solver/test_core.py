@@ -7,14 +7,17 @@ from unittest.mock import Mock
 
 import pytest
 
+from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver import core as solver_core
 from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, build_solver
+from rbdhw.cores.sweep.array import build_sweep, least_interval
 from rbdhw.errors import InputError
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
-from tests.support.fixed_solvers import fixed_solver
+from tests.support.fixed_solvers import fixed_solver, plan_of
+from tests.support.optimal_control import toy
 
 SMALL = "xc7a100t"
 """A device with 135 block RAMs."""
@@ -52,7 +55,7 @@ def test_spare_accumulators_make_a_short_interval_possible():
         tried.append((cycles, spare))
         return Mock(between=2 if spare < SPARE_ACCUMULATORS else 1, handed_on=cycles + 1)
 
-    assert solver_core._at_interval(build, 30).between == 1
+    assert solver_core._at_interval(build, 30, 30).between == 1
     assert tried == [(30, 0), (30, SPARE_ACCUMULATORS)]
 
 
@@ -62,16 +65,25 @@ def test_a_shorter_interval_takes_more_hardware():
 
 
 def test_an_interval_that_is_too_short_is_refused(monkeypatch):
-    reason = r"a knot has results for the next one after \d+ cycles"
-    with pytest.raises(InputError, match=f"^sweep-ii: {reason}; expected a longer interval$"):
-        built(20)
-    for where, expected in (
-        ("ii", "^sweep-ii: no place; expected a longer interval$"),
-        ("clock", "^clock: no"),
+    monkeypatch.setattr(solver_core, "least_interval", Mock(return_value=25))
+    most = "with any number of units; expected an interval of at least 25$"
+    with pytest.raises(InputError, match=f"^sweep-ii: a knot hands results on after 25 cycles, {most}"):
+        built(24)
+    for effect, expected in (
+        ([Mock(between=2, handed_on=31)] * 3, "^sweep-ii: a knot hands results on after 31 cycles; expected"),
+        (InputError("ii", "no place"), "^sweep-ii: no place; expected a longer interval$"),
+        (InputError("clock", "no place"), "^clock: no"),
     ):
-        monkeypatch.setattr(solver_core, "build_sweep", Mock(side_effect=InputError(where, "no place")))
+        monkeypatch.setattr(solver_core, "build_sweep", Mock(side_effect=effect))
         with pytest.raises(InputError, match=expected):
-            built(20)
+            built(30)
+
+
+def test_no_sweep_hands_on_before_the_least_interval_and_many_units_come_near():
+    shape, device = fixed_solver("toy", 3, 2).shape, core().device
+    least = least_interval(shape.sweeps, shape.program, device, 28)
+    found = build_sweep(shape.sweeps, shape.program, device, 28, {ArrayResource.ACCUMULATOR: 60})
+    assert least <= found.handed_on <= least + 2
 
 
 def test_steps_beyond_the_memory_of_the_device_are_refused_with_what_fits():
@@ -95,3 +107,12 @@ def test_a_memory_that_is_exactly_full_is_enough():
     with pytest.raises(InputError, match="block RAMs") as refusal:
         built(300, 1000, 32, needed)
     assert int(re.search(r"at most (\d+) steps", str(refusal.value))[1]) >= 60
+
+
+def test_forces_arrive_late_and_no_function_takes_longer():
+    options = BuildOptions(("step", "dstep"), width=27, ii=4, number="fixed", samples=256)
+    (alone,), (with_solver,) = (plan.cores for plan in (plan_build(toy(), options), plan_of("toy")))
+    assert (alone.late, with_solver.late > 0) == (0, True)
+    assert with_solver.latency == alone.latency
+    late = [word.array for word in with_solver.component(None).late_words]
+    assert late == ["tau", "tau"]

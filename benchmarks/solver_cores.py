@@ -34,8 +34,8 @@ BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
     ("iiwa14", "xcvu9p", 16, None),
     ("iiwa14", "xcvu9p", 4, 280),
     ("iiwa14", "xcvu9p", 4, 120),
-    ("iiwa14", "xcvu9p", 4, 80),
-    ("iiwa14", "xcvu9p", 1, 80),
+    ("iiwa14", "xcvu9p", 4, 68),
+    ("iiwa14", "xcvu9p", 1, 68),
     ("iiwa14", "xck26", 32, 680),
 )
 """Robots and targets, `--ii` and `--sweep-ii`."""

@@ -147,7 +147,7 @@ def build_sweep(
 def least_interval(
     sweeps: Sweeps, program: Program, device: Target, ii: int, clock_mhz: float | None = None
 ) -> int:
-    """Return an interval below which no sweep of one problem is possible, with the memories of one at ``ii``."""
+    """Return an interval below which no sweep of one problem is possible, with memories for one at ``ii``."""
     return soonest_handover(program, device, clock_mhz, ii, handed_words(program, sweeps.sweeps[0].name))
 
 

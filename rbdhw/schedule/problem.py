@@ -26,11 +26,7 @@ At 18 bits and an interval of 4 the iiwa14's ``id`` has 1.22, and its ``difd`` 1
 
 
 def problem(
-    program: Program,
-    target: Target,
-    clock_mhz: float | None,
-    ii: int,
-    twins: Sequence[Group] = (),
+    program: Program, target: Target, clock_mhz: float | None, ii: int, twins: Sequence[Group] = ()
 ) -> Problem:
     """Return the steps, delays and unit counts of a program for one task every ``ii`` cycles.
 

@@ -236,8 +236,13 @@ def schedule_pipeline(
 
 
 def _with_late_forces(program: Program, task: Problem, plan: Schedule, bound: Bound) -> Bound:
-    """Return a schedule with late forces in which no function takes longer, or the one that is given."""
-    forces = [word.value for word in program.inputs if word.array == "tau" and word.value in task.available]
+    """Return a schedule with late forces in which no function takes longer, or the one that is given.
+
+    Forces that limbs take in turn come with the rest.
+    """
+    forces = [word.value for word in program.inputs if word.array == "tau"]
+    if not task.available.keys() >= set(forces):
+        return bound
     network = Network(task)
     cycle = network.latest_arrival(forces, network.ends(plan))
     while cycle > 0:

@@ -13,15 +13,18 @@ from rbdhw.verilator.simulator import Harness, make_simulator
 HARNESS = Path(__file__).with_name("alone.cpp")
 
 
-def measured(folder: Path, work: Path) -> dict[str, list[int]]:
-    """Return the latencies of a task of each function: first alone, then at each phase of the interval."""
+def measured(folder: Path, work: Path, interval: int | None = None) -> dict[str, list[int]]:
+    """Return the latencies of a task of each function: first alone, then at each phase of an interval.
+
+    Without one it is that of the design.
+    """
     design = read(folder)
     executable = make_simulator(folder, work, Harness({HARNESS.name: HARNESS.read_bytes()}))
     packets = {function: request(design, function) for function in design.functions}
     places = {(function, False): np.array([k]) for k, function in enumerate(packets)}
     beats = merge(places, {(function, False): packet for function, packet in packets.items()})
     np.column_stack([beats.data, beats.last]).tofile(work / "requests")
-    command = [str(executable), str(work / "requests"), str(design.manifest["ii"])]
+    command = [str(executable), str(work / "requests"), str(interval or design.manifest["ii"])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     return {name: [int(x) for x in line.split()] for name, line in zip(packets, lines, strict=True)}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks import markdown_tables
 from benchmarks.solver_cores import BUILDS, core_layout, core_rows, pipeline_rows
 
@@ -15,8 +17,8 @@ def test_the_toys_line_is_that_of_the_results():
     assert tuple(line.values()) in rows
 
 
-def test_a_pipeline_hands_on_sooner_and_takes_more_tables_than_an_array():
+def test_a_pipeline_hands_on_about_as_soon_as_an_array_and_takes_more_tables():
     (pipeline,), (array,) = pipeline_rows("toy", (95,)), core_rows((("toy", "xcvu9p", 4, 95),))
     assert pipeline["sweep: ii"] == array["sweep: ii"] == 95
-    assert pipeline["handed on after"] < array["handed on after"]
+    assert pipeline["handed on after"] == pytest.approx(array["handed on after"], rel=0.1)
     assert pipeline["luts"] > array["luts of it"]

@@ -21,7 +21,7 @@ from rbdhw.rtl.preparation import MEMORY_STAGES, limited
 from rbdhw.rtl.rollout_cost import StageCost
 from rbdhw.rtl.rollout_entry import go_back
 from rbdhw.rtl.rollout_gains import FeedbackSum
-from rbdhw.schedule.model import stage
+from rbdhw.schedule.model import stage as stage_of
 
 
 class ForwardPass(wiring.Component):
@@ -217,7 +217,7 @@ class ForwardPass(wiring.Component):
 
     def _waiting(self, m: Module, state: Any) -> Any:
         """Return the state that came back in the turn that its trial has now."""
-        waits, comes_back = stage(self.timing.waits, self.ii), self._phase == self.latency % self.ii
+        waits, comes_back = stage_of(self.timing.waits, self.ii), self._phase == self.latency % self.ii
         line = delay_line(m, state, comes_back, (waits,), name="waiting", memory_stages=MEMORY_STAGES)
         return line[waits]
 

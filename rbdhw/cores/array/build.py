@@ -33,7 +33,7 @@ USUAL_CHOICES = 16
 HASTES = (UNHURRIED, *(Haste(lead, 1) for lead in (0.2, 0.3, 0.25, 0.35, 0.4)))
 """The ways to hand words on that are tried in turn at a short interval, the smallest array first."""
 
-SLOW = 1.3
+SLOW = 1.25
 """An interval that is this many times the least that results take to be handed on is not short."""
 
 TABLE_WORDS = 64

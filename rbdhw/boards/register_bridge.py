@@ -125,17 +125,17 @@ class RegisterBridge(Component):
         """Send answers whole, one after the other: those of the accelerator, and those to accesses."""
         others = Signal()
         second = Signal()
-        own = self._answering & ~others
+        replying = self._answering & ~others
         header = self._header | self._malformed << MALFORMED
         word = Mux(self._malformed, 0, self._word)
         moves = self.o.valid & self.o.ready
         m.d.comb += [
-            self.o.valid.eq(own | self.answers.valid),
-            self.answers.ready.eq(~own & self.o.ready),
+            self.o.valid.eq(replying | self.answers.valid),
+            self.answers.ready.eq(~replying & self.o.ready),
             self.o.p.eq(self.answers.p),
-            self._answered.eq(own & second & moves),
+            self._answered.eq(replying & second & moves),
         ]
-        with m.If(own):
+        with m.If(replying):
             m.d.comb += [self.o.p.data.eq(Mux(second, word, header)), self.o.p.last.eq(second)]
             m.d.sync += second.eq(second ^ moves)
         with m.Else():

@@ -32,7 +32,9 @@ class AcceleratorInstance(Component):
         connect(m, flipped(self.i), bridge.i)
         connect(m, bridge.o, flipped(self.o))
         ways = {In: "i", Out: "o"}
-        registers = {f"{ways[own.flow]}_{port}": getattr(bridge, port) for port, own in AXI4_LITE.items()}
+        registers = {
+            f"{ways[member.flow]}_{port}": getattr(bridge, port) for port, member in AXI4_LITE.items()
+        }
         m.submodules.accelerator = Instance(
             f"{self.name}_axi",
             i_clk=ClockSignal(),

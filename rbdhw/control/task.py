@@ -150,8 +150,8 @@ def _function_of(name: str) -> Callable[..., Any]:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        attribute: Callable[..., Any] = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         expected = "track, reach, or MODULE:FUNCTION of a module that can be imported from here"
         raise InputError("task", f"'{name}': {error}", expected) from None
-    return found
+    return attribute

@@ -202,7 +202,7 @@ class _State:
 
 def place_of(bits: int, n: int) -> int:
     """Return the place of the one of index ``n`` among the ones of a number, counted from the lowest."""
-    place, width = 0, 1 << (bits.bit_length() - 1).bit_length()
+    position, width = 0, 1 << (bits.bit_length() - 1).bit_length()
     while width > 1:
         width >>= 1
         low = bits & ((1 << width) - 1)
@@ -210,8 +210,8 @@ def place_of(bits: int, n: int) -> int:
             bits = low
         else:
             n -= low.bit_count()
-            bits, place = bits >> width, place + width
-    return place
+            bits, position = bits >> width, position + width
+    return position
 
 
 class _PlaceSearch:

@@ -77,7 +77,7 @@ def build_array(
     if handed and ii < SLOW * least_handover(work, needs_of(work), way.timing, handed.values()):
         way = _fastest_way(program, device, clock.schedule_mhz, ii, direct=True)
     outputs = {function: tuple(word.value for word in words) for function, words in program.outputs.items()}
-    place = partial(
+    placer = partial(
         place_jobs,
         work,
         outputs,
@@ -93,7 +93,7 @@ def build_array(
     def meets(array: ArraySchedule) -> bool:
         return _longest(array, device, way) <= usable
 
-    array = _hasty(place, handed or {}, meets) if way.timing.direct else place()
+    array = _hasty(placer, handed or {}, meets) if way.timing.direct else placer()
     array = anneal(array, outputs, program.port_widths, handed)
     array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
     verify(array, work, outputs)
@@ -127,7 +127,7 @@ def _fastest_way(program: Program, device: Target, clock_mhz: float, ii: int, *,
 
 
 def _hasty(
-    place: Callable[..., ArraySchedule], handed: Mapping[int, int], meets: Callable[[ArraySchedule], bool]
+    placer: Callable[..., ArraySchedule], handed: Mapping[int, int], meets: Callable[[ArraySchedule], bool]
 ) -> ArraySchedule:
     """Return the first array of several that ``meets`` the clock and hands on within an interval.
 
@@ -137,7 +137,7 @@ def _hasty(
     arrays, refusals = [], []
     for haste in HASTES:
         try:
-            array = place(haste=haste)
+            array = placer(haste=haste)
         except InputError as error:
             refusals.append(error)
             continue

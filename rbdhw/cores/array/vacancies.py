@@ -124,11 +124,11 @@ def _with(units: int, number: int, there: bool) -> int:
 
 def _both(term: Term, units: Callable[[int, int], int]) -> int:
     """Return the units in the sets of both factors of a term, by memory and value, in either order."""
-    found = 0
+    common = 0
     for order in term.orders:
         first, second = (
             ALL if isinstance(factor, Constant) else units(index, factor)
             for index, factor in enumerate(order)
         )
-        found |= first & second
-    return found
+        common |= first & second
+    return common

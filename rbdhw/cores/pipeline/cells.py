@@ -202,7 +202,7 @@ def _product_luts(
     first, second = sorted((choice.width for choice in choices), reverse=True)
     full = first + second + 1
     joins = () if device.primitive.shift else device.primitive.places((first, second))[1:]
-    luts = float(sum(full - place for place in joins))
+    luts = float(sum(full - offset for offset in joins))
     drops: set[int] = set()
     checks: set[tuple[int, int]] = set()
     for index in unit.steps.values():

@@ -110,16 +110,16 @@ def _inputs(robot: Robot, limb: Limb) -> Iterator[tuple[str, Meaning]]:
     moving = [body for body in limb if robot.bodies[body].joint.mimic is None]
     q = [k for body in moving for k in range(*robot.q_of[body].indices(robot.nq))]
     v = [k for body in moving for k in range(*robot.v_of[body].indices(robot.nv))]
-    for place, k in enumerate(q):
-        yield f"q[{k}]", ("q", (place,))
+    for index, k in enumerate(q):
+        yield f"q[{k}]", ("q", (index,))
     for array in ("v", "a", "tau"):
-        for place, k in enumerate(v):
-            yield f"{array}[{k}]", (array, (place,))
+        for index, k in enumerate(v):
+            yield f"{array}[{k}]", (array, (index,))
     for row, i in enumerate(v):
         for column, j in enumerate(v):
             if j <= i:
                 yield f"Minv[{i},{j}]", ("Minv", (row, column))
     links = [robot.links.index(body) for body in limb if body in robot.links]
-    for place, link in enumerate(links):
+    for index, link in enumerate(links):
         for k in range(6):
-            yield f"fext[{link},{k}]", ("fext", (place, k))
+            yield f"fext[{link},{k}]", ("fext", (index, k))

@@ -313,26 +313,26 @@ class SolverComponent(wiring.Component):
 
     def _choose(self, m: Module) -> None:
         """Keep the longest step among the cheapest trials, unless all cost more than the trajectory."""
-        trial, found = Signal(range(self.shape.alphas)), Signal()
+        trial, feasible = Signal(range(self.shape.alphas)), Signal()
         least = Signal(self.shape.cost.width)
         cost, allowed = self._costs[trial], ~self.forward.flags.bit_select(trial, 1)
         last = trial == self.shape.alphas - 1
         with m.State("LEAST"):
-            with m.If(allowed & (~found | (cost < least))):
-                m.d.sync += [found.eq(1), least.eq(cost)]
+            with m.If(allowed & (~feasible | (cost < least))):
+                m.d.sync += [feasible.eq(1), least.eq(cost)]
             m.d.sync += trial.eq(Mux(last, 0, trial + 1))
             with m.If(last):
                 m.next = "CHOOSE"
         with m.State("CHOOSE"):
             m.d.sync += trial.eq(trial + 1)
-            with m.If(~found | self._settled & (least > with_tolerance(self.cost))):
-                m.d.sync += [trial.eq(0), found.eq(0)]
+            with m.If(~feasible | self._settled & (least > with_tolerance(self.cost))):
+                m.d.sync += [trial.eq(0), feasible.eq(0)]
                 self._raise(m, "ITERATE", Mux(self._settled, Solved.STALLED, Solved.NOT_FINITE))
             with m.Elif(allowed & (cost <= with_tolerance(least))):
                 lower = self._level >> REGULARISATION_BITS
                 m.d.sync += [
                     trial.eq(0),
-                    found.eq(0),
+                    feasible.eq(0),
                     self._bank.eq(self.forward.bank_of(trial, self._bank)),
                     self.cost.eq(cost),
                     self._settled.eq(1),

@@ -141,9 +141,9 @@ class ForwardPass(wiring.Component):
             m.d.sync += left.eq(left - 1)
         return turn & (slot <= most), slot[: len(most)], step
 
-    def _forces(self, m: Module, state: Any, task: Mapping[str, Any], place: tuple[Any, Any]) -> Any:
+    def _forces(self, m: Module, state: Any, task: Mapping[str, Any], trial_step: tuple[Any, Any]) -> Any:
         """Return the packed forces of a step, some cycles after its state."""
-        trial, step = place
+        trial, step = trial_step
         shape, block = self.shape, self.feedback
         last = shape.knots - 1
         followed = Signal(range(2 * shape.knots), name="followed")
@@ -170,9 +170,9 @@ class ForwardPass(wiring.Component):
             first += width
         return self._later(m, "forces_of_step", Cat(forces), self._fixed - self.timing.fed_back)
 
-    def _keep(self, m: Module, valid: Any, place: tuple[Any, Any], row: Any) -> None:
+    def _keep(self, m: Module, valid: Any, trial_step: tuple[Any, Any], row: Any) -> None:
         """Write the row of a trial's step."""
-        trial, step = place
+        trial, step = trial_step
         bank = Signal(range(self.banks), name="bank")
         m.d.comb += [
             bank.eq(self.bank_of(trial, self.around)),
@@ -222,10 +222,16 @@ class ForwardPass(wiring.Component):
         return line[waits]
 
     def _judge(
-        self, m: Module, valid: Any, place: tuple[Any, Any], flagged: Any, values: Any, later: tuple[Any, Any]
+        self,
+        m: Module,
+        valid: Any,
+        trial_step: tuple[Any, Any],
+        flagged: Any,
+        values: Any,
+        later: tuple[Any, Any],
     ) -> None:
         """Add up the costs and flags of trials."""
-        trial, step = place
+        trial, step = trial_step
         m.d.comb += [self.stage.values.eq(values), self.goal_step.eq(step), self.stage.row.eq(self.goal)]
         flags = Array(Signal(name=f"flag_{k}") for k in range(self.shape.alphas))
         with m.If(valid):

@@ -29,8 +29,8 @@ def step_cells(program: UnrolledProgram, schedule: SweepSchedule, device: Target
             flip_flops=sum(word.format.width for words in program.outputs.values() for word in words)
         )
     widths = {word.name: word.format.width for word in steps.program.inputs}
-    for place, (sweep, time) in enumerate(zip(steps.sweeps.sweeps, schedule.sweeps, strict=True)):
-        if shared := shared_words(program, schedule, place):
+    for index, (sweep, time) in enumerate(zip(steps.sweeps.sweeps, schedule.sweeps, strict=True)):
+        if shared := shared_words(program, schedule, index):
             waiting += fabric.queue(shared.width, shared.depth)
         sources = {name: steps.sweeps.sources[name] for name in sweep.step.inputs}
         table = sum(widths[name] for name, source in sources.items() if isinstance(source, Constant))

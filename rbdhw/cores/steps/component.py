@@ -102,10 +102,10 @@ class Steps(ABC):
         inputs: dict[str, Any] = {}
         if self._sweeps.branches(sweep):
             return inputs
-        time, place = self._times[sweep.name], self._places[sweep.name][0]
+        time, link = self._times[sweep.name], self._places[sweep.name][0]
         for name in self._names(sweep, Carried):
             handed = self.windows.delay(name, self._handed[f"{sweep.name}.{name}"], time.step - time.delay)
-            inputs[name] = Mux(place == 0, self._first(name), handed)
+            inputs[name] = Mux(link == 0, self._first(name), handed)
         return inputs
 
     def _looked_up(self, lookup: Lookup) -> dict[str, Any]:

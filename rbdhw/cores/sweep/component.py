@@ -135,8 +135,8 @@ class SweepComponent(wiring.Component):
         """Return the numbers with which a column of the memory begins."""
         sweep, numbers = self.sweep, {}
         for name, number in self.last.items():
-            row, place = sweep.places.get(name, (0, None))
-            for problem in range(sweep.between) if place == column else ():
+            row, at_column = sweep.places.get(name, (0, None))
+            for problem in range(sweep.between) if at_column == column else ():
                 numbers[sweep.row(sweep.sweeps.links - 1, problem) + row] = number
         return [numbers.get(row, 0) for row in range(max(numbers, default=-1) + 1)]
 

@@ -169,18 +169,18 @@ class _Function(Declaration):
         ]
 
     def _fields(self, number: int, word: Word, arrays: Sequence[Array], travels: int) -> tuple[int, ...]:
-        k, place = self._place(word, arrays)
+        k, offset = self._place(word, arrays)
         wraps = arrays[k].name in _STATES and word.lowest is None and word.unit == "turn"
         kind = _ANGLE * (word.unit == "turn") | _WRAPS * wraps | _BOUNDED * (word.lowest is not None)
         bounds = word.lowest or 0, word.highest or 0
-        return number, k, place, word.format.width, travels, word.format.binary_point, kind, *bounds
+        return number, k, offset, word.format.width, travels, word.format.binary_point, kind, *bounds
 
     def _elements(self, extended: bool) -> list[ResultElement]:
         """Return the elements of an answer that have no word of their own, the negatives last."""
         returned = self.words.returned(extended)
         elements = elements_of((word.elements for word in returned), self.outputs, self.model.robot.nv)
-        own = {self._place(word, self.outputs) for word in returned}
-        others = (element for element in elements if (element.array, element.offset) not in own)
+        sent = {self._place(word, self.outputs) for word in returned}
+        others = (element for element in elements if (element.array, element.offset) not in sent)
         return sorted(others, key=lambda element: element.negative)
 
     def _integrals(self, extended: bool) -> list[ResultElement]:

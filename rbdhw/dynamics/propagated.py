@@ -149,13 +149,13 @@ class Propagation:
                     accelerations += [x, y, z, *turn]
                     twists.append(((turn[0], turn[1], turn[2]), (x, y, z)))
                     continue
-                joint, own = self.joints[i], left[self.robot.v_of[i].start]
+                joint, force = self.joints[i], left[self.robot.v_of[i].start]
                 if body.parent == BASE:
-                    accelerations.append(joint.factor * own)
+                    accelerations.append(joint.factor * force)
                     twists.append(axis(body.joint, accelerations[-1]))
                     continue
                 reached = in_child(body.joint, self.q[i], twists[body.parent])
-                accelerations.append(joint.factor * (own - power(joint.column, reached)))
+                accelerations.append(joint.factor * (force - power(joint.column, reached)))
                 twists.append(add_twist(reached, axis(body.joint, accelerations[-1])))
         return accelerations
 

@@ -122,10 +122,10 @@ def wrench_columns(
     for i, frame in enumerate(joint_frames(robot, q, v, trip)):
         for axis in frame.axes:
             with region("derivatives", i):
-                own = own_columns(axis, bodies[i])
+                derivatives = own_columns(axis, bodies[i])
                 if frame.joint.kind is not JointKind.FLOATING:
-                    own = with_turned_wrench(own, axis.direction, trip.wrenches[i])
-            columns.append((i, own.by_position, own.by_velocity))
+                    derivatives = with_turned_wrench(derivatives, axis.direction, trip.wrenches[i])
+            columns.append((i, derivatives.by_position, derivatives.by_velocity))
     return columns
 
 

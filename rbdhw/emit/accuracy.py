@@ -149,7 +149,9 @@ def _why(formats: Formats, options: BuildOptions) -> str:
         return f"--width {options.width}: the least errors that it allows, whatever they are"
     tried = len(formats.tries)
     widths = "at this width" if options.width is not None else "of all widths"
-    budget = ", ".join([*(f"{own:g} of {f}" for f, own in options.budgets.items()), f"{options.budget:g}"])
+    budget = ", ".join(
+        [*(f"{limit:g} of {f}" for f, limit in options.budgets.items()), f"{options.budget:g}"]
+    )
     return (
         f"the fewest DSP blocks, then bits, {widths} with errors that support {budget}, by "
         f"prediction, confirmed on the bit-exact model after {tried} {'try' if tried == 1 else 'tries'}"

@@ -102,8 +102,8 @@ class Ranges:
         product = self._program.operations[operand.value]
         if product.kind is not Kind.MULTIPLY:
             return None
-        for own, other in (product.operands, product.operands[::-1]):
-            unit = self._program.operations[own.value]
+        for factor, other in (product.operands, product.operands[::-1]):
+            unit = self._program.operations[factor.value]
             if unit.kind in (Kind.SIN, Kind.COS):
                 scale = math.ldexp(1.0, operand.shift - product.drop) / unit.format.step
                 return unit, scale * max(map(abs, self._known[other.value]))

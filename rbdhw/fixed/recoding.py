@@ -78,13 +78,13 @@ class _Sum:
     low: int
     top: int
     negative: bool
-    found: ShiftAdd = ShiftAdd(0, 0, 0)
+    adders: ShiftAdd = ShiftAdd(0, 0, 0)
 
     def plus(self, other: _Sum) -> _Sum:
         """Add a summand that starts no lower; low bits below it need no adder unless this is negated."""
         top = max(self.top, other.top) + 1
         start = self.low if self.negative and not other.negative else other.low
-        one, two = self.found, other.found
+        one, two = self.adders, other.adders
         adders = ShiftAdd(
             one.bits + two.bits + top - start,
             one.adders + two.adders + 1,
@@ -99,4 +99,4 @@ def shift_add(width: int, constant: int, drop: int) -> ShiftAdd:
         _Sum(term.shift, term.shift + (2 if term.one is None else term.one + width), term.negative)
         for term in round_constant(constant, drop)
     ]
-    return pair_summands(spans, _Sum.plus).found
+    return pair_summands(spans, _Sum.plus).adders

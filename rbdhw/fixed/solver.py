@@ -178,11 +178,11 @@ class SolverShape:
 
     def hessian(self, term: int) -> Word | None:
         """Return the word of a knot's Hessian that a term of the cost has; None for a fixed force."""
-        place = self.weighted(term)
-        if place is None:
+        index = self.weighted(term)
+        if index is None:
             return None
-        first = place - 2 * self.nv
-        return self.inputs[f"R[{first}]" if first >= 0 else f"H[{place},{place}]"]
+        first = index - 2 * self.nv
+        return self.inputs[f"R[{first}]" if first >= 0 else f"H[{index},{index}]"]
 
     @cached_property
     def slopes(self) -> tuple[Factor | None, ...]:
@@ -331,9 +331,9 @@ class SolverShape:
 
     def _from_policy(self, name: str, result: str, by: int, target: Format) -> Scaled:
         names = [word.name.partition(".")[2] for word in self.policy]
-        place = names.index(result)
-        source, factor = self.policy[place].format, self.policy_factors[by].format
-        return Scaled(name, place, by, source, factor, target)
+        index = names.index(result)
+        source, factor = self.policy[index].format, self.policy_factors[by].format
+        return Scaled(name, index, by, source, factor, target)
 
 
 def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[str, GivenElement]:
@@ -341,7 +341,7 @@ def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[s
 
     ``forces`` are the coordinates whose forces change.
     """
-    found = {}
+    elements = {}
     for element in given_elements((word.elements for word in dstep.outputs), nv):
         if element.integrated or element.name.array not in ("A", "B"):
             continue
@@ -349,8 +349,8 @@ def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[s
         if row < 0 or (element.name.array == "B" and column not in forces):
             continue
         column = column if element.name.array == "A" else 2 * nv + forces.index(column)
-        found[f"D[{row},{column}]"] = element
-    return found
+        elements[f"D[{row},{column}]"] = element
+    return elements
 
 
 def _positive(name: str, format_: Format) -> Word:

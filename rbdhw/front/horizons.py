@@ -141,9 +141,9 @@ class Horizons:
             rest = np.where(good, np.arange(len(good)), np.argmax(good))
             first = {name: array[rest] for name, array in first.items()}
         problem, sampling, steps = rollout_of(problems, first, rows, hold)
-        found = engine.follow(problem, sampling, steps, every)
+        answers = engine.follow(problem, sampling, steps, every)
         costs = any(rows[name] is not None for name in ("Q", "R", "W"))
-        results = {name: found[name] for name in (*["states"] * states, *["cost"] * costs)}
+        results = {name: answers[name] for name in (*["states"] * states, *["cost"] * costs)}
         status = limited.flagged(np.zeros(len(limited.status), np.int64), results)
         results |= {"first_flagged": 1 * (status != 0), "status": status}
         values = [with_axes(array, lead) for array in results.values()]

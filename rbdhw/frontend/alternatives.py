@@ -110,7 +110,10 @@ def is_plain(robot: Robot) -> bool:
 def need_factors(functions: Iterable[str]) -> bool:
     """Return whether a function needs the factors of the mass matrix, whatever is propagated."""
     steps = (FUNCTIONS[function].algorithms for function in functions)
-    return any("inverse" in own and not {"forward", "contacts"}.intersection(own) for own in steps)
+    return any(
+        "inverse" in algorithms and not {"forward", "contacts"}.intersection(algorithms)
+        for algorithms in steps
+    )
 
 
 def can_propagate(robot: Robot) -> bool:

@@ -68,8 +68,8 @@ def mobilities(robot: Robot, positions: Array) -> Array:
     model, energies = system(robot), np.zeros(robot.nv)
     for link in model.links:
         moved = _least_energies(robot, model, link, positions)
-        own = slice(link.driver.start, link.driver.stop)
-        energies[own] = np.maximum(energies[own], link.ratio**2 * moved)
+        coordinates = slice(link.driver.start, link.driver.stop)
+        energies[coordinates] = np.maximum(energies[coordinates], link.ratio**2 * moved)
     energies += np.square(model.G.T) @ model.armature
     return np.asarray(1.0 / np.sqrt((1.0 - ROUNDING) * energies))
 

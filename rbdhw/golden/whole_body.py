@@ -86,14 +86,14 @@ def centroidal_derivatives(robot: Robot, model: System, tasks: Tasks) -> dict[st
     def results(states: Tasks) -> dict[str, Array]:
         return centroidal(model, states)
 
-    found = centroidal(model, tasks)
+    values = centroidal(model, tasks)
     moved, pushed = by_position(robot, results, tasks), by_velocity(robot, results, tasks)
     return {
         "dh_dq": moved["h_g"],
         "dhdot_dq": moved["dA_g_v"],
         "dhdot_dv": pushed["dA_g_v"],
-        "hdot_g": found["dA_g_v"],
-        "A_g": found["A_g"],
+        "hdot_g": values["dA_g_v"],
+        "A_g": values["A_g"],
     }
 
 

@@ -324,8 +324,8 @@ class BuildOptions:
     @property
     def budgets(self) -> dict[str, float]:
         """The error budgets that functions of the build have of their own."""
-        own = self.max_error if isinstance(self.max_error, Mapping) else {}
-        return {function: own[function] for function in self.functions if function in own}
+        budgets = self.max_error if isinstance(self.max_error, Mapping) else {}
+        return {function: budgets[function] for function in self.functions if function in budgets}
 
     def budget_share(self, function: str) -> float:
         """Return the ratio of :attr:`budget` to the function's own: errors times it are comparable."""

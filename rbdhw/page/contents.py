@@ -211,7 +211,9 @@ def _resources(manifest: Manifest, device: Target) -> list[tuple[str, int, int, 
 
 def _results(manifest: Manifest) -> dict[str, Any]:
     """Return the errors of each result by its whole name."""
-    return {f"{f}.{name}": own for f, entry in manifest.error.items() for name, own in entry.results.items()}
+    return {
+        f"{f}.{name}": errors for f, entry in manifest.error.items() for name, errors in entry.results.items()
+    }
 
 
 def _histograms(manifest: Manifest) -> list[tuple[str, Any, Markup | None]]:
@@ -219,20 +221,21 @@ def _histograms(manifest: Manifest) -> list[tuple[str, Any, Markup | None]]:
     results = _results(manifest)
     limits = error_limits(list(results.values()))
     return [
-        (name, own, histogram(name, own, limits) if own.histogram else None) for name, own in results.items()
+        (name, errors, histogram(name, errors, limits) if errors.histogram else None)
+        for name, errors in results.items()
     ]
 
 
 def _strata(manifest: Manifest) -> list[str]:
     """Return the kinds of tasks of all results."""
-    return list(dict.fromkeys(kind for own in _results(manifest).values() for kind in own.strata))
+    return list(dict.fromkeys(kind for errors in _results(manifest).values() for kind in errors.strata))
 
 
 def _roofs(manifest: Manifest) -> list[Roof]:
     """Return what each function asks of the link."""
     return [
-        Roof(name, max(own.bytes_in, own.bytes_out), manifest.functions[name].tasks_per_second)
-        for name, own in manifest.interval.link.functions.items()
+        Roof(name, max(traffic.bytes_in, traffic.bytes_out), manifest.functions[name].tasks_per_second)
+        for name, traffic in manifest.interval.link.functions.items()
     ]
 
 

@@ -129,10 +129,12 @@ def study_figure(study: Mapping[str, Any]) -> Markup:
 
 def error_limits(errors: Sequence[ResultErrors]) -> tuple[float, float]:
     """Return the ends of the axis of errors that all histograms share."""
-    drawn = [own.histogram for own in errors if own.histogram is not None and own.histogram.counts]
-    lowest = min((own.lowest for own in drawn), default=0)
-    highest = max((own.lowest + len(own.counts) for own in drawn), default=0)
-    largest = max((own.limit for own in errors), default=1.0)
+    drawn = [
+        result.histogram for result in errors if result.histogram is not None and result.histogram.counts
+    ]
+    lowest = min((bars.lowest for bars in drawn), default=0)
+    highest = max((bars.lowest + len(bars.counts) for bars in drawn), default=0)
+    largest = max((result.limit for result in errors), default=1.0)
     return 10.0 ** (lowest / BINS_A_DECADE), max(10.0 ** (highest / BINS_A_DECADE), 1.5 * largest)
 
 

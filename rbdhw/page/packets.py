@@ -56,7 +56,7 @@ def packets_of(manifest: Packets) -> Iterator[Packet]:
 
 def _sections(words: Iterable[tuple[PacketWord | None, int]]) -> Iterator[Section]:
     """Yield the sections of words, each with the bits that it takes."""
-    for array, group in groupby(words, key=lambda own: _array(own[0])):
+    for array, group in groupby(words, key=lambda entry: _array(entry[0])):
         members = list(group)
         known = [word for word, _ in members if word is not None]
         yield Section(

@@ -56,7 +56,7 @@ def _branches(
             joint.name,
             joint.kind.value,
             f"{mimic.multiplier:g} × {mimic.joint} + {mimic.offset:g}" if mimic else "",
-            tuple(own for own in coordinates.q if own.joint == joint.name),
-            tuple(own for own in coordinates.v if own.joint == joint.name),
+            tuple(coordinate for coordinate in coordinates.q if coordinate.joint == joint.name),
+            tuple(coordinate for coordinate in coordinates.v if coordinate.joint == joint.name),
         )
         yield from _branches(robot, coordinates, list(robot.children[i]), below)

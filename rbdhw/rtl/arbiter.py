@@ -92,8 +92,8 @@ class Arbiter(wiring.Component):
 
     def _choose(self, m: Module, chosen: Signal, order: list[int]) -> None:
         """Choose the first edge in the order that offers a task; each accepts only if none before it does."""
-        for place, k in enumerate(order):
-            before: Any = Cat(self.each[j].offered for j in order[:place]).any()
+        for rank, k in enumerate(order):
+            before: Any = Cat(self.each[j].offered for j in order[:rank]).any()
             m.d.comb += self.each[k].accepts.eq(self.accepts & ~before)
         for k in reversed(order):
             with m.If(self.each[k].offered):

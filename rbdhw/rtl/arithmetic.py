@@ -77,10 +77,10 @@ def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int)
     """
     a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
     b = ~b if negative else b
-    place = rounding.bit_length() - 1
-    either, both = a[place] | b[place], (a & b)[place + 1 : -1]
-    carries = Cat(a[:place], Const(0, 1), either, both)[:bits]
-    sums = Cat(b[:place], ~(a[place] ^ b[place]), (a ^ b)[place + 1 :])
+    position = rounding.bit_length() - 1
+    either, both = a[position] | b[position], (a & b)[position + 1 : -1]
+    carries = Cat(a[:position], Const(0, 1), either, both)[:bits]
+    sums = Cat(b[:position], ~(a[position] ^ b[position]), (a ^ b)[position + 1 :])
     carry = Const(int(negative), 1)
     return (Cat(carry, carries) + Cat(carry, sums))[1:] if negative else carries + sums
 

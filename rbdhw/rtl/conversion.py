@@ -106,14 +106,14 @@ class RequestConverter(wiring.Component):
         brought = self._slot_count(follower.header)
         for k, lane in enumerate(self.lanes):
             m.submodules[f"lane_{k}"] = lane
-            place = Cat(C(k, (self.interface.lanes - 1).bit_length()), follower.index)
+            position = Cat(C(k, (self.interface.lanes - 1).bit_length()), follower.index)
             words = self._of_lane(k)
             scales = {key: lane.scale_of(self._field(word)) for key, word in words.items()}
             wraps = {key: int(word.lowest is None) for key, word in words.items()}
             index, function = follower.index, code_in(follower.header)
             m.d.comb += [
                 lane.single.eq(follower.o.data.word_select(k, SINGLE_BITS)),
-                lane.used.eq((place != 0) & (place <= brought)),
+                lane.used.eq((position != 0) & (position <= brought)),
                 lane.scale.eq(_look_up(m, f"scale_{k}", index, function, scales)),
                 lane.wrap.eq(_look_up(m, f"wrap_{k}", index, function, wraps)),
             ]
@@ -157,8 +157,8 @@ class ResponseConverter(wiring.Component):
         self.lanes = [FixedToSingle(width=interface.response_field) for _ in range(interface.lanes)]
         self.exponents: list[dict[tuple[int, int], int]] = [{} for _ in self.lanes]
         for function in interface.functions:
-            for place, word in enumerate(function.returned(extended=True), 1):
-                beat, lane = divmod(place, interface.lanes)
+            for position, word in enumerate(function.returned(extended=True), 1):
+                beat, lane = divmod(position, interface.lanes)
                 self.exponents[lane][beat, function.code] = self.lanes[lane].exponent_of(word.format)
         super().__init__(
             {

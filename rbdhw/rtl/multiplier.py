@@ -192,13 +192,13 @@ def chain(
     m.d.comb += whole.eq(addend)
     bits: list[Any] = []
     below: Any = None
-    for n, (place, i, k) in enumerate(pairs):
-        begins = n == 0 or pairs[n - 1][0] != place
+    for n, (offset, i, k) in enumerate(pairs):
+        begins = n == 0 or pairs[n - 1][0] != offset
         if begins and below is not None:
             bits.append(below.o[:shift])
         part: Any = Const(0, 1)
         if begins:
-            part = whole[place:].as_signed() if place == last else whole[place : place + shift]
+            part = whole[offset:].as_signed() if offset == last else whole[offset : offset + shift]
         inner = Chained(below, shifts=begins, adds=begins)
         below = block(m, f"{name}_{i}_{k}", primitive, a[i][1], b[k][1], part, min(registers, 1), inner)
     width = max(sum(map(len, operands)), len(addend) + (not addend.shape().signed)) + 1

@@ -42,8 +42,8 @@ def connect_ports(
         wiring.connect(m, responses, to_singles.i)
         requests, responses = from_singles.i, to_singles.o
     port = {
-        f"{way}_{name}": getattr(accelerator, f"{own}_{name}")
-        for way, own in zip(("in", "out"), names, strict=True)
+        f"{way}_{name}": getattr(accelerator, f"{prefix}_{name}")
+        for way, prefix in zip(("in", "out"), names, strict=True)
         for name in ("tdata", "tvalid", "tready", "tlast")
     }
     m.submodules.skid_buffer = entry = SkidBuffer(layout=beat_layout(interface.data_width))

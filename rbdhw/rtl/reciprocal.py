@@ -80,11 +80,11 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += empty.eq(~self.x.any())
         m.d.comb += above.eq(negative & inverted[0] & ~(inverted[1:] & ~inverted[:-1]).any())
         first, zeros = _find_one(m, inverted)
-        found = {"magnitude": magnitude, "above": above, "first": first, "zeros": zeros}
-        shift, negative, empty, *place = after(
-            m, extra >= 1, shift=self.shift, negative=negative, empty=empty, **found
+        signals = {"magnitude": magnitude, "above": above, "first": first, "zeros": zeros}
+        shift, negative, empty, *leading = after(
+            m, extra >= 1, shift=self.shift, negative=negative, empty=empty, **signals
         )
-        wanted, excess, fraction = self._normalise(m, shift, *place)
+        wanted, excess, fraction = self._normalise(m, shift, *leading)
         wanted, excess, negative, empty = after(
             m, 1, wanted=wanted, excess=excess, negative=negative, empty=empty
         )

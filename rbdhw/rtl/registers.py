@@ -154,14 +154,14 @@ class Registers(wiring.Component):
             Register.INTERRUPT_STATUS: self._interrupt_status,
         }
         with m.Switch(address[2:]):
-            for place, value in words.items():
-                with m.Case(place >> 2):
+            for offset, value in words.items():
+                with m.Case(offset >> 2):
                     m.d.comb += word.eq(value)
         with m.If(_any_of(address, (FIRST_COUNTER + 8 * k + 4 for k in range(len(COUNTERS))))):
             m.d.comb += word.eq(high)
         return word
 
 
-def _any_of(address: Any, places: Iterable[int]) -> Any:
+def _any_of(address: Any, offsets: Iterable[int]) -> Any:
     """Return whether an address is that of one of the words at these places."""
-    return address[2:].matches(*(place >> 2 for place in places))
+    return address[2:].matches(*(offset >> 2 for offset in offsets))

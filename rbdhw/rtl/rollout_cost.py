@@ -138,8 +138,8 @@ class StageCost(wiring.Component):
         k, width = residual.number, COEFFICIENT.width
         products = []
         for j, term in enumerate(residual.terms):
-            place = (k * len(residual.terms) + j) * width
-            coefficient = self.coefficients[place : place + width].as_signed()
+            low = (k * len(residual.terms) + j) * width
+            coefficient = self.coefficients[low : low + width].as_signed()
             bits = signed(term.error_bits + width)
             product = register(m, f"residual_{k}_{j}", errors[j] * coefficient, bits)
             products.append(Cat(Const(0, term.shift), product).as_signed())

@@ -114,27 +114,27 @@ class SerialEdge:
         connect_ports(m, accelerator, interface, (requests, responses), distributor.i, collector.o)
 
 
-def share_core(m: Module, core: SerialCore, place: int, edges: Sequence[SerialEdge]) -> None:
+def share_core(m: Module, core: SerialCore, index: int, edges: Sequence[SerialEdge]) -> None:
     """Let edges take turns at a core.
 
     At each time at which a task may start, the first edge that offers one, counted from the turn, has it
     started. The turn then passes to the edge after it.
     """
-    offers = [edge.offers(place) for edge in edges]
-    turn = Signal(range(len(edges)), name=f"turn_{place}")
+    offers = [edge.offers(index) for edge in edges]
+    turn = Signal(range(len(edges)), name=f"turn_{index}")
     with m.If(core.phase_zero), m.Switch(turn):
         for first in range(len(edges)):
             with m.Case(first):
-                _start_one(m, place, edges, offers, turn, [*range(first, len(edges)), *range(first)])
+                _start_one(m, index, edges, offers, turn, [*range(first, len(edges)), *range(first)])
     numbers: Any = 0
     for edge in edges:
-        numbers |= edge.numbers(place)
+        numbers |= edge.numbers(index)
     m.d.comb += core.numbers.eq(numbers)
 
 
 def _start_one(
     m: Module,
-    place: int,
+    index: int,
     edges: Sequence[SerialEdge],
     offers: Sequence[Any],
     turn: Signal,
@@ -143,7 +143,7 @@ def _start_one(
     """Start a task of the first edge in an order that offers one."""
     for at, k in enumerate(order):
         with m.If(offers[k]) if at == 0 else m.Elif(offers[k]):
-            m.d.comb += edges[k].starts[place].eq(1)
+            m.d.comb += edges[k].starts[index].eq(1)
             m.d.sync += turn.eq((k + 1) % len(edges))
 
 

@@ -173,8 +173,8 @@ class Packing:
     @property
     def splits_last(self) -> bool:
         """Whether the last result begins in one line and ends in another."""
-        place = self.header + (self.links - 1) * self.field
-        return place // self.line != (place + self.field - 1) // self.line
+        start = self.header + (self.links - 1) * self.field
+        return start // self.line != (start + self.field - 1) // self.line
 
 
 def packing(interface: Interface, function: FunctionWords) -> Packing:

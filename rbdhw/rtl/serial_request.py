@@ -83,7 +83,7 @@ class SerialRequest(wiring.Component):
                 reader.following.eq(reading.following),
                 reader.link.eq(reading.links[1]),
                 reader.active.eq(reading.active[2]),
-                *(self.numbers[own.name].eq(reader.numbers[own.name]) for own in column.readers),
+                *(self.numbers[number.name].eq(reader.numbers[number.name]) for number in column.readers),
             ]
             outside.append(reader.outside)
         held = _count(m, "held", arrival.kept, reading.ends)

@@ -218,9 +218,9 @@ class Accelerator(wiring.Component):
             lane.core_words,
             lane.core_options,
         )
-        for starts, own, words in others:
+        for starts, function, words in others:
             free &= ~starts
-            functions = Mux(starts, own, functions)
+            functions = Mux(starts, function, functions)
             payload, options = Mux(starts, words, payload), Mux(starts, 0, options)
         return [
             lane.phase_zero.eq(free),

@@ -77,8 +77,8 @@ class TrigonometryUnit(wiring.Component):
         full = self._power(m, name, 0, total, rest, by_power[0])
         below, sign = full[GUARD : GUARD + spec.width - 1], full[-1]
         too_large = ~sign & full[GUARD + spec.width - 1 : -1].any()
-        found = {name: below, f"{name}_sign": sign, f"{name}_too_large": too_large}
-        below, sign, too_large = after(m, 1, **found)
+        signals = {name: below, f"{name}_sign": sign, f"{name}_too_large": too_large}
+        below, sign, too_large = after(m, 1, **signals)
         return Cat(below | too_large.replicate(len(below)), sign).as_signed()
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:

@@ -223,12 +223,12 @@ class _Writer:
 
     def _write_port(self, cell: Cell) -> Iterator[str]:
         """Yield the statements of a write port, one for each group of bits with a common enable."""
-        place, data = self.logic.word(cell), cell.ports["DATA"]
+        word, data = self.logic.word(cell), cell.ports["DATA"]
         low, width = 0, width_of(data)
         for enable, same in groupby(reversed(list(_single_bits(cell.ports["EN"])))):
             count = sum(1 for _ in same)
             bits = f"[{low + count - 1}:{low}]" if count < width else ""
-            statement = f"{place}{bits} <= {self._text(slice_value(data, low, count))};"
+            statement = f"{word}{bits} <= {self._text(slice_value(data, low, count))};"
             yield self._clocked_statement(cell, (enable,), statement)
             low += count
 

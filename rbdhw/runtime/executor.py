@@ -101,8 +101,8 @@ def execute(
     results = {name: result for name, result in stored.items() if result is not None}
     waiting = {name: job for name, job in jobs.items() if name not in results}
     if waiting:
-        place = _on_cluster(cluster) if cluster else _in_processes(workers or os.cpu_count() or 1)
-        with place as run:
+        executor = _on_cluster(cluster) if cluster else _in_processes(workers or os.cpu_count() or 1)
+        with executor as run:
             for name, result, error in run(work, waiting, warn):
                 if error is not None and not keep_errors:
                     raise error

@@ -204,14 +204,14 @@ def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[fl
         return ()
     choice = delays.choice(_sharing(program, Kind.RECIPROCAL, ii), spec.width)
     digits = 2 if spec.width <= LUT_INPUTS * DIGIT else 3
-    found = choice + max(delays.sum(spec.width), delays.select * digits + delays.read(spec.width))
+    search = choice + max(delays.sum(spec.width), delays.select * digits + delays.read(spec.width))
     find = choice + delays.select * (digits + 2) + delays.read(spec.width)
     move = delays.select + delays.read(spec.width) + delays.address
     read = delays.read(spec.result_bits)
     shift = (delays.select + read) * select_levels((spec.largest_shift >> FINE) + 1)
     saturate = delays.select + read
     return (
-        (found + 2.0 * delays.select + move, shift + saturate),
+        (search + 2.0 * delays.select + move, shift + saturate),
         (find, 2.0 * delays.select + move, shift + saturate),
         (find, 2.0 * delays.select + move, shift, saturate),
     )

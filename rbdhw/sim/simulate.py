@@ -253,9 +253,9 @@ def _simulate_batches(
         for batches in each
     ]
     outcomes = connection(sequences, traffic)
-    compared = [_compare(design, *own) for own in zip(each, sequences, outcomes, strict=True)]
-    stray, cycles = sum(count for count, _ in compared), max(own.cycles for own in outcomes)
-    return _Piece(stray, cycles, tuple(own for _, few in compared for own in few))
+    compared = [_compare(design, *stream) for stream in zip(each, sequences, outcomes, strict=True)]
+    stray, cycles = sum(count for count, _ in compared), max(outcome.cycles for outcome in outcomes)
+    return _Piece(stray, cycles, tuple(result for _, few in compared for result in few))
 
 
 def _compare(

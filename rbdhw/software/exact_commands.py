@@ -62,10 +62,10 @@ def _entry(word: Word, model: AcceleratorModel) -> str:
     """Return the initialiser of a command's word, an element of an array of problems."""
     name, wraps = WordName.parse(word.name), model.domain.wraps
     array = _ARRAYS.index(name.array) if name.array in _ARRAYS else 0
-    place = name.index[0] if name.index else 0
-    coordinate = name.array == "q" or (name.array == "x_ref" and place < len(wraps))
+    index = name.index[0] if name.index else 0
+    coordinate = name.array == "q" or (name.array == "x_ref" and index < len(wraps))
     bounded = word.lowest is not None and word.highest is not None
-    return word_entry(word, (array, place), wraps=coordinate and bool(wraps[place]), bounded=bounded)
+    return word_entry(word, (array, index), wraps=coordinate and bool(wraps[index]), bounded=bounded)
 
 
 def term_rows(

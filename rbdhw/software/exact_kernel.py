@@ -151,10 +151,13 @@ class ExactKernel:
     def _wrapped(self, operation: Operation) -> str:
         """Return the rounded sum, computed modulo 2**64."""
         if operation.kind is Kind.DOT:
-            pairs = ((own, f"{self._leaf(one)} * {self._leaf(other)}") for own, one, other in operation.pairs)
-            terms = [_aligned_modulo(text, own) for own, text in pairs]
+            pairs = (
+                (operand, f"{self._leaf(one)} * {self._leaf(other)}")
+                for operand, one, other in operation.pairs
+            )
+            terms = [_aligned_modulo(text, operand) for operand, text in pairs]
         else:
-            terms = [_aligned_modulo(self._leaf(own.value), own) for own in operation.operands]
+            terms = [_aligned_modulo(self._leaf(operand.value), operand) for operand in operation.operands]
         terms.append(f"(unsigned_lanes)(ZERO + {integer((1 << operation.drop) >> 1)})")
         return f"(lanes)({' + '.join(terms)}) >> {operation.drop}"
 

@@ -216,9 +216,9 @@ class _Tables:
             name = WordName.parse(word.name)
             *row, column = name.index
             array = ("x", "tau", "K").index(name.array)
-            place = column + sum(row) * len(angles)
+            index = column + sum(row) * len(angles)
             angle = int(array != 1 and angles[column])
-            rows.append((array, place, word.format.binary_point, angle))
+            rows.append((array, index, word.format.binary_point, angle))
         return rows
 
     @property

@@ -101,20 +101,20 @@ def check_timing(netlist: Path, top: str, device: Device) -> TimingReport:
 
 def _slowest(graph: Graph, times: Times) -> tuple[TimedPath, ...]:
     """Return the slowest paths between different pairs of signals."""
-    found: dict[tuple[str, str], TimedPath] = {}
+    paths: dict[tuple[str, str], TimedPath] = {}
     for node, cell in islice(times.slowest_ends(), EXAMINED):
         path = _timed_path(graph, times, node, cell)
-        found.setdefault((path.start, path.end), path)
-        if len(found) == MOST_PATHS:
+        paths.setdefault((path.start, path.end), path)
+        if len(paths) == MOST_PATHS:
             break
-    return tuple(found.values())
+    return tuple(paths.values())
 
 
 def _by_region(graph: Graph, times: Times) -> tuple[TimedPath, ...]:
-    found: dict[str, tuple[int, int]] = {}
+    ends: dict[str, tuple[int, int]] = {}
     for node, cell in times.slowest_ends():
-        found.setdefault(place_of(_end_signal(graph, cell)).region, (node, cell))
-    return tuple(_timed_path(graph, times, node, cell) for node, cell in found.values())
+        ends.setdefault(place_of(_end_signal(graph, cell)).region, (node, cell))
+    return tuple(_timed_path(graph, times, node, cell) for node, cell in ends.values())
 
 
 def _timed_path(graph: Graph, times: Times, node: int, cell: int) -> TimedPath:

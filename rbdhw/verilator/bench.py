@@ -136,11 +136,11 @@ class Pair:
     def _offer(self) -> None:
         """Offer the next beat, unless there is a bubble."""
         if self._rng.random() >= self.job.bubbles:
-            place = len(self.record.sent)
+            index = len(self.record.sent)
             self._offering = True
             self._in_valid.value = 1
-            self._in_data.value = self.job.beats[place]
-            self._in_last.value = self.job.last[place]
+            self._in_data.value = self.job.beats[index]
+            self._in_last.value = self.job.last[index]
 
 
 async def run(dut: Any, pairs: Sequence[Pair]) -> None:

@@ -118,9 +118,10 @@ class Tools:
         """
         compiler = shlex.join(self.compiler)
         programs = {"CXX": compiler, "LINK": compiler, "AR": "ar", "PYTHON3": shlex.quote(sys.executable)}
-        place = {"CURDIR": "."}  # Verilator's makefiles refuse a folder whose name has spaces
+        working_folder = {"CURDIR": "."}  # Verilator's makefiles refuse a folder whose name has spaces
         variables = [
-            f"{name}={value.replace('$', '$$')}" for name, value in (programs | place | FLAGS).items()
+            f"{name}={value.replace('$', '$$')}"
+            for name, value in (programs | working_folder | FLAGS).items()
         ]
         _run(self.make, [self.make, "-j", str(JOBS), *variables, *arguments], folder, log)
 

@@ -26,8 +26,8 @@ LOOP: dict[str, Any] = {
 def loop_rows(name: str = ROBOT, **changes: Any) -> Rows:
     """Return the results of double precision and of each candidate; ``changes`` are those of :data:`LOOP`."""
     with tempfile.TemporaryDirectory(prefix="rbdhw-") as folder:
-        found: Rows = study(bundled()[name], Path(folder) / "judged", **LOOP | changes)["rows"]
-        return found
+        rows: Rows = study(bundled()[name], Path(folder) / "judged", **LOOP | changes)["rows"]
+        return rows
 
 
 def loop_layout(rows: Rows) -> Rows:

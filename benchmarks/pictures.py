@@ -138,15 +138,15 @@ def draw_latency(rows: Rows, path: Path) -> None:
         panels = figure.subplots(1, len(intervals), sharex=True, sharey=True, squeeze=False)[0]
         for axes, ii in zip(panels, intervals, strict=True):
             steps = [row for row in rows if row["ii"] == ii]
-            for place, row in enumerate(steps):
+            for index, row in enumerate(steps):
                 thick = 0.8 / len(row["joints"])
                 axes.barh(
-                    [place - 0.4 + thick * k for k in range(len(row["joints"]))],
+                    [index - 0.4 + thick * k for k in range(len(row["joints"]))],
                     [last - first + 1 for first, last in row["joints"]],
                     height=0.8 * thick,
                     left=[first for first, _ in row["joints"]],
                     align="edge",
-                    color=STEP_COLOURS[place % len(STEP_COLOURS)],
+                    color=STEP_COLOURS[index % len(STEP_COLOURS)],
                 )
             end = 1 + max(row["last"] for row in rows)
             for start in range(0, end + 1, ii):

@@ -96,7 +96,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None, cluster: st
     files = tuple(_read(path, str(path.relative_to(folder))) for path in paths)
     ordered = sorted(_builds(files), key=lambda build: -_size(build.robot))
     builds = {f"{build.files[0].name}, {build.base}": build for build in ordered}
-    found = execute(
+    results = execute(
         _check,
         builds,
         cluster=cluster,
@@ -105,7 +105,7 @@ def sweep(folder: Path, progress: Progress, jobs: int | None = None, cluster: st
         warn=warn,
         keep_errors=True,
     )
-    checked = [_rows(builds[name], result) for name, result in found.items()]
+    checked = [_rows(builds[name], result) for name, result in results.items()]
     rows, spent = [row for part in checked for row in part], sum(part[-1].seconds for part in checked)
     order = {(file.name, base): k for k, (file, base) in enumerate((f, b) for f in files for b in BASES)}
     rows.sort(key=lambda row: order[row.name, row.base])

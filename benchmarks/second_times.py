@@ -147,9 +147,9 @@ def by_complex_step(software: Software, function: str) -> Timed:
     Its result ``slopes`` has, for each result of the generated code, the derivative by each of them.
     """
     kernels = f"kernels_{function}.h"
-    found = re.search(r"WORDS = (\d+), RESULTS = (\d+)", software.sources[f"dynamics_{function}.c"])
-    assert found
-    words, results, nv = *map(int, found.groups()), software.robot.nv
+    match = re.search(r"WORDS = (\d+), RESULTS = (\d+)", software.sources[f"dynamics_{function}.c"])
+    assert match
+    words, results, nv = *map(int, match.groups()), software.robot.nv
     assert words == 3 * nv, "an input has no effect"
     sizes = f"enum {{ WORDS = {words}, RESULTS = {results}, VECTORS = 1, MOVED = {2 * nv} }};\n"
     text = files("benchmarks").joinpath("complex_step.c").read_text(encoding="utf-8")

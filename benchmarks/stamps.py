@@ -129,14 +129,14 @@ def stale(progress: Progress, only: str = "") -> dict[str, str]:
     """
     if only and only not in MEASURED:
         raise InputError(f"table '{only}'", "has no stamp", f"one of {', '.join(MEASURED)}")
-    found, known = {}, stamps()
+    tables, known = {}, stamps()
     for name in [only] if only else MEASURED:
         progress(name)
         if name not in known:
-            found[name] = "never stamped"
+            tables[name] = "never stamped"
         elif known[name].code != digest(MEASURED[name]()):
-            found[name] = known[name].commit
-    return found
+            tables[name] = known[name].commit
+    return tables
 
 
 def digest(measured: Iterable[Code]) -> str:

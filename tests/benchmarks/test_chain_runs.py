@@ -22,10 +22,10 @@ from tests.support.marks import long
 @pytest.mark.parametrize("links", [5, long(64)])
 def test_the_reference_is_golden_with_more_digits(links: int) -> None:
     tasks = motions(links)
-    found = reference(links, tasks)
+    accelerations = reference(links, tasks)
     expected = golden.evaluate(snake(links), "fd", tasks)["a"]
-    assert found.dtype == np.longdouble
-    off = np.linalg.norm(np.float64(found - expected), axis=1) / np.linalg.norm(expected, axis=1)
+    assert accelerations.dtype == np.longdouble
+    off = np.linalg.norm(np.float64(accelerations - expected), axis=1) / np.linalg.norm(expected, axis=1)
     # Golden solves with the mass matrix in double precision, whose rounding grows with its condition.
     condition = np.linalg.cond(golden.evaluate(snake(links), "m", tasks)["M"])
     assert 0.0 < (off / condition).max() < 16.0 * np.finfo(np.float64).eps
@@ -71,5 +71,5 @@ def test_times_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rounding_errors_that_multiply_flag_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formats raised to the rounding errors of eight bits would have steps beyond double precision."""
     monkeypatch.setattr(chain_runs, "SAMPLES", 64)
-    found = fixed_errors(7, "eliminated", (8,))["8 bits"]
-    assert found["median"] > 1.0
+    errors = fixed_errors(7, "eliminated", (8,))["8 bits"]
+    assert errors["median"] > 1.0

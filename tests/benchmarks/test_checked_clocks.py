@@ -33,5 +33,5 @@ def test_a_clock_is_confirmed_with_the_margin_only() -> None:
 def test_small_designs_are_as_in_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     small = [subject for subject in subjects() if subject.robot == "toy"]
-    found = checked_layout([checked_row(subject) for subject in small])
-    assert [{key: str(value) for key, value in line.items()} for line in found] == lines()[-len(small) :]
+    rows = checked_layout([checked_row(subject) for subject in small])
+    assert [{key: str(value) for key, value in line.items()} for line in rows] == lines()[-len(small) :]

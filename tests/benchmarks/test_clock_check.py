@@ -43,10 +43,10 @@ DESIGNS = [
 
 
 def test_a_fit_finds_the_wires() -> None:
-    found = fit(DESIGNS)
-    assert (found.base, found.by_fan_out) == pytest.approx((TRUE.base, TRUE.by_fan_out), rel=0.02)
-    assert found.to_block == pytest.approx(TRUE.to_block, rel=0.02)
-    assert all(abs(design.error(found)) < 1e-3 for design in DESIGNS)
+    wires = fit(DESIGNS)
+    assert (wires.base, wires.by_fan_out) == pytest.approx((TRUE.base, TRUE.by_fan_out), rel=0.02)
+    assert wires.to_block == pytest.approx(TRUE.to_block, rel=0.02)
+    assert all(abs(design.error(wires)) < 1e-3 for design in DESIGNS)
 
 
 def test_the_slowest_end_is_found() -> None:

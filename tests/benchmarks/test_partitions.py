@@ -18,14 +18,14 @@ from rbdhw.protocol import FUNCTIONS
 def test_the_hosts_products(tasks, threads, columns):
     given = np.random.default_rng(0).normal(size=(3, tasks, 5, 5)).astype(np.float32)
     expected = -given[0] @ given[1], -given[0] @ given[2]
-    own = np.ascontiguousarray(np.moveaxis(given, 1, -1)) if columns else given
-    found = np.zeros((2, *own.shape[1:]), np.float32)
+    arrays = np.ascontiguousarray(np.moveaxis(given, 1, -1)) if columns else given
+    products = np.zeros((2, *arrays.shape[1:]), np.float32)
     call = timed_product(5, threads)._library[f"host_{PRODUCT}{'_columns' * columns}"]
     call(
         *[ctypes.c_size_t(tasks)] * (1 + columns),
-        *(ctypes.c_void_p(array.ctypes.data) for array in (*own, *found)),
+        *(ctypes.c_void_p(array.ctypes.data) for array in (*arrays, *products)),
     )
-    rows = np.moveaxis(found, -1, 1) if columns else found
+    rows = np.moveaxis(products, -1, 1) if columns else products
     np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -38,18 +38,18 @@ def test_every_partition_computes_the_same():
     split = {f"da_d{by}": -given["Minv"] @ derivatives[f"dtau_d{by}"] for by in "qv"}
     supplied = golden.evaluate(robot, "difd", given)
     fused = golden.evaluate(robot, "difd", {name: array for name, array in given.items() if name != "Minv"})
-    for found in (split, supplied, fused):
+    for results in (split, supplied, fused):
         for name, array in expected.items():
-            np.testing.assert_allclose(found[name], array, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(results[name], array, rtol=1e-9, atol=1e-9)
 
 
 def test_partitions_have_what_their_parts_need():
-    for own in PARTITIONS:
-        assert set(own.host) <= {*ALL, PRODUCT}
-        entry = FUNCTIONS[own.function or "dfd"]
-        assert entry.takes_force or "fd" in own.host
-        assert ("minv" in own.host) == (own.extended or PRODUCT in own.host)
-        assert entry.takes_inverse or not own.extended
+    for partition in PARTITIONS:
+        assert set(partition.host) <= {*ALL, PRODUCT}
+        entry = FUNCTIONS[partition.function or "dfd"]
+        assert entry.takes_force or "fd" in partition.host
+        assert ("minv" in partition.host) == (partition.extended or PRODUCT in partition.host)
+        assert entry.takes_inverse or not partition.extended
 
 
 def test_the_times_of_a_batch_add_up(monkeypatch):

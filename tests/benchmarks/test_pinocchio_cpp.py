@@ -32,14 +32,14 @@ def test_every_way_has_the_results_of_the_golden_model(name, base, functions):
     robot = robot_of(name, base)
     states = sample(robot, input_domain(robot), TASKS, np.random.default_rng(3))
     outcomes = run(path(name), base, functions, states, builds=[QUICK], rounds=1)
-    assert tuple(dict.fromkeys(own.function for own in outcomes)) == functions
-    for own in outcomes:
-        expected = evaluate(robot, own.function, states)
-        assert list(own.results) == list(expected)
-        assert np.max(relative_errors(own.results, expected)) <= 1e-9, own.figures.way
-        assert own.figures.nanoseconds > 0.0
-        assert own.figures.tasks_per_second > 0.0
-        assert own.figures.build == "quick"
+    assert tuple(dict.fromkeys(outcome.function for outcome in outcomes)) == functions
+    for outcome in outcomes:
+        expected = evaluate(robot, outcome.function, states)
+        assert list(outcome.results) == list(expected)
+        assert np.max(relative_errors(outcome.results, expected)) <= 1e-9, outcome.figures.way
+        assert outcome.figures.nanoseconds > 0.0
+        assert outcome.figures.tasks_per_second > 0.0
+        assert outcome.figures.build == "quick"
 
 
 @pytest.mark.verify(minutes=0.6)
@@ -51,23 +51,23 @@ def test_contacts_are_those_of_the_golden_model(kind):
     states = sample(robot, input_domain(robot), TASKS, np.random.default_rng(3))
     del states["contact"]
     outcomes = run(path("hyq"), "floating", ("cfd", "dcfd"), states, builds=[QUICK], rounds=1, contacts=feet)
-    assert [own.function for own in outcomes] == ["cfd", "dcfd"]
+    assert [outcome.function for outcome in outcomes] == ["cfd", "dcfd"]
     assert list(outcomes[1].results) == ["da_dq", "da_dv", "da_dtau"]
 
 
 @pytest.mark.verify(minutes=0.6)
 def test_regressors_of_all_links_are_those_of_the_golden_model():
     """:func:`benchmarks.pinocchio_cpp.run` refuses others."""
-    (own,) = run(path("hyq"), "floating", ("regressor",), builds=[QUICK], rounds=1)
-    assert own.results["Y"].shape == (pinocchio_cpp.BATCH, 18, 13, 10)
-    assert np.abs(own.results["Y"]).max() > 1.0
+    (outcome,) = run(path("hyq"), "floating", ("regressor",), builds=[QUICK], rounds=1)
+    assert outcome.results["Y"].shape == (pinocchio_cpp.BATCH, 18, 13, 10)
+    assert np.abs(outcome.results["Y"]).max() > 1.0
 
 
 def test_the_fastest_way_is_reported(monkeypatch):
     times = {"aba": 3.0, "cholesky": 2.0, "crba": 1.0}
     figures = {way: Figures(way, "native", time, 1e9 / time) for way, time in times.items()}
     functions = {"aba": "fd", "cholesky": "fd", "crba": "m"}
-    outcomes = [Outcome(functions[way], own, {}) for way, own in figures.items()]
+    outcomes = [Outcome(functions[way], figure, {}) for way, figure in figures.items()]
     monkeypatch.setattr(pinocchio_cpp, "run", lambda *_: outcomes)
     assert measure(path("toy")) == {"fd": figures["cholesky"], "m": figures["crba"]}
 

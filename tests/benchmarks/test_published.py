@@ -32,9 +32,9 @@ def test_rates_beside_pinocchio(monkeypatch):
 
 
 def test_published_latencies_in_microseconds():
-    found = {own.name: own.latency / own.clock_mhz for own in PUBLISHED}
+    latencies = {entry.name: entry.latency / entry.clock_mhz for entry in PUBLISHED}
     expected = {"Robomorphic [1, 2]": pytest.approx(0.61, abs=0.005), "Dadu-RBD [3]": pytest.approx(0.76)}
-    assert found == expected
+    assert latencies == expected
 
 
 @pytest.mark.verify
@@ -42,17 +42,17 @@ def test_a_row_of_ours(monkeypatch):
     """Shares of the device are estimates where Yosys has not counted this design."""
     monkeypatch.setattr(published, "OURS", ((("difd",), 3, 18),))
     monkeypatch.setattr(published, "COMPARED_ROBOT", "toy")
-    *others, own = measure_published()
-    assert [row["accelerator"] for row in others] == [own.name for own in PUBLISHED]
+    *others, ours = measure_published()
+    assert [row["accelerator"] for row in others] == [entry.name for entry in PUBLISHED]
     plan = plan_of("toy", ("difd",), 18, 3)
     device = target("xcvu9p")
-    assert own["DSP blocks"] == f"{plan.estimate.dsp_blocks / device.dsp_blocks:.1%}, by estimate"
-    assert own["LUTs"] == f"{plan.estimate.luts / device.luts:.1%}, by estimate"
-    assert own["cycles a task"] == "3 (3)"
-    assert (own["functions"], own["bits"], own["MHz"]) == ("difd", "18×18", "125")
-    assert own["latency"].startswith(f"{plan.latency['difd']} cycles, ")
-    assert float(own["largest error"]) == pytest.approx(errors_of(plan, "difd").whole.max, rel=0.05)
-    assert set(own) == set(others[0])
+    assert ours["DSP blocks"] == f"{plan.estimate.dsp_blocks / device.dsp_blocks:.1%}, by estimate"
+    assert ours["LUTs"] == f"{plan.estimate.luts / device.luts:.1%}, by estimate"
+    assert ours["cycles a task"] == "3 (3)"
+    assert (ours["functions"], ours["bits"], ours["MHz"]) == ("difd", "18×18", "125")
+    assert ours["latency"].startswith(f"{plan.latency['difd']} cycles, ")
+    assert float(ours["largest error"]) == pytest.approx(errors_of(plan, "difd").whole.max, rel=0.05)
+    assert set(ours) == set(others[0])
 
 
 def test_the_pace_of_tasks_without_a_pause(tmp_path):

@@ -129,7 +129,7 @@ def test_the_algorithms_are_those_that_err_least():
     best = best_algorithms(source, robot, "minv", arrays, reference, {"minv.Minv": 0.0})
     assert best.inverse == "articulated"
     medians = {}
-    for algorithms in (own for own in combinations(robot, "minv") if own.axes == best.axes):
+    for algorithms in (choice for choice in combinations(robot, "minv") if choice.axes == best.axes):
         results, _ = evaluate_uniform(source, robot, "minv", arrays, algorithms, Q16_16)
         difference = np.linalg.norm(results["Minv"] - reference["Minv"], axis=(1, 2))
         medians[algorithms.inverse] = np.median(difference / np.linalg.norm(reference["Minv"], axis=(1, 2)))

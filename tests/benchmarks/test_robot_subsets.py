@@ -28,7 +28,7 @@ def test_subsets_that_meet_the_budget_are_not_mentioned(robot):
 def test_a_subset_that_no_algorithms_bring_into_the_budget_has_its_reason(robot, monkeypatch):
     monkeypatch.setattr(robot_subsets, "DEFAULT_MAX_ERROR", 1e-9)
     lines = check(robot)
-    assert [line.partition(": ")[0] for line in lines] == [",".join(own) for own in SUBSETS]
+    assert [line.partition(": ")[0] for line in lines] == [",".join(subset) for subset in SUBSETS]
     assert "1e-09 is not met at a width of 32 bits" in lines[0]
     assert "this is by " in lines[0]
 

@@ -25,8 +25,8 @@ EMPTY = f'<robot name="plate"><link name="plate">{INERTIAL}</link></robot>'
 
 def errors(*figures) -> FunctionErrors:
     """Return a function's errors with the same figures for all tasks and for its only stratum."""
-    own = ErrorFigures(*figures)
-    return FunctionErrors({"tau": ResultErrors(own, {"box": own})})
+    entry = ErrorFigures(*figures)
+    return FunctionErrors({"tau": ResultErrors(entry, {"box": entry})})
 
 
 GOOD = errors(1e-6, 1e-5, 100, 1)
@@ -49,14 +49,14 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(folder: Path) -> tuple[Sweep, list[str]]:
+def swept(folder: Path) -> tuple[Sweep, list[str]]:
     """Sweep the folder; return the result and its progress."""
     texts: list[str] = []
     return sweep(folder, texts.append, jobs=1), texts
 
 
-def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(found):
-    rows = [(row.name, row.base, row.dof, row.depth) for row in found[0].rows]
+def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(swept):
+    rows = [(row.name, row.base, row.dof, row.depth) for row in swept[0].rows]
     assert rows == [
         ("below/same.urdf", "fixed", 1, 1),
         ("below/same.urdf", "floating", 7, 2),
@@ -66,21 +66,21 @@ def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(found):
         ("weightless.urdf", "fixed", 1, 1),
         ("weightless.urdf", "floating", 7, 2),
     ]
-    assert [row.failures for row in found[0].rows] == [()] * 7
-    assert found[0].passed
+    assert [row.failures for row in swept[0].rows] == [()] * 7
+    assert swept[0].passed
 
 
-def test_files_of_the_same_robot_are_evaluated_once(found):
+def test_files_of_the_same_robot_are_evaluated_once(swept):
     same, other = (
-        next(row for row in found[0].rows if row.name == name) for name in ("below/same.urdf", "one.urdf")
+        next(row for row in swept[0].rows if row.name == name) for name in ("below/same.urdf", "one.urdf")
     )
     assert same.evaluated is other.evaluated or same.evaluated == other.evaluated
-    counts = [text.partition(", last ")[0] for text in found[1]]
+    counts = [text.partition(", last ")[0] for text in swept[1]]
     assert counts == [f"checking: {k} of 5 robots" for k in range(1, 6)]
 
 
-def test_errors_are_small_but_measured(found):
-    for row in found[0].rows:
+def test_errors_are_small_but_measured(swept):
+    for row in swept[0].rows:
         assert 0.0 < row.golden < 1e-9
         assert row.evaluated.graph < 1e-9
         singular = (row.name, row.base) == ("weightless.urdf", "floating")
@@ -89,14 +89,14 @@ def test_errors_are_small_but_measured(found):
         assert 0.0 < max(figures.whole.max for figures in row.evaluated.errors.values()) < 1e-3
 
 
-def test_what_is_refused_has_its_reason(found):
-    assert {file.name: file.refusal for file in found[0].files if file.robot is None} == {
+def test_what_is_refused_has_its_reason(swept):
+    assert {file.name: file.refusal for file in swept[0].files if file.robot is None} == {
         "broken.urdf": "not well-formed XML (no element found: line 5, column 0); expected a URDF file"
     }
 
 
-def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
-    remarks = remarks_of(found[0])
+def test_what_is_taken_and_what_bounds_nothing_is_remarked(swept):
+    remarks = remarks_of(swept[0])
     assert list(remarks) == ["weightless.urdf"]
     told = [
         "link 'base': no <mass>; taken as no inertia, as Pinocchio does",
@@ -114,8 +114,8 @@ def test_what_is_taken_and_what_bounds_nothing_is_remarked(found):
     assert [remark.startswith(effort) for remark in of_domain[2:]] == [True, True]
 
 
-def test_tables_in_markdown(found, folder):
-    text = markdown(found[0])
+def test_tables_in_markdown(swept, folder):
+    text = markdown(swept[0])
     assert f"`make sweep` on the 5 URDF files of {folder.name}, read without" in text
     assert "1 file is refused. 7 of 7 robots and bases pass." in text
     lines = text.splitlines()
@@ -148,19 +148,19 @@ SMALL = ("double_pendulum", "double_pendulum_simple", "finger_edu", "TwoDofs", "
 def test_the_report_in_the_documents_is_what_a_sweep_finds(tmp_path):
     """Cells of small robots agree; errors in double precision agree in magnitude."""
     lines = REPORT.read_text(encoding="utf-8").splitlines()
-    rows = {tuple(own[:2]): own for line in lines if line.startswith("| `") for own in [_row(line)]}
+    rows = {tuple(row[:2]): row for line in lines if line.startswith("| `") for row in [_row(line)]}
     folder = tmp_path / "example-robot-data"
     for name in SMALL:
-        (place,) = {file for file, _ in rows if Path(file.strip("`")).stem == name}
-        copy = folder / place.strip("`")
-        (source,) = (path for path in EXAMPLES if path.as_posix().endswith(f"/{place.strip('`')}"))
+        (cell,) = {file for file, _ in rows if Path(file.strip("`")).stem == name}
+        copy = folder / cell.strip("`")
+        (source,) = (path for path in EXAMPLES if path.as_posix().endswith(f"/{cell.strip('`')}"))
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, copy)
     result = sweep(folder, lambda _: None, jobs=2)
     assert _row(next(line for line in lines if line.startswith("| URDF"))) == list(HEADINGS)
-    found = [_row(line) for line in markdown(result).splitlines() if line.startswith("| `")]
-    assert len(found) == 2 * len(SMALL)
-    for row in found:
+    measured = [_row(line) for line in markdown(result).splitlines() if line.startswith("| `")]
+    assert len(measured) == 2 * len(SMALL)
+    for row in measured:
         written = rows[tuple(row[:2])]
         if len(row) < len(HEADINGS):  # of those that fail: what fails
             assert row == written
@@ -174,12 +174,12 @@ def _row(line):
 
 
 class TestCommandLine:
-    def test_tables_go_to_a_file(self, monkeypatch, tmp_path, found, benchmark):
+    def test_tables_go_to_a_file(self, monkeypatch, tmp_path, swept, benchmark):
         asked = []
-        monkeypatch.setattr("benchmarks.robot_sweep.sweep", lambda *given: asked.append(given) or found[0])
+        monkeypatch.setattr("benchmarks.robot_sweep.sweep", lambda *given: asked.append(given) or swept[0])
         output = tmp_path / "robots.md"
         assert benchmark("sweep", tmp_path, "--jobs", 3, "--output", output)[0] == 0
-        assert output.read_text() == markdown(found[0])
+        assert output.read_text() == markdown(swept[0])
         assert (asked[0][0], asked[0][2]) == (tmp_path, 3)
 
     def test_a_failure_is_an_exit_status_and_json_tells_all(self, monkeypatch, tmp_path, benchmark):

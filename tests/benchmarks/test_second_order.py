@@ -21,9 +21,9 @@ def test_operations():
     rows = second_operations([("toy", "fixed", SECOND)])
     assert [row["function"] for row in rows] == ["sid", "sfd", "hid", "hfd"]
     assert all(0 < row["multiplications"] < 150 for row in rows)
-    own, differenced = second_operations_layout(rows)
-    assert (own[""], differenced[""]) == ("toy", "toy, by differences")
-    assert own["sid"].endswith(" 9 words")
+    direct, differenced = second_operations_layout(rows)
+    assert (direct[""], differenced[""]) == ("toy", "toy, by differences")
+    assert direct["sid"].endswith(" 9 words")
     assert all(row["by differences"] > 2 * row["multiplications"] for row in rows)
 
 

@@ -54,16 +54,16 @@ def test_the_complex_step_is_golden(function, derivatives):
     slopes = by_complex_step(software_of_links(robot, function), function).results["slopes"]
     truth = golden.evaluate(robot, derivatives, random_tasks(robot.nv))
     x = {"id": "tau", "fd": "a"}[function]
-    for found, by in zip(np.split(slopes, 2, axis=2), "qv", strict=True):
-        np.testing.assert_allclose(found, truth[f"d{x}_d{by}"], rtol=0.0, atol=1e-11)
+    for slope, by in zip(np.split(slopes, 2, axis=2), "qv", strict=True):
+        np.testing.assert_allclose(slope, truth[f"d{x}_d{by}"], rtol=0.0, atol=1e-11)
 
 
 def test_the_urdf_is_the_robot(tmp_path):
     robot, path = binary_tree(3), tmp_path / "robot.urdf"
     path.write_text(urdf_of(robot))
     tasks = random_tasks(robot.nv)
-    own, read = (golden.evaluate(each, "id", tasks)["tau"] for each in (robot, load_urdf(path)))
-    np.testing.assert_allclose(read, own, rtol=0.0, atol=1e-12)
+    expected, read = (golden.evaluate(each, "id", tasks)["tau"] for each in (robot, load_urdf(path)))
+    np.testing.assert_allclose(read, expected, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.verify

@@ -61,11 +61,11 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     table = calibration()
     other = tuple(design.model_copy(update={"verilog": "other"}) for design in table.designs)
     monkeypatch.setattr(synthesis, "yosys_version", lambda: table.yosys)
-    found = synthesis.calibrate(
+    result = synthesis.calibrate(
         table.model_copy(update={"designs": other}), lambda _: None, lambda _: None, [SMALL]
     )
     before = {synthesis.subject_of(design): design for design in other}
-    after = {synthesis.subject_of(design): design for design in found.designs}
+    after = {synthesis.subject_of(design): design for design in result.designs}
     assert after.keys() == before.keys()
     assert [subject for subject in after if after[subject] != before[subject]] == [SMALL]
     assert after[SMALL].measured == Resources(**COUNTS)
@@ -105,11 +105,11 @@ def test_it_may_be_stopped_at_any_time(monkeypatch):
     assert [synthesis.subject_of(design) for design in kept.designs] == [SMALL]
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**{**COUNTS, "luts": 2000}))
     tables_kept, told = [], []
-    found = synthesis.calibrate(kept, tables_kept.append, told.append, both)
-    assert [design.measured.luts for design in found.designs] == [1000, 2000]
+    result = synthesis.calibrate(kept, tables_kept.append, told.append, both)
+    assert [design.measured.luts for design in result.designs] == [1000, 2000]
     assert [len(table.designs) for table in tables_kept] == [1, 2]
     assert told == ["1 of 2: toy id II=4 18 bits ecp5-85", "2 of 2: toy id II=8 18 bits ecp5-85"]
-    assert found.designs[0] == kept.designs[0]
+    assert result.designs[0] == kept.designs[0]
 
 
 @pytest.mark.usefixtures("without_hardware")
@@ -122,7 +122,7 @@ def test_a_table_of_another_yosys_stays_whole_when_it_is_stopped(monkeypatch):
     (kept,) = tables_kept
     versions = {synthesis.subject_of(design): design.yosys for design in kept.designs}
     assert versions.keys() == {synthesis.subject_of(design) for design in calibration().designs}
-    assert {own for own, version in versions.items() if version == "9.99"} == {SMALL}
+    assert {subject for subject, version in versions.items() if version == "9.99"} == {SMALL}
     assert kept.yosys == f"{calibration().yosys} and 9.99"
 
 
@@ -132,13 +132,13 @@ def test_another_yosys_measures_everything_again(monkeypatch):
     first = synthesis.calibrate(EMPTY, lambda _: None, lambda _: None, [SMALL])
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**{**COUNTS, "luts": 2000}))
     monkeypatch.setattr(synthesis, "yosys_version", lambda: "9.99")
-    found = synthesis.calibrate(first, lambda _: None, lambda _: None, [SMALL])
-    assert (found.yosys, found.designs[0].measured.luts) == ("9.99", 2000)
+    result = synthesis.calibrate(first, lambda _: None, lambda _: None, [SMALL])
+    assert (result.yosys, result.designs[0].measured.luts) == ("9.99", 2000)
 
 
 @pytest.mark.verify
 def test_a_design_is_measured_again_as_the_table_keeps_it():
-    own = {"robot": "toy", "functions": ("id",), "ii": 4, "target": "ecp5-85"}
-    kept = next(design for design in calibration().designs if own.items() <= vars(design).items())
+    key = {"robot": "toy", "functions": ("id",), "ii": 4, "target": "ecp5-85"}
+    kept = next(design for design in calibration().designs if key.items() <= vars(design).items())
     assert yosys_version() == kept.yosys
     assert measure_subject(SMALL, yosys_version()) == kept

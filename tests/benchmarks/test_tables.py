@@ -30,8 +30,8 @@ def cells(name, rows):
 @pytest.fixture(scope="module")
 def written():
     """Return the tables of results by name: rows of cells, the headings first."""
-    found = markdown_tables.tables(RESULTS)
-    return {name: [list(row) for k, row in enumerate(rows) if k != 1] for name, rows in found.items()}
+    tables = markdown_tables.tables(RESULTS)
+    return {name: [list(row) for k, row in enumerate(rows) if k != 1] for name, rows in tables.items()}
 
 
 def test_the_readmes_table_is_that_of_the_results():
@@ -88,8 +88,10 @@ class TestDocument:
     def document(self, tmp_path, monkeypatch):
         rows = {"one": [{"a": 1, "b": "x"}], "two": [{"c": 12345}]}
         made = {
-            name: Table(f"The {name}", lambda own=own: own, lambda own: [row | {"d": 2} for row in own])
-            for name, own in rows.items()
+            name: Table(
+                f"The {name}", lambda lines=lines: lines, lambda lines: [row | {"d": 2} for row in lines]
+            )
+            for name, lines in rows.items()
         }
         monkeypatch.setattr(durations, "MINUTES", tmp_path / "minutes.json")
         monkeypatch.setattr(measurement, "TABLES", made | {"three": Table("Not there", lambda: 1 / 0)})
@@ -154,7 +156,7 @@ def test_tables_are_found_by_their_titles_and_names(monkeypatch):
 
 
 def test_titles_and_names_are_different():
-    titles = [own.title for own in TABLES.values()]
+    titles = [table.title for table in TABLES.values()]
     assert len(set(titles)) == len(titles)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in TABLES)
 

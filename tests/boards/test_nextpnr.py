@@ -50,10 +50,10 @@ def written(path: Path, achieved: float) -> Path:
 
 
 def test_report_is_read(tmp_path: Path) -> None:
-    found = read_report(written(tmp_path / "report.json", 51.25))
-    assert found == Report(51.25, 50.0, Resources(7, 6, 5, 4), "rnea_forward_1", "rnea_backward_0")
-    assert found.met
-    assert Placed((Attempt(1, 51.25),), 1, found).explain_miss("ecp5-85", tmp_path / "report.json") is None
+    report = read_report(written(tmp_path / "report.json", 51.25))
+    assert report == Report(51.25, 50.0, Resources(7, 6, 5, 4), "rnea_forward_1", "rnea_backward_0")
+    assert report.met
+    assert Placed((Attempt(1, 51.25),), 1, report).explain_miss("ecp5-85", tmp_path / "report.json") is None
 
 
 @pytest.mark.parametrize(

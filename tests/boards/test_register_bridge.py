@@ -100,15 +100,17 @@ def test_registers_are_read_and_written_among_other_packets(seed: int | None) ->
                 expected.append(sent[-1])
 
     async def send(ctx: SimulatorContext) -> None:
-        for own in sent:
-            await put_beats(ctx, bench.i, own, seed)
+        for packet in sent:
+            await put_beats(ctx, bench.i, packet, seed)
         for _ in range(400):
             await ctx.tick()
 
     simulate(bench, send, collect_packets(bench.o, received, seed))
     assert sorted(received) == sorted(expected)
-    ours = [own for own in received if int.from_bytes(own[:4], "little") & CODE_BITS == CODE_BITS]
-    assert ours == [own for own in expected if int.from_bytes(own[:4], "little") & CODE_BITS == CODE_BITS]
+    ours = [packet for packet in received if int.from_bytes(packet[:4], "little") & CODE_BITS == CODE_BITS]
+    assert ours == [
+        packet for packet in expected if int.from_bytes(packet[:4], "little") & CODE_BITS == CODE_BITS
+    ]
 
 
 class Line:

@@ -46,7 +46,7 @@ def refusal(design: Path, **options: Any) -> str:
     return str(caught.value)
 
 
-def found(report: dict[str, Any], *keys: str) -> tuple[Any, ...]:
+def values_of(report: dict[str, Any], *keys: str) -> tuple[Any, ...]:
     """Return some values of a report."""
     return tuple(report[key] for key in keys)
 
@@ -55,12 +55,12 @@ def test_target_is_placed_and_routed(design: Path) -> None:
     steps: list[str] = []
     report = synthesize(design, target="ecp5-85", progress=steps.append)
     assert tuple(report) == KEYS
-    assert found(report, "board", "target", "tool") == (None, "ecp5-85", "yosys, nextpnr-ecp5")
+    assert values_of(report, "board", "target", "tool") == (None, "ecp5-85", "yosys, nextpnr-ecp5")
     # Beside the 34 registers of the design: two chains of a bit of TDATA each, and seven more.
-    assert found(report, *COUNTS) == (37, 34 + 2 * 32 + 7, 1, 0)
+    assert values_of(report, *COUNTS) == (37, 34 + 2 * 32 + 7, 1, 0)
     assert report["clock_mhz_target"] == 50.0
     assert 100.0 < report["clock_mhz_achieved"] < 200.0
-    assert found(report, "bitstream", "seed") == (None, 1)
+    assert values_of(report, "bitstream", "seed") == (None, 1)
     assert report["tries"] == [{"seed": 1, "clock_mhz_achieved": report["clock_mhz_achieved"]}]
     assert set(report["versions"]) == {"yosys", "nextpnr-ecp5"}
     assert [step for step in steps if ": " not in step] == [
@@ -89,10 +89,10 @@ def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     steps: list[str] = []
     report = synthesize(design, target="xcvu9p", progress=steps.append)
     assert tuple(report) == KEYS
-    assert found(report, "board", "target", "tool") == (None, "xcvu9p", "yosys (not placed)")
-    assert found(report, *COUNTS) == (1, 34, 1, 0)
-    assert found(report, "clock_mhz_target", "clock_mhz_achieved") == (125.0, None)
-    assert found(report, "bitstream", "tries", "seed") == (None, [], None)
+    assert values_of(report, "board", "target", "tool") == (None, "xcvu9p", "yosys (not placed)")
+    assert values_of(report, *COUNTS) == (1, 34, 1, 0)
+    assert values_of(report, "clock_mhz_target", "clock_mhz_achieved") == (125.0, None)
+    assert values_of(report, "bitstream", "tries", "seed") == (None, [], None)
     assert set(report["versions"]) == {"yosys"}
     assert {step.partition(": ")[0] for step in steps} == {
         "preparing the programs",
@@ -101,7 +101,7 @@ def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     }
     assert (design / "build-xcvu9p/resources.json").exists()
     assert json.loads((design / "build-xcvu9p/timing.json").read_text()) == report["timing"]
-    assert found(report["timing"], "device", "speed_grade") == ("xcvu9p", "-2")
+    assert values_of(report["timing"], "device", "speed_grade") == ("xcvu9p", "-2")
 
 
 @pytest.mark.verify
@@ -114,8 +114,8 @@ def test_a_slower_speed_grade_has_a_slower_clock(design: Path) -> None:
 def test_count_places_nothing_and_always_fits(design: Path) -> None:
     write_manifest(design, dsp_blocks=500)
     report = synthesize(design, count=True)
-    assert found(report, "tool", *COUNTS) == ("yosys (not placed)", 1, 34, 1, 0)
-    assert found(report, "clock_mhz_achieved", "seed") == (None, None)
+    assert values_of(report, "tool", *COUNTS) == ("yosys (not placed)", 1, 34, 1, 0)
+    assert values_of(report, "clock_mhz_achieved", "seed") == (None, None)
 
 
 @pytest.mark.verify
@@ -124,7 +124,7 @@ def test_missed_clock_names_the_path_and_keeps_the_report(design: Path) -> None:
     with pytest.raises(TimingError) as caught:
         synthesize(design, tries=2)
     report = caught.value.report
-    achieved, seed = found(report, "clock_mhz_achieved", "seed")
+    achieved, seed = values_of(report, "clock_mhz_achieved", "seed")
     expected = (
         f"timing: the design reaches {achieved:.1f} MHz of 400 MHz on ecp5-85 with seed {seed}, "
         "the best of 2 tries; its slowest path goes from accelerator to accelerator, "
@@ -133,7 +133,7 @@ def test_missed_clock_names_the_path_and_keeps_the_report(design: Path) -> None:
         "a smaller --width or fewer --functions"
     )
     assert str(caught.value) == expected
-    assert found(report, "dsp_blocks", "clock_mhz_target") == (1, 400.0)
+    assert values_of(report, "dsp_blocks", "clock_mhz_target") == (1, 400.0)
     assert [one["seed"] for one in report["tries"]] == [1, 2]
     reached = {one["clock_mhz_achieved"] for one in report["tries"]}
     assert achieved == max(reached)
@@ -143,7 +143,7 @@ def test_missed_clock_names_the_path_and_keeps_the_report(design: Path) -> None:
     work = design / "build-ecp5-85"
     assert round(read_report(work / "placement.json").achieved_mhz, 2) == achieved
     kept = synthesize(design, clock_mhz=int(achieved), seed=seed, tries=1)
-    assert found(kept, "clock_mhz_target", "seed") == (int(achieved), seed)
+    assert values_of(kept, "clock_mhz_target", "seed") == (int(achieved), seed)
     assert kept["clock_mhz_achieved"] >= int(achieved)
 
 
@@ -153,7 +153,7 @@ def test_further_seeds_are_tried_until_one_keeps_the_clock(
     placer({5: 48.26, 6: 47.1, 7: 50.5, 8: 99.0})
     steps: list[str] = []
     report = synthesize(design, seed=5, tries=4, progress=steps.append)
-    assert found(report, "clock_mhz_achieved", "seed") == (50.5, 7)
+    assert values_of(report, "clock_mhz_achieved", "seed") == (50.5, 7)
     assert report["tries"] == [
         {"seed": 5, "clock_mhz_achieved": 48.26},
         {"seed": 6, "clock_mhz_achieved": 47.1},
@@ -175,7 +175,7 @@ def test_of_tries_that_all_miss_the_best_is_kept(
     placer({1: 47.0, 2: 49.06, 3: 48.0})
     with pytest.raises(TimingError, match=r"49\.1 MHz of 50 MHz .* --clock 49 --seed 2,") as caught:
         synthesize(design)
-    assert found(caught.value.report, "clock_mhz_achieved", "seed") == (49.06, 2)
+    assert values_of(caught.value.report, "clock_mhz_achieved", "seed") == (49.06, 2)
     work = design / "build-ecp5-85"
     assert read_report(work / "placement.json").achieved_mhz == 49.06
     assert (work / "placement.log").read_text() == "log of seed 2"
@@ -210,7 +210,7 @@ def test_board_ulx3s_gives_a_bitstream(design: Path, placer: Callable[[dict[int,
     placer({3: 52.0})
     report = synthesize(design, board="ulx3s-85f", seed=3)
     assert tuple(report) == KEYS
-    assert found(report, "board", "target") == ("ulx3s-85f", "ecp5-85")
+    assert values_of(report, "board", "target") == ("ulx3s-85f", "ecp5-85")
     assert report["tool"] == "yosys, nextpnr-ecp5"
     assert report["dsp_blocks"] == 1
     assert report["clock_mhz_target"] == 50.0
@@ -237,7 +237,7 @@ def test_the_bitstream_is_that_of_the_seed_that_keeps_the_clock(
     placer({1: 48.0, 2: 52.0})
     steps: list[str] = []
     report = synthesize(design, board="ulx3s-85f", progress=steps.append)
-    assert found(report, "clock_mhz_achieved", "seed") == (52.0, 2)
+    assert values_of(report, "clock_mhz_achieved", "seed") == (52.0, 2)
     assert [one["seed"] for one in report["tries"]] == [1, 2]
     assert Path(report["bitstream"]).read_text() == "placed with seed 2"
     assert [step for step in steps if ": " not in step] == [
@@ -269,10 +269,10 @@ def test_board_vcu118_without_vivado_gives_a_plan(design: Path, monkeypatch: pyt
     link = {"bandwidth": None, "ii": 1, "function": "id", "functions": {"id": packets}}
     write_manifest(design, target="xcvu9p", clock_mhz=125.0, interval={"link": link})
     report = synthesize(design, board="vcu118-uart")
-    assert found(report, "board", "target", "tool") == ("vcu118-uart", "xcvu9p", "vivado (not run)")
-    assert found(report, *COUNTS) == (None, None, None, None)
-    assert found(report, "clock_mhz_target", "clock_mhz_achieved", "bitstream") == (125.0, None, None)
-    assert found(report, "versions", "seed") == ({}, None)
+    assert values_of(report, "board", "target", "tool") == ("vcu118-uart", "xcvu9p", "vivado (not run)")
+    assert values_of(report, *COUNTS) == (None, None, None, None)
+    assert values_of(report, "clock_mhz_target", "clock_mhz_achieved", "bitstream") == (125.0, None, None)
+    assert values_of(report, "versions", "seed") == ({}, None)
     # 921,600 bit/s, ten bits a byte, and four bytes beside each of the longer packet.
     rates = {"title": "UART, 921,600 bit/s", "source": "computed", "tasks_per_second": {"id": 3840}}
     assert report["link"] == rates

@@ -68,7 +68,7 @@ def read_line(tx: Any, line: bytearray, divisor: int) -> Testbench:
             samples = [(await context.tick().sample(tx))[-1] for _ in range(10 * divisor - divisor // 2)]
             bits = samples[divisor + divisor // 2 - 1 :: divisor]
             assert bits[8] == 1, "stop bit"
-            line.append(sum(bit << place for place, bit in enumerate(bits[:8])))
+            line.append(sum(bit << position for position, bit in enumerate(bits[:8])))
 
     return read
 

@@ -65,7 +65,7 @@ class TestRobots:
         assert expected in line
 
     @pytest.mark.parametrize(
-        ("place", "reason"),
+        ("name", "reason"),
         [
             ("gone", "no such file"),
             ("", "is a directory"),
@@ -74,10 +74,10 @@ class TestRobots:
             ("/dev/zero", "is larger than 16,777,216 bytes"),
         ],
     )
-    def test_places_without_a_robot(self, refused, tmp_path, place, reason):
+    def test_places_without_a_robot(self, refused, tmp_path, name, reason):
         (tmp_path / "file").write_text(TOY)
-        line = refused("info", tmp_path / place)
-        assert line == f"{tmp_path / place}: {reason}; expected the path of a URDF file"
+        line = refused("info", tmp_path / name)
+        assert line == f"{tmp_path / name}: {reason}; expected the path of a URDF file"
 
     def test_an_empty_device(self, refused):
         assert refused("info", os.devnull).startswith(f"{os.devnull}: not well-formed XML (no element found")
@@ -97,7 +97,7 @@ class TestDomains:
         assert line.startswith((f"{domain}: ", f"{domain}, ", "domain, "))
 
     @pytest.mark.parametrize(
-        ("place", "reason"),
+        ("name", "reason"),
         [
             ("gone", "no such file"),
             ("", "is a directory"),
@@ -105,9 +105,9 @@ class TestDomains:
             ("/dev/zero", "is larger than 262,144 bytes"),
         ],
     )
-    def test_places_without_a_domain(self, refused, tmp_path, place, reason):
-        line = refused("generate", path("toy"), "-o", tmp_path / "out", "--domain", tmp_path / place)
-        assert line == f"{tmp_path / place}: {reason}; expected a TOML file with bounds of the inputs"
+    def test_places_without_a_domain(self, refused, tmp_path, name, reason):
+        line = refused("generate", path("toy"), "-o", tmp_path / "out", "--domain", tmp_path / name)
+        assert line == f"{tmp_path / name}: {reason}; expected a TOML file with bounds of the inputs"
 
 
 # Options
@@ -148,16 +148,16 @@ class TestArchives:
         assert expected in line
 
     @pytest.mark.parametrize(
-        ("place", "reason"),
+        ("name", "reason"),
         [
             ("gone", "no such file; expected an npz file of arrays"),
             (300 * "n", "not a readable npz file (File name too long); expected arrays of numbers"),
             ("/dev/zero", "not a readable npz file (not a regular file); expected arrays of numbers"),
         ],
     )
-    def test_places_without_arrays(self, refused, rails, tmp_path, place, reason):
-        line = refused("run", rails, "id", "--input", tmp_path / place, "--output", tmp_path / "out.npz")
-        assert line == f"{tmp_path / place}: {reason}"
+    def test_places_without_arrays(self, refused, rails, tmp_path, name, reason):
+        line = refused("run", rails, "id", "--input", tmp_path / name, "--output", tmp_path / "out.npz")
+        assert line == f"{tmp_path / name}: {reason}"
 
 
 # Outputs
@@ -171,7 +171,7 @@ def states_in(folder: Path) -> Path:
 
 class TestOutputs:
     @pytest.mark.parametrize(
-        ("place", "reason"),
+        ("name", "reason"),
         [
             ("", "cannot be written; expected a file in a folder that exists"),
             ("no/where", "cannot be written; expected a file in a folder that exists"),
@@ -181,22 +181,22 @@ class TestOutputs:
             ("/proc/states", "cannot be written (No such file or directory); expected a writable file"),
         ],
     )
-    def test_places_that_take_no_results(self, refused, rails, tmp_path, place, reason):
+    def test_places_that_take_no_results(self, refused, rails, tmp_path, name, reason):
         states = states_in(tmp_path)
-        line = refused("run", rails, "id", "--input", states, "--output", tmp_path / place)
-        assert line == f"{tmp_path / place}: {reason}"
+        line = refused("run", rails, "id", "--input", states, "--output", tmp_path / name)
+        assert line == f"{tmp_path / name}: {reason}"
 
     def test_a_design_where_there_is_something_else(self, refused, tmp_path):
         (tmp_path / "thesis.tex").write_text("mine")
         (tmp_path / "link").symlink_to(tmp_path / "link")
         (tmp_path / "selftest.v").symlink_to("thesis.tex")
-        for place, reason in (
+        for name, reason in (
             (".", "selftest.v: is no file of a design that manifest.json describes; expected a folder in"),
             ("thesis.tex", "is not a folder; expected a folder to write a design to"),
             ("thesis.tex/design", "is not a folder; expected a folder to write a design to"),
             ("link", "is not a folder; expected a folder to write a design to"),
         ):
-            line = refused("generate", path("toy"), "-o", tmp_path / place, *BUILD)
+            line = refused("generate", path("toy"), "-o", tmp_path / name, *BUILD)
             assert reason in line
 
     @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ class TestFolders:
         ],
         ids=lambda command: command[0],
     )
-    @pytest.mark.parametrize("place", ["gone", "", "file", 300 * "n", os.devnull])
-    def test_places_without_a_design(self, refused, tmp_path, monkeypatch, command, place):
+    @pytest.mark.parametrize("name", ["gone", "", "file", 300 * "n", os.devnull])
+    def test_places_without_a_design(self, refused, tmp_path, monkeypatch, command, name):
         monkeypatch.chdir(tmp_path)
         (tmp_path / "file").write_text("{}")
-        line = refused(*(word.format(tmp_path / place) for word in command))
-        assert line.startswith(str(tmp_path / place))
+        line = refused(*(word.format(tmp_path / name) for word in command))
+        assert line.startswith(str(tmp_path / name))
         assert "expected " in line
 
     @pytest.mark.parametrize(
@@ -270,10 +270,10 @@ def characters(text: str) -> st.SearchStrategy[str]:
     edit = st.tuples(st.integers(0, len(text)), st.integers(0, 4), st.text(max_size=4))
 
     def edited(edits: list[tuple[int, int, str]]) -> str:
-        found = text
-        for place, length, new in edits:
-            found = found[:place] + new + found[place + length :]
-        return found
+        result = text
+        for offset, length, new in edits:
+            result = result[:offset] + new + result[offset + length :]
+        return result
 
     return st.lists(edit, min_size=1, max_size=4).map(edited)
 
@@ -309,8 +309,8 @@ class TestAnything:
     def test_archives(self, rbdhw, rails, tmp_path, edits):
         states = states_in(tmp_path)
         content = bytearray(states.read_bytes())
-        for place, byte in edits:
-            content[place % len(content)] = byte
+        for offset, byte in edits:
+            content[offset % len(content)] = byte
         states.write_bytes(content)
         status, _, err = rbdhw("run", rails, "id", "--input", states, "--output", tmp_path / "out.npz")
         assert status in (0, BAD_INPUT)

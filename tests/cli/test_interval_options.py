@@ -65,10 +65,10 @@ def test_the_interval_of_the_array_that_is_named_fits(rbdhw, told, tmp_path):
     folder, share = tmp_path / "out", ("--fit", "10%")
     command = ("generate", path("iiwa14"), "-o", folder, "--functions", "id", "--width", 12)
     line = told(*command, "--target", "ecp5-85", *share)
-    found = re.search(r"use --core array \(which fits at --ii (\d+)\), fewer --functions, ", line)
-    assert found, line
+    match = re.search(r"use --core array \(which fits at --ii (\d+)\), fewer --functions, ", line)
+    assert match, line
     status, out, _ = rbdhw(*command, "--target", "ecp5-85", *share, "--core", "array", "--json")
-    assert (status, json.loads(out)["ii"]) == (0, int(found[1]))
+    assert (status, json.loads(out)["ii"]) == (0, int(match[1]))
 
 
 def test_exploring_prints_a_row_for_each(rbdhw):
@@ -87,10 +87,10 @@ def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
     options += ("--base", "given", "--gravity", "task", "--share-limbs", "off", "--core", "pipeline")
     options += ("--domain", tmp_path / "domain.toml", "--algorithm", "axes=turning")
     status, out, _ = rbdhw("info", *SMALL, *options, "--explore", "--json")
-    found = json.loads(out)
-    assert (status, found["clock_mhz"], found["tdata"]) == (0, 30.0, 64)
-    assert found["chosen"] == {"ii": 5, "core": "pipeline", "why": "asked for"}
-    row = next(row for row in found["rows"] if row["ii"] == 5)
+    report = json.loads(out)
+    assert (status, report["clock_mhz"], report["tdata"]) == (0, 30.0, 64)
+    assert report["chosen"] == {"ii": 5, "core": "pipeline", "why": "asked for"}
+    row = next(row for row in report["rows"] if row["ii"] == 5)
     status, out, _ = rbdhw("generate", *SMALL, *options, "-o", tmp_path / "out", "--json")
     facts = json.loads(out)
     assert status == 0
@@ -99,7 +99,7 @@ def test_exploring_takes_the_options_of_generate(rbdhw, tmp_path):
     }
     assert row["latency"]["id"] == facts["functions"]["id"]["latency_cycles"]
     sent = facts["interval"]["link"]["functions"]["id"]
-    assert found["link"]["id"]["bytes_in"] == sent["bytes_in"]
+    assert report["link"]["id"]["bytes_in"] == sent["bytes_in"]
 
 
 @pytest.mark.parametrize(

@@ -252,9 +252,9 @@ def test_uniform_formats_give_optional_results():
     tasks = {"q": np.array([[0.3, -0.7], [1.1, 0.2]])}
     turned = align_axes(elementary(robot))
     word = Format(32, 20)
-    found, overflow = evaluate_uniform(robot, turned, "position", tasks, Algorithms(), word, extended=True)
+    results, overflow = evaluate_uniform(robot, turned, "position", tasks, Algorithms(), word, extended=True)
     expected = golden.evaluate(robot, "position", tasks, extended=True)
     assert not overflow.any()
-    assert found.keys() == expected.keys() == {"position", "J_position"}
+    assert results.keys() == expected.keys() == {"position", "J_position"}
     for name, array in expected.items():
-        np.testing.assert_allclose(found[name], array, atol=1e-4)
+        np.testing.assert_allclose(results[name], array, atol=1e-4)

@@ -51,9 +51,9 @@ class TestCheaper:
         assert choose_core({"pipeline": SMALL, "array": SMALL}, {}, ECP5).core == "pipeline"
 
     def test_a_core_that_can_be_built_is_preferred_to_one_that_cannot(self):
-        found = choose_core({"array": LARGE}, {"pipeline": TOO_FAST}, ECP5)
-        assert found.core == "array"
-        assert found.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
+        choice = choose_core({"array": LARGE}, {"pipeline": TOO_FAST}, ECP5)
+        assert choice.core == "array"
+        assert choice.why == "the array takes 60.0% of the LUTs, no pipeline (clock: too fast)"
 
     def test_no_core_can_be_built(self):
         with pytest.raises(InputError) as error:
@@ -91,8 +91,8 @@ def test_the_core_of_a_long_chain(capsys: pytest.CaptureFixture[str], function: 
         (chain(64), options),
         (with_mimic(long, 2, 1, 0.5), options),
     ]
-    for own in unchanged:
-        assert suggest_core(*own) == own
+    for asked in unchanged:
+        assert suggest_core(*asked) == asked
     assert not capsys.readouterr().err
 
 
@@ -121,16 +121,16 @@ class TestBuilds:
         ],
     )
     def test_builds_that_the_array_does_not_support(self, options, why):
-        own = search_of(toy(**options))
-        assert own.choose(32) == CoreChoice("pipeline", f"no array ({why})", {})
+        search = search_of(toy(**options))
+        assert search.choose(32) == CoreChoice("pipeline", f"no array ({why})", {})
 
     def test_the_pipeline_is_chosen_if_the_array_cannot_be_built(self, monkeypatch):
         def refuse(*_):
             raise InputError("ii", "no place")
 
         monkeypatch.setattr("rbdhw.cores.array.core.build_array", refuse)
-        own = search_of(toy(functions=("id",)))
-        taken = own.choose(32)
+        search = search_of(toy(functions=("id",)))
+        taken = search.choose(32)
         assert taken.core == "pipeline"
         assert taken.why.endswith(", no array (ii: no place)")
 
@@ -148,9 +148,9 @@ class TestBuilds:
 
         counted(core, "choose_formats")
         counted(prepared, "observe")
-        own = search_of(toy(functions=("id",)))
+        search = search_of(toy(functions=("id",)))
         for ii in (4, 8, 16, 32):
-            own.plan(Interval(ii, "tried"))
+            search.plan(Interval(ii, "tried"))
         assert calls == {"choose_formats": 2, "observe": 1}
 
     def test_each_core_has_its_formats(self):

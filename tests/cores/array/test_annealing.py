@@ -107,9 +107,13 @@ def test_annealing_is_reproducible():
 
 def test_powers_of_two_move_between_a_shift_and_a_constant():
     term = Term((7, Constant(-12)), True, -3)
-    found = {(own.factors[1].integer, own.shift) for own in equivalent_terms(term, (6, 6))}
-    assert found == {(-3, -1), (-6, -2), (-12, -3), (-24, -4)}
-    assert {(own.factors[0], own.negative) for own in equivalent_terms(term, (6, 6))} == {(7, True)}
+    pairs = {
+        (equivalent.factors[1].integer, equivalent.shift) for equivalent in equivalent_terms(term, (6, 6))
+    }
+    assert pairs == {(-3, -1), (-6, -2), (-12, -3), (-24, -4)}
+    assert {
+        (equivalent.factors[0], equivalent.negative) for equivalent in equivalent_terms(term, (6, 6))
+    } == {(7, True)}
     assert list(equivalent_terms(Term((7, Constant(0)), shift=2), (6, 6))) == [
         Term((7, Constant(0)), shift=2)
     ]
@@ -131,19 +135,19 @@ def test_a_place_is_refused_where_a_word_would_be_too_old(between, cycles, ends)
     chain, results = chained(between, ends), {"id": tuple(range(between + 1, between + 1 + ends))}
     timing = Timing({ArrayResource.ACCUMULATOR: cycles, ArrayResource.SOURCE: 0})
     array = place_jobs(chain, results, 8, 50.0, timing, 2, (18, 18))
-    place = len(array.steps) - 1
-    last = array.steps[place]
-    found = []
+    index = len(array.steps) - 1
+    last = array.steps[index]
+    accepted = []
     for later in range(LATER):
         state = _State(array)
-        state.leave(place)
-        search = _PlaceSearch(state, place, last.unit, last.start + later)
+        state.leave(index)
+        search = _PlaceSearch(state, index, last.unit, last.start + later)
         if search.fits([list(equivalent_terms(term, (18, 18))) for term in last.job.terms]):
-            state.take(place, search.place)
-            found.append(later)
+            state.take(index, search.place)
+            accepted.append(later)
             assert oldest(state.array()) < kept_window(8)
-    assert found[0] == 0
-    assert len(found) < LATER
+    assert accepted[0] == 0
+    assert len(accepted) < LATER
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 5, 8])

@@ -13,5 +13,8 @@ from tests.support.array_programs import mixed
 def test_without_a_clock_the_array_is_that_of_the_targets_own(name):
     """Only the clock at which it runs is slower, by the target's margin."""
     device, program = target(name), mixed()
-    default, own = build_array(program, device, None, 16), build_array(program, device, device.clock_mhz, 16)
-    assert default == replace(own, clock_mhz=device.clock(None).mhz)
+    default, explicit = (
+        build_array(program, device, None, 16),
+        build_array(program, device, device.clock_mhz, 16),
+    )
+    assert default == replace(explicit, clock_mhz=device.clock(None).mhz)

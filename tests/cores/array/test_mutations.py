@@ -26,8 +26,8 @@ Mutation = Callable[[random.Random], ArraySchedule | None]
 
 def with_steps(*changed: tuple[int, ArrayStep]) -> ArraySchedule:
     steps = list(ARRAY.steps)
-    for place, step in changed:
-        steps[place] = step
+    for index, step in changed:
+        steps[index] = step
     return replace(ARRAY, steps=tuple(steps))
 
 
@@ -47,26 +47,26 @@ def a_place(rng: random.Random) -> int:
 
 def a_start(rng: random.Random) -> ArraySchedule:
     """Start a step earlier or later, with or without its results."""
-    place = a_place(rng)
-    start = ARRAY.steps[place].start + rng.choice((-22, -11, -2, -1, 1, 2, 11, 22))
-    return with_steps((place, (move if rng.random() < 0.7 else replace)(ARRAY.steps[place], start=start)))
+    index = a_place(rng)
+    start = ARRAY.steps[index].start + rng.choice((-22, -11, -2, -1, 1, 2, 11, 22))
+    return with_steps((index, (move if rng.random() < 0.7 else replace)(ARRAY.steps[index], start=start)))
 
 
 def a_job_in_time(rng: random.Random) -> ArraySchedule:
     """Start a step elsewhere; its words are written when they are then ready."""
-    place = a_place(rng)
-    step = move(ARRAY.steps[place], start=ARRAY.steps[place].start + rng.choice((-11, -2, -1, 1, 2, 11)))
-    later = step.ready - ARRAY.steps[place].ready
+    index = a_place(rng)
+    step = move(ARRAY.steps[index], start=ARRAY.steps[index].start + rng.choice((-11, -2, -1, 1, 2, 11)))
+    later = step.ready - ARRAY.steps[index].ready
     writes = {}
     for port, row in ARRAY.writes.items():
-        own = [w._replace(cycle=w.cycle + later * (w.value in step.job.values)) for w in row.values()]
-        writes[port] = {write.cycle % ARRAY.ii: write for write in own}
-    return replace(with_steps((place, step)), writes=writes)
+        moved = [w._replace(cycle=w.cycle + later * (w.value in step.job.values)) for w in row.values()]
+        writes[port] = {write.cycle % ARRAY.ii: write for write in moved}
+    return replace(with_steps((index, step)), writes=writes)
 
 
 def a_unit(rng: random.Random) -> ArraySchedule:
-    place = a_place(rng)
-    return with_steps((place, replace(ARRAY.steps[place], unit=rng.randrange(-1, len(ARRAY.units) + 1))))
+    index = a_place(rng)
+    return with_steps((index, replace(ARRAY.steps[index], unit=rng.randrange(-1, len(ARRAY.units) + 1))))
 
 
 def two_starts(rng: random.Random) -> ArraySchedule:
@@ -82,8 +82,8 @@ def two_starts(rng: random.Random) -> ArraySchedule:
 
 def a_term(rng: random.Random) -> ArraySchedule | None:
     """Change a term: order, factors, sign or shift, or leave it out."""
-    place = a_place(rng)
-    job = ARRAY.steps[place].job
+    index = a_place(rng)
+    job = ARRAY.steps[index].job
     if not job.terms:
         return None
     k = rng.randrange(len(job.terms))
@@ -100,16 +100,16 @@ def a_term(rng: random.Random) -> ArraySchedule | None:
         )
     )
     terms = (*job.terms[:k], *((changed,) if changed else ()), *job.terms[k + 1 :])
-    return with_steps((place, replace(ARRAY.steps[place], job=replace(job, terms=terms))))
+    return with_steps((index, replace(ARRAY.steps[index], job=replace(job, terms=terms))))
 
 
 def a_job(rng: random.Random) -> ArraySchedule:
     """Let a step do the job of another, or compute its value."""
-    place, other = a_place(rng), a_place(rng)
+    index, other = a_place(rng), a_place(rng)
     job: Job = ARRAY.steps[other].job
     if rng.random() < 0.5:
-        job = replace(ARRAY.steps[place].job, results=job.results)
-    return with_steps((place, replace(ARRAY.steps[place], job=job)))
+        job = replace(ARRAY.steps[index].job, results=job.results)
+    return with_steps((index, replace(ARRAY.steps[index], job=job)))
 
 
 def a_write(rng: random.Random) -> ArraySchedule | None:

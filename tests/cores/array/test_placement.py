@@ -60,8 +60,10 @@ def test_no_accumulators_are_added_that_a_job_and_its_copies_would_not_use(monke
     *chain, last = chained(200)
     last = replace(last, terms=(*old, *last.terms[1:]))
     tried = []
-    place = placement._Placement._place_with_copies
-    monkeypatch.setattr(placement._Placement, "_place_with_copies", lambda *a: tried.append(a) or place(*a))
+    original = placement._Placement._place_with_copies
+    monkeypatch.setattr(
+        placement._Placement, "_place_with_copies", lambda *a: tried.append(a) or original(*a)
+    )
     monkeypatch.setattr(placement, "MOST_SPARE", 100.0)
     for module in (fits, placement, vacancies):
         monkeypatch.setattr(module, "HOLD", 1)  # so that copies that are made at the same time are in the way

@@ -28,10 +28,10 @@ def chain(between, ii):
 
 @pytest.mark.parametrize("name", PLACED)
 def test_the_search_over_all_units_finds_the_same_places(name, monkeypatch):
-    found = PLACED[name]()
+    array = PLACED[name]()
     monkeypatch.setattr(Vacancies, "_reached", lambda *_: ALL)
     monkeypatch.setattr(placement._Placement, "_bounds", lambda *_: [])
-    assert PLACED[name]() == found
+    assert PLACED[name]() == array
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ def refusal(array: ArraySchedule) -> str:
     return str(caught.value)
 
 
-def with_step(place: int, **changes) -> ArraySchedule:
+def with_step(index: int, **changes) -> ArraySchedule:
     steps = list(ARRAY.steps)
-    steps[place] = replace(steps[place], **changes)
+    steps[index] = replace(steps[index], **changes)
     return replace(ARRAY, steps=tuple(steps))
 
 
@@ -68,37 +68,37 @@ def test_every_job_is_done():
 
 
 def test_a_sign_matters():
-    place = a_step()
-    job = ARRAY.steps[place].job
+    index = a_step()
+    job = ARRAY.steps[index].job
     turned = replace(job.terms[0], negative=not job.terms[0].negative)
-    assert refusal(with_step(place, job=replace(job, terms=(turned, *job.terms[1:])))).startswith(
+    assert refusal(with_step(index, job=replace(job, terms=(turned, *job.terms[1:])))).startswith(
         "jobs differ: "
     )
 
 
 def test_a_shift_matters():
-    place = a_step()
-    job = ARRAY.steps[place].job
+    index = a_step()
+    job = ARRAY.steps[index].job
     moved = replace(job.terms[0], shift=job.terms[0].shift + 1)
-    assert refusal(with_step(place, job=replace(job, terms=(moved, *job.terms[1:])))).startswith(
+    assert refusal(with_step(index, job=replace(job, terms=(moved, *job.terms[1:])))).startswith(
         "jobs differ: "
     )
 
 
 def test_powers_of_two_may_stand_in_a_constant():
-    place, k = next(
-        (place, k)
-        for place, step in enumerate(ARRAY.steps)
+    index, k = next(
+        (index, k)
+        for index, step in enumerate(ARRAY.steps)
         for k, term in enumerate(step.job.terms)
         if any(isinstance(factor, Constant) for factor in term.factors)
     )
-    job = ARRAY.steps[place].job
+    job = ARRAY.steps[index].job
     factors = list(job.terms[k].factors)
     place_of = next(n for n, factor in enumerate(factors) if isinstance(factor, Constant))
     factors[place_of] = Constant(factors[place_of].integer << 1)
     term = replace(job.terms[k], factors=tuple(factors), shift=job.terms[k].shift - 1)
     verify(
-        with_step(place, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))),
+        with_step(index, job=replace(job, terms=(*job.terms[:k], term, *job.terms[k + 1 :]))),
         jobs(PROGRAM),
         RESULTS,
     )
@@ -131,19 +131,19 @@ def test_a_unit_does_one_thing_at_a_time():
 
 
 def test_a_job_is_on_a_unit_of_its_kind():
-    place = a_step(ArrayResource.RECIPROCAL)
-    assert refusal(with_step(place, unit=ARRAY.steps[a_step()].unit)).startswith("reciprocal on unit ")
+    index = a_step(ArrayResource.RECIPROCAL)
+    assert refusal(with_step(index, unit=ARRAY.steps[a_step()].unit)).startswith("reciprocal on unit ")
 
 
 @pytest.mark.parametrize("late", [-1, 1])
 def test_results_take_their_time(late):
-    place = a_step()
-    assert re.search("a result in cycle ", refusal(with_step(place, ready=ARRAY.steps[place].ready + late)))
+    index = a_step()
+    assert re.search("a result in cycle ", refusal(with_step(index, ready=ARRAY.steps[index].ready + late)))
 
 
 def test_a_word_is_replaced_by_that_of_the_next_task():
-    place = a_step(ArrayResource.SOURCE)
-    assert re.search(r": a word in cycle 17, outside of 1 to ", refusal(with_step(place, start=17, ready=17)))
+    index = a_step(ArrayResource.SOURCE)
+    assert re.search(r": a word in cycle 17, outside of 1 to ", refusal(with_step(index, start=17, ready=17)))
 
 
 def test_a_memory_takes_the_value_at_the_output():
@@ -267,8 +267,8 @@ class TestTiny:
 
         def altered(array):
             held = contents(array)
-            place = Port(1, 1) if "constants" in changes else self.PORT
-            return held | {place: replace(held[place], **changes)}
+            port = Port(1, 1) if "constants" in changes else self.PORT
+            return held | {port: replace(held[port], **changes)}
 
         monkeypatch.setattr(verifier, "contents", altered)
         assert self.refusal(self.array(2)).endswith(f": {reason}")

@@ -64,12 +64,12 @@ class TestInterval:
 
     def test_the_counts_are_those_of_the_program(self, device):
         design = bound_of(iiwa(), device.name, 1)
-        found = counts(iiwa(), design)
+        counted = counts(iiwa(), design)
         kinds = [operation.kind for operation in iiwa().operations]
         alone = [i for i, kind in enumerate(kinds) if kind is Kind.SCALE and design.alone(i)]
-        assert found.multipliers == kinds.count(Kind.MULTIPLY) + kinds.count(Kind.SCALE) - len(alone) > 0
-        assert found.adders == kinds.count(Kind.ADD) + kinds.count(Kind.SELECT) + sum(map(adders_of, alone))
-        assert min(found.delay_bits, found.adder_bits) > 4000
+        assert counted.multipliers == kinds.count(Kind.MULTIPLY) + kinds.count(Kind.SCALE) - len(alone) > 0
+        assert counted.adders == kinds.count(Kind.ADD) + kinds.count(Kind.SELECT) + sum(map(adders_of, alone))
+        assert min(counted.delay_bits, counted.adder_bits) > 4000
 
 
 def test_wider_numbers_take_more_of_everything():

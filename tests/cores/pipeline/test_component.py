@@ -171,8 +171,8 @@ def test_products_wider_than_an_ordinary_multiplier(robot, width, error, ii):
     bound = bound_of(program, "xcvu9p", ii)
     wide = [unit for unit in bound.units if unit.resource is Resource.WIDE_MULTIPLIER]
     added = {value for step in bound.steps if step.resource is None for value in step.results}
-    found = {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()}
-    assert found == program.wide.keys() - added
+    products = {bound.steps[i].results[0] for unit in wide for i in unit.steps.values()}
+    assert products == program.wide.keys() - added
     assert 0 < len(wide) < len(bound.units)
     assert_bit_exact(program, bound, both(program, model_of(robot), 10))
 

@@ -71,9 +71,9 @@ def test_every_group_can_share_at_the_least_interval():
 def test_hardware_with_and_without_sharing():
     robot, graph = model_of("hyq").robot, graph_of("hyq")
     twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))
-    found = hardware(graph, twins, 4)
-    assert found["on"]["multipliers"] == found["off"]["multipliers"] == 80
-    assert 4 * found["on"]["adders"] == found["off"]["adders"]
+    units = hardware(graph, twins, 4)
+    assert units["on"]["multipliers"] == units["off"]["multipliers"] == 80
+    assert 4 * units["on"]["adders"] == units["off"]["adders"]
 
 
 def test_limbs_share_where_the_interval_permits_it() -> None:

@@ -52,10 +52,10 @@ def check_alone(model, solver, iterations):
     async def testbench(ctx):
         bench = Bench(dut, ctx)
         await bench.load(goal)
-        found, cycles = await bench.solve(task, iterations)
+        answer, cycles = await bench.solve(task, iterations)
         solution = model.solve(task, goal, iterations)
         assert solution.status is Solved.ITERATIONS
-        compare(model, found, solution)
+        compare(model, answer, solution)
         assert cycles <= solver.timing.solution(iterations)
 
     Simulation(dut).run(testbench)
@@ -151,15 +151,15 @@ def test_solutions_in_a_loop_are_those_of_the_model_in_the_cycles_stated(first, 
         task, goal = posed(first)
         await bench.load(goal)
         solution = fixed().solve(task, goal, 2)
-        found, cycles = await bench.solve(task, 2)
-        compare(fixed(), found, solution)
+        answer, cycles = await bench.solve(task, 2)
+        compare(fixed(), answer, solution)
         assert most - II - 2 * (2 * II + ALPHAS) <= cycles <= most
         for shift, seed in enumerate(then, 1):
             task, (_, goal) = following(task, solution.plan), posed(seed)
             await bench.load(goal)
             solution = fixed().solve(task, goal, 1, solution.plan, shift)
-            found, _ = await bench.solve(task, 1, warm=True, shift=shift)
-            compare(fixed(), found, solution)
+            answer, _ = await bench.solve(task, 1, warm=True, shift=shift)
+            compare(fixed(), answer, solution)
         await fail(bench, Solved.NOT_FINITE)
 
     run(steps)
@@ -185,13 +185,13 @@ async def fail(bench, status):
     await bench.load(goal)
     solution = fixed().solve(task, goal, 20)
     assert solution.status is status
-    found, _ = await bench.solve(task, 20)
-    compare(fixed(), found, solution)
+    answer, _ = await bench.solve(task, 20)
+    compare(fixed(), answer, solution)
     task, goal = posed(1)
     await bench.load(goal)
-    found, _ = await bench.solve(task, 0, warm=True)
+    answer, _ = await bench.solve(task, 0, warm=True)
     before = solution.plan if status is Solved.STALLED else None
-    compare(fixed(), found, fixed().solve(task, goal, 0, before))
+    compare(fixed(), answer, fixed().solve(task, goal, 0, before))
 
 
 @pytest.mark.parametrize("status", [Solved.INDEFINITE, long(Solved.STALLED)])
@@ -211,8 +211,8 @@ def test_a_state_in_motion_is_followed_from_rest(beyond, iterations):
 
     async def steps(bench):
         await bench.load(goal)
-        found, _ = await bench.solve(task, iterations)
-        compare(fixed(), found, solution)
+        answer, _ = await bench.solve(task, iterations)
+        compare(fixed(), answer, solution)
 
     run(steps)
 
@@ -226,10 +226,10 @@ def test_numbers_that_exceed_their_formats_leave_the_policies_before():
 
     async def steps(bench):
         await bench.load(goal)
-        found, _ = await bench.solve(task, 3)
-        compare(fixed(), found, solution)
-        found, _ = await bench.solve(task, 0, warm=True, shift=1)
-        compare(fixed(), found, fixed().solve(task, goal, 0, solution.plan, 1))
+        answer, _ = await bench.solve(task, 3)
+        compare(fixed(), answer, solution)
+        answer, _ = await bench.solve(task, 0, warm=True, shift=1)
+        compare(fixed(), answer, fixed().solve(task, goal, 0, solution.plan, 1))
 
     run(steps)
 
@@ -287,8 +287,8 @@ def test_a_sweep_without_a_policy_is_repeated():
 
     async def steps(bench):
         await bench.load(goal)
-        found, _ = await bench.solve(task, 2)
-        compare(fixed(), found, solution)
+        answer, _ = await bench.solve(task, 2)
+        compare(fixed(), answer, solution)
 
     run(steps)
 
@@ -303,8 +303,8 @@ def test_a_reset_in_mid_solution_leaves_nothing_behind():
             await bench.reset()
             assert not bench.ctx.get(bench.solver.has_goal)
         await bench.load(goal)
-        found, _ = await bench.solve(task, 1, warm=True)
-        compare(fixed(), found, fixed().solve(task, goal, 1))
+        answer, _ = await bench.solve(task, 1, warm=True)
+        compare(fixed(), answer, fixed().solve(task, goal, 1))
 
     run(steps)
 
@@ -319,8 +319,8 @@ def test_other_tasks_take_the_cycles_between():
         task, goal = posed(1)
         await bench.load(goal)
         await bench.start(task, 1)
-        found, cycles = await bench.solve_beside(words, served)
-        compare(fixed(), found, fixed().solve(task, goal, 1))
+        answer, cycles = await bench.solve_beside(words, served)
+        compare(fixed(), answer, fixed().solve(task, goal, 1))
         assert cycles <= bench.solver.timing.solution(1)
 
     run(steps)

@@ -82,8 +82,8 @@ def test_an_interval_that_is_too_short_is_refused(monkeypatch):
 def test_no_sweep_hands_on_before_the_least_interval_and_many_units_come_near():
     shape, device = fixed_solver("toy", 3, 2).shape, core().device
     least = least_interval(shape.sweeps, shape.program, device, 28)
-    found = build_sweep(shape.sweeps, shape.program, device, 28, {ArrayResource.ACCUMULATOR: 60})
-    assert least <= found.handed_on <= least + 2
+    sweep = build_sweep(shape.sweeps, shape.program, device, 28, {ArrayResource.ACCUMULATOR: 60})
+    assert least <= sweep.handed_on <= least + 2
 
 
 def test_steps_beyond_the_memory_of_the_device_are_refused_with_what_fits():

@@ -36,8 +36,8 @@ def spoiled(program: UnrolledProgram) -> dict[str, np.ndarray]:
     for word in velocities:
         words[word.name] //= 4
     for task in range(1, TASKS, 2):
-        own = velocities[task // 2 % len(velocities)]
-        for word in [own, *(word for word in program.inputs if word.array == "a")]:
+        velocity = velocities[task // 2 % len(velocities)]
+        for word in [velocity, *(word for word in program.inputs if word.array == "a")]:
             words[word.name][task] = word.format.highest
     return words
 
@@ -57,7 +57,7 @@ def serial_responses(
         due: dict[int, tuple[int, int]] = {}
         begun: dict[int, int] = {}
         cycle = window = task = starts = arriving = 0
-        found: list[int] = []
+        results: list[int] = []
         while len(answers) < TASKS:
             first = ctx.get(core.first)
             if ctx.get(core.phase_zero):
@@ -67,21 +67,21 @@ def serial_responses(
                     begun[cycle + core.latency(function) - (core.links - 1) * (core.ii // core.links)] = task
                     task += 1
                 starts += 1
-            for own in core.readers:
-                value = int(rng.integers(1 << own.width))
+            for reader in core.readers:
+                value = int(rng.integers(1 << reader.width))
                 if first and window in due:
                     number, link = due[window]
-                    value = int(words[f"{own.array}[{link}]"][number]) if own.links[link] else 0
-                ctx.set(core.numbers[own.name], value)
+                    value = int(words[f"{reader.array}[{link}]"][number]) if reader.links[link] else 0
+                ctx.set(core.numbers[reader.name], value)
             if cycle in begun:
                 assert ctx.get(core.begins)
                 arriving = core.links
             if first and arriving:
-                found.append(ctx.get(core.result))
+                results.append(ctx.get(core.result))
                 arriving -= 1
                 if not arriving:
-                    answers.append((found, ctx.get(core.overflow)))
-                    found = []
+                    answers.append((results, ctx.get(core.overflow)))
+                    results = []
             window += first
             await ctx.tick()
             cycle += 1
@@ -94,14 +94,14 @@ def signed(value: int, width: int) -> int:
     return value - (value >> width - 1 << width)
 
 
-def assert_exact(own: ChainCore, skip: int) -> None:
+def assert_exact(chain_core: ChainCore, skip: int) -> None:
     """Compare a core with its program, with tasks that overflow and tasks that do not."""
-    words, component = spoiled(own.program), own.component(None)
-    function = own.schedule.function
-    wanted = expected(own.program, words, [Request(function)] * TASKS)
+    words, component = spoiled(chain_core.program), chain_core.component(None)
+    function = chain_core.schedule.function
+    wanted = expected(chain_core.program, words, [Request(function)] * TASKS)
     assert {overflow for _, overflow in wanted} == {False, True}
-    found = serial_responses(component, words, skip, function)
-    assert [([signed(x, component.width) for x in row], flag) for row, flag in found] == wanted
+    answers = serial_responses(component, words, skip, function)
+    assert [([signed(x, component.width) for x in row], flag) for row, flag in answers] == wanted
 
 
 CHAINS = (
@@ -128,8 +128,8 @@ def test_links_bring_their_numbers_one_after_the_other(
     kinds: str, links: int, window: int, skip: int, function: str
 ) -> None:
     robot = chain(links, kinds)
-    own = core(with_random_drives(robot, seed=1) if kinds != "sliding" else robot, window, function)
-    assert_exact(own, skip)
+    chain_core = core(with_random_drives(robot, seed=1) if kinds != "sliding" else robot, window, function)
+    assert_exact(chain_core, skip)
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def robot_of(kinds: str) -> Robot:
 
 def words_of(search: BuildSearch, program: Program) -> dict[str, np.ndarray]:
     """Return words of tasks of which every third one has rates and forces that lead beyond the formats."""
-    own, rng = search.prepared, np.random.default_rng(2)
-    arrays = sample(own.model.source, own.domain, TASKS, rng, forces=Forces.STEPS)
-    reals = graph_inputs(own.model.source, arrays)
+    prepared, rng = search.prepared, np.random.default_rng(2)
+    arrays = sample(prepared.model.source, prepared.domain, TASKS, rng, forces=Forces.STEPS)
+    reals = graph_inputs(prepared.model.source, arrays)
     words = {word.name: quantise(word, reals[word.name]) for word in program.inputs}
     for word in program.inputs:
         if word.array in ("v", "tau"):
@@ -68,11 +68,11 @@ def words_of(search: BuildSearch, program: Program) -> dict[str, np.ndarray]:
 )
 def test_tasks_in_every_slot_and_with_pauses(kinds: str, function: str, window: int, skip: int) -> None:
     search = search_of(robot_of(kinds), function)
-    own = loop_core(search, window)
-    words, asked = words_of(search, own.program), [Request(function)] * TASKS
-    wanted = expected(own.program, words, asked)
+    core = loop_core(search, window)
+    words, asked = words_of(search, core.program), [Request(function)] * TASKS
+    wanted = expected(core.program, words, asked)
     assert {overflow for _, overflow in wanted} == {False, True}
-    assert responses(own.component(None), words, skip, asked) == wanted
+    assert responses(core.component(None), words, skip, asked) == wanted
 
 
 def test_what_overflows_in_a_stage_without_an_effect_is_flagged() -> None:

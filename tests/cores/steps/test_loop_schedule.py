@@ -40,8 +40,8 @@ def test_a_stage_waits_for_the_one_before_and_has_its_windows_alone(window: int)
 @pytest.mark.parametrize("window", [1, 2, 16])
 def test_each_stage_reads_the_words_of_its_task(window: int) -> None:
     """The memory window by window: written when a task starts, and read in the window before a stage."""
-    own = core(window)
-    (time,), words = own.schedule.sweeps, shared_words(own.program, own.schedule, 0)
+    loop_core = core(window)
+    (time,), words = loop_core.schedule.sweeps, shared_words(loop_core.program, loop_core.schedule, 0)
     assert words is not None
     held: dict[int, int] = {}
     entries = {
@@ -58,19 +58,19 @@ def test_each_stage_reads_the_words_of_its_task(window: int) -> None:
 
 
 def test_each_rule() -> None:
-    own = core(2)
-    (time,) = own.schedule.sweeps
-    verify_sweeps(own.program, own.schedule)
+    loop_core = core(2)
+    (time,) = loop_core.schedule.sweeps
+    verify_sweeps(loop_core.program, loop_core.schedule)
 
     def refusal(output: int | None = None, **changes: int) -> str:
-        changed = replace(own.schedule, sweeps=(replace(time, **changes),))
+        changed = replace(loop_core.schedule, sweeps=(replace(time, **changes),))
         if output is not None:
             changed = replace(changed, output=output)
-        with pytest.raises(SweepError) as found:
-            verify_sweeps(own.program, changed)
-        return str(found.value)
+        with pytest.raises(SweepError) as error:
+            verify_sweeps(loop_core.program, changed)
+        return str(error.value)
 
     assert refusal(step=time.step + 1) == "stage: two links enter in one window"
     assert "link 1 enters before window" in refusal(step=time.step - 2)
     assert "link 0 enters before window 2" in refusal(start=1)
-    assert refusal(output=own.schedule.output - 1) == "the results leave before they are ready"
+    assert refusal(output=loop_core.schedule.output - 1) == "the results leave before they are ready"

@@ -46,12 +46,12 @@ def test_latency_grows_with_the_links_and_units_do_not() -> None:
 
 
 def test_memories_hold_what_waits() -> None:
-    own = core(2)
-    found = list(stores(program(), own.schedule))
-    pairs = {(store.writer, store.reader) for store in found}
+    chain_core = core(2)
+    memories = list(stores(program(), chain_core.schedule))
+    pairs = {(store.writer, store.reader) for store in memories}
     assert {(TASK, "motion"), (TASK, "gather"), ("motion", "gather"), ("gather", "release")} <= pairs
     assert ("release", OUTPUT) in pairs
-    for store in found:
+    for store in memories:
         assert min(store.first, store.last) >= 2
         assert max(store.first, store.last) < store.depth <= 2 * max(store.first, store.last, 1)
 
@@ -74,10 +74,10 @@ def test_branches_wait_in_memories() -> None:
     """Each link reads what its parent, its first child or its next sibling wrote, and not before."""
     parents = TREES["two arms"]
     program = program_of(tree(parents))
-    own = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
+    schedule = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
     links = len(parents)
-    motion, children, siblings, release = lookups(program, own)
-    times = dict(zip(("motion", "gather", "release"), own.sweeps, strict=True))
+    motion, children, siblings, release = lookups(program, schedule)
+    times = dict(zip(("motion", "gather", "release"), schedule.sweeps, strict=True))
     for lookup in (motion, release):
         time = times[lookup.sweep]
         assert lookup.ages == (0, *((i - parents[i]) * time.step - time.delay for i in range(1, links)))
@@ -91,11 +91,11 @@ def test_branches_wait_in_memories() -> None:
 def test_a_number_that_waits_where_a_robot_branches_is_not_read_early() -> None:
     parents = TREES["a hand"]
     program = program_of(tree(parents))
-    own = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
-    first, *rest = own.sweeps
+    schedule = ChainCore.build(program, target("xcvu9p"), options_of(len(parents), 2), ()).schedule
+    first, *rest = schedule.sweeps
     soon = next(k for k in (first.delay + 1, first.delay) if k % len(parents))
     with pytest.raises(SweepError, match=r"motion_.*: link 1 enters before window"):
-        verify_sweeps(program, replace(own, sweeps=(replace(first, step=soon), *rest)))
+        verify_sweeps(program, replace(schedule, sweeps=(replace(first, step=soon), *rest)))
 
 
 def test_each_rule() -> None:

@@ -23,18 +23,18 @@ def search(function: str = "rk4", **options: object) -> BuildSearch:
 
 
 def test_auto_keeps_the_cheaper_way() -> None:
-    own = search()
-    assert (own.cores(4), own.cores(6), own.cores(8)) == (
+    loop_search = search()
+    assert (loop_search.cores(4), loop_search.cores(6), loop_search.cores(8)) == (
         ("pipeline", "loop"),
         ("pipeline",),
         ("pipeline", "loop"),
     )
-    choice = own.choose(4)
-    loads = {core: load(estimate, own.device) for core, estimate in choice.estimates.items()}
+    choice = loop_search.choose(4)
+    loads = {core: load(estimate, loop_search.device) for core, estimate in choice.estimates.items()}
     assert set(loads) == {"pipeline", "loop"}
     assert choice.core == min(loads, key=loads.__getitem__)
     assert choice.why.startswith(f"the {choice.core} takes {loads[choice.core]:.1%} over all resources, the ")
-    assert own.choose(6).estimates == {}
+    assert loop_search.choose(6).estimates == {}
 
 
 def test_other_builds_do_not_loop() -> None:
@@ -47,9 +47,9 @@ def test_other_builds_do_not_loop() -> None:
 
 def test_required_loops() -> None:
     def refusal(functions: tuple[str, ...], **options: object) -> str:
-        with pytest.raises(InputError) as found:
+        with pytest.raises(InputError) as error:
             check_build(BuildOptions(functions, share_stages="loop", **options))
-        return str(found.value)
+        return str(error.value)
 
     assert refusal(("rk4",), ii=6) == (
         "share-stages: the 4 stages cannot loop at an ii of 6; expected a multiple of 4; use --ii 8"
@@ -62,8 +62,8 @@ def test_required_loops() -> None:
 
 @pytest.mark.parametrize("function", ["rk4", long("drk4")])
 def test_formats_are_as_accurate_as_those_of_stages_with_hardware_of_their_own(function: str) -> None:
-    own = search(function, width=24)
-    loop, alone = (own.schedule(core, 4).formats.errors[function] for core in ("loop", "pipeline"))
+    loop_search = search(function, width=24)
+    loop, alone = (loop_search.schedule(core, 4).formats.errors[function] for core in ("loop", "pipeline"))
     assert loop.whole.flagged <= alone.whole.flagged + 5
     assert loop.whole.median < 1.5 * alone.whole.median
     assert loop.whole.max < 2.0 * alone.whole.max
@@ -89,7 +89,7 @@ def test_the_state_keeps_its_last_bits() -> None:
 
 
 def test_the_budget_chooses_the_width() -> None:
-    own = search(width=None, max_error=1e-2)
-    found = own.schedule("loop", 4).formats
-    assert found.taken.bound <= 1e-2
-    assert found.program.port_widths[0] < 27
+    loop_search = search(width=None, max_error=1e-2)
+    formats = loop_search.schedule("loop", 4).formats
+    assert formats.taken.bound <= 1e-2
+    assert formats.program.port_widths[0] < 27

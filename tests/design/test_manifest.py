@@ -50,8 +50,8 @@ def test_every_key_has_a_type():
     """A key without a type would accept anything."""
     definitions = schema()["$defs"]
     for name, definition in definitions.items():
-        for key, own in definition["properties"].items():
-            assert own.keys() & {"type", "$ref", "anyOf", "enum", "allOf"}, f"{name}.{key}"
+        for key, entry in definition["properties"].items():
+            assert entry.keys() & {"type", "$ref", "anyOf", "enum", "allOf"}, f"{name}.{key}"
 
 
 def test_generated_manifests_are_valid(manifest):

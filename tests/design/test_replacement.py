@@ -37,14 +37,14 @@ def refusal_of(action, *arguments):
 
 def snapshot(folder: Path) -> dict[str, object]:
     """Return everything in a folder: contents, targets of links, and folders."""
-    found: dict[str, object] = {}
+    content: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = str(path.readlink())
+            content[name] = str(path.readlink())
         else:
-            found[name] = path.read_bytes() if path.is_file() else "a folder"
-    return found
+            content[name] = path.read_bytes() if path.is_file() else "a folder"
+    return content
 
 
 def add_file(path: Path) -> None:

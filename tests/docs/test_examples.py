@@ -24,7 +24,7 @@ SIMULATED = (ROOT / "docs" / "driver.md",)
 ALONE = [
     page
     for page in PAGES
-    if page not in (*TOGETHER, *SIMULATED) and {own for own, _ in blocks(page)} & set(RUN)
+    if page not in (*TOGETHER, *SIMULATED) and {language for language, _ in blocks(page)} & set(RUN)
 ]
 
 
@@ -114,7 +114,7 @@ def test_the_domain_file(tmp_path: Path) -> None:
             assert read_loops(tmp_path / "table.toml")
         else:
             read.append(read_overrides(tmp_path / "table.toml"))
-    (overrides,) = (own for own in read if own.joints)
+    (overrides,) = (table for table in read if table.joints)
     domain = input_domain(load_urdf(path("iiwa14")), overrides)
     assert tuple(domain.bounds["q"][0]) == (-1.0, 1.0)
     assert all(tuple(bounds) == (-50.0, 50.0) for bounds in domain.bounds["a"])

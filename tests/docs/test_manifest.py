@@ -69,7 +69,7 @@ def _files() -> set[str]:
 def parents(keys: set[str]) -> set[str]:
     """Keys with more documented below them."""
     steps = [re.findall(r"\[\]|[^.\[\]]+", key) for key in keys]
-    return {_joined(own[:k]) for own in steps for k in range(len(own))}
+    return {_joined(parts[:k]) for parts in steps for k in range(len(parts))}
 
 
 def _joined(steps: list[str]) -> str:
@@ -80,19 +80,19 @@ def walk(value: Any, key: str, keys: set[str], inner: set[str]) -> Iterator[str]
     """The documented keys of all that is in ``value``; a key that is not documented as it is."""
     key = SAME.get(key, key)
     if isinstance(value, dict) and key in inner:
-        for name, own in value.items():
+        for name, item in value.items():
             steps = [f"{key}.{step}".lstrip(".") for step in (name, "*")]
             known = [step for step in steps if step in keys | inner | set(SAME)]
-            yield from walk(own, known[0] if known else steps[0], keys, inner)
+            yield from walk(item, known[0] if known else steps[0], keys, inner)
     elif isinstance(value, list) and f"{key}[]" in inner:
-        for own in value:
-            yield from walk(own, f"{key}[]", keys, inner)
+        for item in value:
+            yield from walk(item, f"{key}[]", keys, inner)
     elif value is not None or key not in inner:
         yield key
 
 
 def test_every_key_is_described(documented: set[str], tmp_path: Any) -> None:
-    found = set()
+    keys = set()
     inner = parents(documented)
     for k, (robot, options) in enumerate(BUILDS):
         build = BuildOptions(samples=128, **options)
@@ -101,6 +101,6 @@ def test_every_key_is_described(documented: set[str], tmp_path: Any) -> None:
         else:
             design = generate(path(robot), build)
         manifest = write(design, tmp_path / str(k))
-        found |= set(walk(manifest, "", documented, inner))
-    assert found - documented == set()
-    assert documented - found - set(SAME) == set()
+        keys |= set(walk(manifest, "", documented, inner))
+    assert keys - documented == set()
+    assert documented - keys - set(SAME) == set()

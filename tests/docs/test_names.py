@@ -42,8 +42,8 @@ MADE = ("docs/api/rbdhw",)
 
 def files(page: Path) -> list[str]:
     """The repository's files and folders that a page names, but for the sweep's own."""
-    found = FILE.findall(text(page))
-    return [] if page.name == "robots.md" else [file for file in found if file not in MADE]
+    names = FILE.findall(text(page))
+    return [] if page.name == "robots.md" else [file for file in names if file not in MADE]
 
 
 def anchor(heading: str) -> str:
@@ -82,10 +82,10 @@ def test_modules_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ):
             module, _, last = module.rpartition(".")
             inside.insert(0, last)
-        found = importlib.import_module(module)
-        for own in inside:
-            assert hasattr(found, own), dotted
-            found = getattr(found, own)
+        member = importlib.import_module(module)
+        for attribute in inside:
+            assert hasattr(member, attribute), dotted
+            member = getattr(member, attribute)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -103,13 +103,13 @@ def test_commands_and_options_exist(page: Path) -> None:
     group = typer.main.get_command(app)
     for words in command_lines(page):
         if words[1:2] and words[1] in group.commands:
-            command, own = group.commands[words[1]], words[2:]
+            command, arguments = group.commands[words[1]], words[2:]
         else:
-            command, own = group, words[1:]
+            command, arguments = group, words[1:]
         known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
-        given = {word for word in own if re.fullmatch(r"--?[a-z][a-z-]*", word)}
+        given = {word for word in arguments if re.fullmatch(r"--?[a-z][a-z-]*", word)}
         assert given <= known, " ".join(words)
-        assert command is not group or given or not own, " ".join(words)
+        assert command is not group or given or not arguments, " ".join(words)
 
 
 COMMAND_LINE = ROOT / "docs" / "command-line.md"
@@ -148,7 +148,7 @@ def test_every_value_of_an_option_is_described(option: str) -> None:
 
 def test_every_function_and_array_of_run_is_described() -> None:
     known = set(SPAN.findall(prose(COMMAND_LINE)))
-    arrays = {array for own in FUNCTIONS.values() for array in (*own.inputs, *own.outputs)}
+    arrays = {array for function in FUNCTIONS.values() for array in (*function.inputs, *function.outputs)}
     pages = {"kinematics.md", "second-order.md", "parameters.md", "rollout.md"}
     elsewhere = {span for page in pages for span in SPAN.findall(prose(ROOT / "docs" / page))}
     assert arrays <= known | elsewhere

@@ -26,8 +26,10 @@ NONE = ((0.0,) * 3,) * 3
 
 def with_limits(robot, **limits):
     """Return ``robot`` with meaningful limits for all joints, except for those given."""
-    own = (replace(Limits(-1.0, 1.0, 2.0, 3.0), **limits),)
-    return robot.with_bodies([replace(body, joint=replace(body.joint, limits=own)) for body in robot.bodies])
+    joint_limits = (replace(Limits(-1.0, 1.0, 2.0, 3.0), **limits),)
+    return robot.with_bodies(
+        [replace(body, joint=replace(body.joint, limits=joint_limits)) for body in robot.bodies]
+    )
 
 
 def chain(size, kind=JointKind.REVOLUTE, **limits):
@@ -134,9 +136,9 @@ class TestEfforts:
     def test_of_a_limb_on_a_floating_base_bear_the_robot(self):
         fixed = self.pendulum(2.0, 0.5)
         robot = replace(fixed, base_inertia=point_inertia(8.0, (0.0, 0.0, 0.0), NONE)).with_floating_base()
-        own = holding_effort(fixed, fixed.bodies[0].joint, 3.0)
+        fixed_effort = holding_effort(fixed, fixed.bodies[0].joint, 3.0)
         effort = holding_effort(robot, robot.bodies[1].joint, 3.0)
-        assert effort == pytest.approx(own + 9.81 * 10.0 * 0.5)
+        assert effort == pytest.approx(fixed_effort + 9.81 * 10.0 * 0.5)
 
     def test_of_a_floating_base_hold_and_accelerate_the_robot(self):
         fixed = self.pendulum(2.0, 0.5)

@@ -60,11 +60,11 @@ def test_forces_and_motions_stay_within_the_domain_and_fit_each_other(name, base
     driven, clipped = drive(robot, domain, arrays)
     assert not clipped.any()
     for array in ("v", "a", "tau", "base_v", "base_a"):
-        for own in (rows for rows in [driven.get(array)] if rows is not None):
-            assert (own >= domain.bounds[array][:, 0]).all(), array
-            assert (own <= domain.bounds[array][:, 1]).all(), array
-    found = accelerations(robot, driven)
-    assert np.abs(found - driven["a"]).max() < 1e-6 * np.abs(found).max()
+        for values in (rows for rows in [driven.get(array)] if rows is not None):
+            assert (values >= domain.bounds[array][:, 0]).all(), array
+            assert (values <= domain.bounds[array][:, 1]).all(), array
+    computed = accelerations(robot, driven)
+    assert np.abs(computed - driven["a"]).max() < 1e-6 * np.abs(computed).max()
 
 
 @pytest.mark.parametrize("kind", [JointKind.REVOLUTE, JointKind.PRISMATIC])
@@ -111,8 +111,8 @@ def test_a_robot_that_its_forces_cannot_hold_falls_no_faster_than_without_them()
     assert (share[clipped] < 1.0).all()
     assert np.abs(driven["tau"][clipped]).max(axis=1) == pytest.approx(20.0)
     without = accelerations(robot, {**driven, "tau": np.zeros_like(driven["tau"])})
-    found = accelerations(robot, driven)
-    assert (np.linalg.norm(found, axis=1) < np.linalg.norm(without, axis=1) + 1e-6)[clipped].all()
+    with_forces = accelerations(robot, driven)
+    assert (np.linalg.norm(with_forces, axis=1) < np.linalg.norm(without, axis=1) + 1e-6)[clipped].all()
 
 
 def test_a_share_of_the_forces_lets_the_robot_fall():

@@ -52,15 +52,15 @@ def test_any_payload_is_within_the_bounds():
             total = total + linear_parameters(np.r_[mass, point, np.zeros(6)])
         centre = total[1:4] / total[0]
         about = total[4:] - linear_parameters(np.r_[total[0], centre, np.zeros(6)])[4:]
-        found = np.r_[total[0], centre, about]
-        assert (found >= pairs[:, 0] - 1e-12).all()
-        assert (found <= pairs[:, 1] + 1e-12).all()
+        parameters = np.r_[total[0], centre, about]
+        assert (parameters >= pairs[:, 0] - 1e-12).all()
+        assert (parameters <= pairs[:, 1] + 1e-12).all()
 
 
 def test_random_parameters_are_those_of_bodies():
     robot = bound_parameters(load_inertias(ARM, [LAST]), ParameterBounds(inertia=0.8))
     drawn = sample(robot, input_domain(robot), 300, np.random.default_rng(4))["parameters"]
-    assert not any(unphysical(own) for own in drawn[:, 0])
+    assert not any(unphysical(parameters) for parameters in drawn[:, 0])
 
 
 def test_bounds_without_parameters_are_refused():

@@ -28,10 +28,10 @@ def test_recorded_tasks_are_inside_with_the_margin(tmp_path, name, floats):
         lowest, highest = domain.bounds[array].T
         assert ((arrays[array] >= lowest) & (arrays[array] <= highest)).all()
     joint = next(k for k, body in enumerate(robot.bodies) if body.joint.kind.nq == 1 and not body.joint.mimic)
-    (rate,), (place,) = (range(robot.nv)[robot.v_of[joint]], range(robot.nq)[robot.q_of[joint]])
+    (rate,), (coordinate,) = (range(robot.nv)[robot.v_of[joint]], range(robot.nq)[robot.q_of[joint]])
     low, high = min(arrays["v"][:, rate].min(), 0.0), max(arrays["v"][:, rate].max(), 0.0)
     room = 0.2 * (high - low)
     assert domain.bounds["v"][rate] == pytest.approx([low - room, high + room])
-    span = np.ptp(arrays["q"][:, place])
-    assert np.diff(domain.bounds["q"][place]) == pytest.approx(1.4 * span)
+    span = np.ptp(arrays["q"][:, coordinate])
+    assert np.diff(domain.bounds["q"][coordinate]) == pytest.approx(1.4 * span)
     assert domain.bounds["v"][-1] == pytest.approx(default.bounds["v"][-1])  # it did not move

@@ -27,7 +27,8 @@ def test_forces_do_not_throw_the_robot_out_of_its_domain():
     robot = load_urdf(path("iiwa14"))
     domain = with_time_step(input_domain(robot), robot, None)
     drawn, limited = (
-        sample(robot, domain, 400, np.random.default_rng(1), forces=own) for own in (Forces.ANY, Forces.STEPS)
+        sample(robot, domain, 400, np.random.default_rng(1), forces=forces)
+        for forces in (Forces.ANY, Forces.STEPS)
     )
     changed = drawn["tau"] != limited["tau"]
     assert changed.any(axis=1).mean() > 0.2
@@ -49,8 +50,8 @@ def test_other_functions_have_any_forces():
     np.testing.assert_array_equal(plain["tau"], steps["tau"])
     assert "h" not in plain
     fixed = replace(robot, time_step=0.004)
-    own = sample(fixed, with_time_step(domain, fixed, None), 50, np.random.default_rng(1))
-    assert (own["h"] == 0.004).all()
+    drawn = sample(fixed, with_time_step(domain, fixed, None), 50, np.random.default_rng(1))
+    assert (drawn["h"] == 0.004).all()
 
 
 def test_attitudes_and_gravity_are_drawn_on_the_sphere():

@@ -56,8 +56,8 @@ def test_strata_have_their_shares_in_random_order(drawn):
 @pytest.mark.parametrize(("tasks", "counts"), [(1, [1]), (2, [1, 1]), (16, [6, 4, 2, 2, 2])])
 def test_few_tasks_begin_with_the_box(tasks, counts):
     robot = robot_of("toy")
-    found = draw(robot, input_domain(robot), tasks, np.random.default_rng(0)).stratum
-    assert np.bincount(found).tolist() == counts
+    strata = draw(robot, input_domain(robot), tasks, np.random.default_rng(0)).stratum
+    assert np.bincount(strata).tolist() == counts
 
 
 def test_all_stay_within_the_domain(drawn):
@@ -86,10 +86,10 @@ def test_nothing_moves_at_rest_and_balance_and_one_coordinate_alone(drawn):
 def test_forces_are_those_that_the_motion_needs(drawn):
     robot, _, tasks = drawn
     assert not tasks.clipped.any()
-    own = np.isin(tasks.stratum, (MOTION, BALANCED, SINGLE))
+    mask = np.isin(tasks.stratum, (MOTION, BALANCED, SINGLE))
     moved = golden.evaluate(robot, "fd", tasks.arrays)["a"]
     size = np.abs(moved).max()
-    assert np.abs(moved - tasks.arrays["a"])[own].max() < 1e-9 * size
+    assert np.abs(moved - tasks.arrays["a"])[mask].max() < 1e-9 * size
     box = tasks.stratum == BOX
     driven = (np.abs(moved - tasks.arrays["a"]).max(axis=1) < 1e-9 * size)[box]
     assert driven.mean() == pytest.approx(1.0 - RELEASED, abs=0.05)
@@ -128,8 +128,8 @@ def test_any_forces_are_drawn_only_over_the_whole_domain():
     robot = robot_of()
     domain = input_domain(robot)
     motions, thrown = (
-        draw(robot, own, TASKS, np.random.default_rng(1))
-        for own in (domain, replace(domain, any_forces=True))
+        draw(robot, variant, TASKS, np.random.default_rng(1))
+        for variant in (domain, replace(domain, any_forces=True))
     )
     box = thrown.stratum == BOX
     np.testing.assert_array_equal(thrown.arrays["tau"][box], thrown.free["tau"][box])
@@ -140,12 +140,12 @@ def test_motions_have_every_scale():
     robot = robot_of()
     domain = input_domain(robot)
     tasks = draw(robot, domain, 8000, np.random.default_rng(2))
-    own = tasks.stratum == MOTION
-    sizes = np.abs(tasks.arrays["a"][own] / domain.bounds["a"][:, 1]).max(axis=1)
+    mask = tasks.stratum == MOTION
+    sizes = np.abs(tasks.arrays["a"][mask] / domain.bounds["a"][:, 1]).max(axis=1)
     counts = np.histogram(np.log10(sizes), [-4, -2, -1, 0])[0]
     assert (counts > 200).all()
-    ordinary = (np.abs(tasks.arrays["v"][own]) <= SPEED).all(axis=1)
-    ordinary &= (np.abs(tasks.arrays["a"][own]) <= ACCELERATION).all(axis=1)
+    ordinary = (np.abs(tasks.arrays["v"][mask]) <= SPEED).all(axis=1)
+    ordinary &= (np.abs(tasks.arrays["a"][mask]) <= ACCELERATION).all(axis=1)
     assert ordinary.mean() > 0.5
 
 
@@ -204,6 +204,6 @@ def test_bases_that_tasks_may_hold():
     assert not arrays["base_a"][~held].any()
     moving = held & (drawn.stratum == MOTION)
     np.testing.assert_array_equal(arrays["base_a"][moving], arrays["a"][moving, :6])
-    found = golden.evaluate(robot, "fd", arrays)["a"]
+    computed = golden.evaluate(robot, "fd", arrays)["a"]
     size = np.abs(arrays["a"][moving]).max()
-    assert np.abs(found - arrays["a"])[moving].max() < 1e-6 * size
+    assert np.abs(computed - arrays["a"])[moving].max() < 1e-6 * size

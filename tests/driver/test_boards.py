@@ -20,8 +20,8 @@ from tests.support.far_ends import SerialBoard, UioBoard, XdmaBoard
 
 @pytest.fixture(params=[XdmaBoard, UioBoard, SerialBoard])
 def far_end(request, kernel, loaded_folder, tmp_path):
-    place = () if request.param is SerialBoard else (tmp_path,)
-    made = request.param(*place, SimulatedBlock(loaded_folder))
+    arguments = () if request.param is SerialBoard else (tmp_path,)
+    made = request.param(*arguments, SimulatedBlock(loaded_folder))
     yield made
     gc.collect()  # closes the driver, for which the devices have to be there
     made.close()

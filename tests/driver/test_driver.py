@@ -183,12 +183,12 @@ def test_c_refuses_what_the_design_has_not(bare):
         bare.load_parameters(2, Data(words=np.zeros((1, 10), np.int64)))
 
 
-@pytest.mark.parametrize("place", [0, 63])
-def test_another_design_is_refused(loaded_folder, place):
+@pytest.mark.parametrize("index", [0, 63])
+def test_another_design_is_refused(loaded_folder, index):
     """Its identity differs in a digit."""
     design = read(loaded_folder)
     digits = [*design.manifest["identity"]]
-    digits[place] = "0" if digits[place] != "0" else "1"
+    digits[index] = "0" if digits[index] != "0" else "1"
     other = replace(design, manifest={**design.manifest, "identity": "".join(digits)})
     simulation = simulated.Simulation(simulated.build(loaded_folder))
     with pytest.raises(DriverError, match="the accelerator has another design"):

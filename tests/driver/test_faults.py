@@ -121,12 +121,12 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
 def test_with_sanitizers(loaded_folder, files):
     """The driver and the line, under the sanitizers for addresses and for undefined behaviour."""
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
-    found = [
+    libraries = [
         subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout
         for name in names
     ]
     environment = os.environ | {
-        "LD_PRELOAD": " ".join(path.strip() for path in found),
+        "LD_PRELOAD": " ".join(path.strip() for path in libraries),
         "ASAN_OPTIONS": "detect_leaks=0",
         FOLDER: str(loaded_folder),
     }

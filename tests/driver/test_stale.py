@@ -149,8 +149,8 @@ def test_an_answer_of_a_step_behind_the_last_one(loaded_folder, work):
     driver = Library(design).open(late.transport, simulation.options(quiet=1), "late")
     driver.load_parameters(0, Data(words=np.array([*work.parameters[0].values()], np.int64)))
     words = list(design.interface.outputs(ROLLOUT))
-    place = [WordName.parse(word.name).array for word in words].index("step")
-    first = HEADER_BITS + sum(word.format.width for word in words[:place])
+    index = [WordName.parse(word.name).array for word in words].index("step")
+    first = HEADER_BITS + sum(word.format.width for word in words[:index])
     every, behind = work.rollouts[0].every, work.rollouts[0].every * (len(work.rollouts[0].sent) + 1)
     late.damages, late.turned = design.interface.codes[ROLLOUT], (every ^ behind) << first
     assert work.roll_out(driver, 0, 0)

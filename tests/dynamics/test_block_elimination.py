@@ -29,9 +29,9 @@ def system(parents: list[int], seed: int) -> tuple[BlockSystem, np.ndarray]:
     matrix += np.diag(1.0 + np.abs(matrix).sum(axis=1))
     right = rng.uniform(-1, 1, ends[-1])
     built = BlockSystem(
-        [matrix[place, place].tolist() for place in places],
+        [matrix[block, block].tolist() for block in places],
         {(i, j): matrix[places[i], places[j]].tolist() for i, j in pairs},
-        [right[place].tolist() for place in places],
+        [right[block].tolist() for block in places],
     )
     return built, np.linalg.solve(matrix, right)
 

@@ -81,10 +81,10 @@ def test_the_path_grows_with_the_logarithm_and_the_work_with_the_links():
 
 
 def test_they_compete_by_the_same_cost():
-    found = choose(prepared(chain(4)), ("fd",), (), DELAY, {})
-    assert list(found.costs["forward"]) == ["inverse", "propagated", *BY_CONSTRAINT_FORCES]
-    chosen = found.costs["forward"][found.algorithms.forward].total
-    assert all(chosen <= cost.total for cost in found.costs["forward"].values())
+    choice = choose(prepared(chain(4)), ("fd",), (), DELAY, {})
+    assert list(choice.costs["forward"]) == ["inverse", "propagated", *BY_CONSTRAINT_FORCES]
+    chosen = choice.costs["forward"][choice.algorithms.forward].total
+    assert all(chosen <= cost.total for cost in choice.costs["forward"].values())
 
 
 def test_bodies_that_cannot_be_moved_by_themselves():

@@ -17,11 +17,11 @@ BUSH = (-1, 0, 1, 1, 0, 4, 5, 4, -1, 8)
 
 def ancestors(parents, i):
     """Return the degrees of freedom between ``i`` and the root, ``i`` first."""
-    found = []
+    path = []
     while i != -1:
-        found.append(i)
+        path.append(i)
         i = parents[i]
-    return found
+    return path
 
 
 def tree_matrix(parents, seed):
@@ -100,8 +100,8 @@ def check_factors(matrix, factors):
             full[i, j] = full[j, i] = np.squeeze(entry)
     np.testing.assert_allclose(full @ matrix, np.eye(n), rtol=0, atol=1e-8)
     right = np.random.default_rng(n).normal(size=n)
-    found = np.array([float(np.squeeze(x)) for x in solve(factors, right.tolist())])
-    np.testing.assert_allclose(matrix @ found, right, rtol=0, atol=1e-8)
+    solution = np.array([float(np.squeeze(x)) for x in solve(factors, right.tolist())])
+    np.testing.assert_allclose(matrix @ solution, right, rtol=0, atol=1e-8)
 
 
 def trace_inverse(parents, largest, known=()):

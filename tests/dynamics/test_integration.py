@@ -61,8 +61,8 @@ def test_derivatives(kind, angle):
     model.addJoint(0, MODELS[kind](), pin.SE3.Identity(), "joint")
     d = displacement(kind, angle)
     expected = pin.dIntegrate(model, pin.neutral(model), d)
-    for found, own in zip(displacement_derivatives(kind, d.tolist()), expected, strict=True):
-        np.testing.assert_allclose(found, own, atol=bound(angle))
+    for derivative, reference in zip(displacement_derivatives(kind, d.tolist()), expected, strict=True):
+        np.testing.assert_allclose(derivative, reference, atol=bound(angle))
 
 
 def test_lengths_are_corrected_to_second_order():

@@ -41,13 +41,17 @@ def motion(robot: Robot, states: States) -> tuple[Any, list[np.ndarray], list[np
 def by_composite_bodies(robot: Robot, states: States) -> dict[str, Rows]:
     q, v, a = motion(robot, states)
     trip = newton_euler(robot, q, v, a, at_rest(robot.gravity), wrenches(states["fext"]))
-    found = inverse_dynamics_derivatives(robot, q, v, trip)
-    return {"M": found.mass_matrix, "dtau_dq": found.by_position, "dtau_dv": found.by_velocity}
+    derivatives = inverse_dynamics_derivatives(robot, q, v, trip)
+    return {
+        "M": derivatives.mass_matrix,
+        "dtau_dq": derivatives.by_position,
+        "dtau_dv": derivatives.by_velocity,
+    }
 
 
 def by_columns(robot: Robot, states: States) -> dict[str, Rows]:
-    found = column_derivatives(robot, *motion(robot, states), wrenches(states["fext"]))
-    return dict(zip(("dtau_dq", "dtau_dv"), found, strict=True))
+    derivatives = column_derivatives(robot, *motion(robot, states), wrenches(states["fext"]))
+    return dict(zip(("dtau_dq", "dtau_dv"), derivatives, strict=True))
 
 
 def mass_alone(robot: Robot, states: States) -> dict[str, Rows]:
@@ -115,8 +119,8 @@ def test_entries_between_different_limbs_are_zero(algorithm: str) -> None:
 def test_operations_by_columns_are_at_most_those_of_the_published_way(name: str, products: int) -> None:
     robot = align_axes(load_urdf(bundled()[name]))
     graph = trace(robot, ("did",), (), Algorithms(derivatives="columns"))
-    found = function_counts(graph, "did").multiplications
-    assert found.variable + found.constant <= products
+    multiplications = function_counts(graph, "did").multiplications
+    assert multiplications.variable + multiplications.constant <= products
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ def test_a_group_comes_after_all_its_descendants(data):
     steady = [i for i in range(len(parents)) if data.draw(st.booleans())]
     largest = data.draw(st.integers(1, 3))
     order = groups(parents, (), largest, steady)
-    place = {i: k for k, step in enumerate(order) for group in step for i in group}
-    assert sorted(place) == list(range(len(parents)))
+    rank = {i: k for k, step in enumerate(order) for group in step for i in group}
+    assert sorted(rank) == list(range(len(parents)))
     for i, parent in enumerate(parents):
-        assert parent == -1 or place[i] <= place[parent]
+        assert parent == -1 or rank[i] <= rank[parent]
     for step in order:
         line = sorted((i for group in step for i in group), reverse=True)
         assert [parents[i] for i in line[:-1]] == line[1:]
@@ -118,10 +118,10 @@ def test_elimination_parents_of(pairs, expected):
 
 def line(parents, i):
     """Return the ancestors of ``i``."""
-    found = set()
+    ancestors = set()
     while (i := parents[i]) != -1:
-        found.add(i)
-    return found
+        ancestors.add(i)
+    return ancestors
 
 
 @given(st.data())

@@ -72,11 +72,11 @@ def chain(links: int) -> Robot:
 def test_long_chains_are_propagated():
     """The work grows with the links, and that of the inverse with their square and more."""
     assert choose(chain(8), ("fd",), (), DELAY, {}).algorithms.forward == "inverse"
-    found = choose(chain(20), ("fd",), (), DELAY, {"inverse": "paired_pivots"})
-    assert found.algorithms.forward == "propagated"
-    own, other = (found.costs["forward"][name] for name in ("propagated", "inverse"))
-    assert 1.5 * own.multiplications < other.multiplications
-    assert own.nanoseconds > other.nanoseconds
+    choice = choose(chain(20), ("fd",), (), DELAY, {"inverse": "paired_pivots"})
+    assert choice.algorithms.forward == "propagated"
+    propagated, inverse = (choice.costs["forward"][name] for name in ("propagated", "inverse"))
+    assert 1.5 * propagated.multiplications < inverse.multiplications
+    assert propagated.nanoseconds > inverse.nanoseconds
 
 
 def test_chains_that_are_too_long_for_the_inverse(monkeypatch):

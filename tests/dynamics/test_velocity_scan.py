@@ -45,9 +45,9 @@ def test_velocities():
         for kind, x in zip(kinds, angles, strict=True)
     ]
     motions = newton_euler(robot, q, v, [0.0] * len(v), STILL).motions
-    found = segment_velocities(robot, q, v)
-    assert len(found) == 40
-    for i, velocity in found.items():
+    velocities = segment_velocities(robot, q, v)
+    assert len(velocities) == 40
+    for i, velocity in velocities.items():
         assert velocity == pytest.approx(motions[i].velocity, abs=1e-12)
 
 

@@ -138,7 +138,9 @@ def test_selftest_knows_every_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
     write(generate(path("toy"), options), tmp_path / "design")
     manifest = read(tmp_path / "design").description
-    assert manifest.stream.functions == {"id": 0, "m": 2} | {name: own.code for name, own in more.items()}
+    assert manifest.stream.functions == {"id": 0, "m": 2} | {
+        name: function.code for name, function in more.items()
+    }
     assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work")
 
 

@@ -36,8 +36,8 @@ def test_it_says_what_the_design_is(core):
 
 def test_the_digest_is_that_of_the_inputs():
     one, again, seed, samples = (
-        next(line for line in heading(own) if "SHA-256" in line)
-        for own in (OPTIONS, OPTIONS, replace(OPTIONS, seed=1), replace(OPTIONS, samples=65))
+        next(line for line in heading(options) if "SHA-256" in line)
+        for options in (OPTIONS, OPTIONS, replace(OPTIONS, seed=1), replace(OPTIONS, samples=65))
     )
     assert one == again
     assert len({one, seed, samples}) == 3

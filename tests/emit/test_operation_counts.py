@@ -98,8 +98,8 @@ def test_all_products_have_multipliers(name):
     reached = {function: plan.program.operations_of(function) for function in ALL}
     indices = {
         i
-        for own in reached.values()
-        for i in own
+        for operations in reached.values()
+        for i in operations
         if plan.program.operations[i].kind in (Kind.MULTIPLY, Kind.SCALE)
     }
     assert entry["multipliers"] + entry["shift_add_products"] == len(indices)
@@ -128,9 +128,9 @@ def test_the_manifest_has_both_counts():
     """The manifest counts the operations of the built program and of the graph, which depends on flags."""
     plan, options = plan_of("toy"), BuildOptions(ALL, width=18)
     facts = manifest(accelerator_of(plan), options)
-    for function, own in facts.functions.items():
+    for function, counts in facts.functions.items():
         graph = function_counts(plan.prepared.graph, function)
-        assert own.built == program_counts(plan.program, function)
-        assert dict(graph).items() <= dict(own).items()
+        assert counts.built == program_counts(plan.program, function)
+        assert dict(graph).items() <= dict(counts).items()
     entry = facts.functions["dfd"]
     assert products(entry.built) > products(entry)

@@ -31,11 +31,11 @@ KEPT = calibration()
 def made_up(luts, flip_flops, measured, robot="toy"):
     """Return a design with these numbers of arithmetic and waiting cells, and Yosys' counts of them."""
     nothing = dict.fromkeys(PARTS, (0.0, 0.0, 0.0))
-    own = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
+    parts = nothing | {"arithmetic": (luts, 0.0, 0.0), "waiting": (0.0, flip_flops, 1.2)}
     counted = dict(zip(RESOURCES, measured, strict=True))
     return Sample(
         robot=robot, functions=("id",), ii=1, width=18, target="ecp5-85", tdata=32, number="fixed",
-        clock_mhz=None, parts=own, dsp_blocks=7, verilog="", yosys="0.7", measured=counted,
+        clock_mhz=None, parts=parts, dsp_blocks=7, verilog="", yosys="0.7", measured=counted,
     )  # fmt: skip
 
 
@@ -48,10 +48,10 @@ class TestFit:
         assert weights["luts"]["selection"] == 1.0
 
     def test_blocks_are_counted(self):
-        found = weigh(
+        resources = weigh(
             made_up(10, 10, (1, 1, 1, 1)).cells(), 7, fit_weights([made_up(10, 10, (10, 10, 7, 2))])
         )
-        assert (found.dsp_blocks, found.block_rams) == (7, 2)
+        assert (resources.dsp_blocks, resources.block_rams) == (7, 2)
 
     def test_errors_are_of_robots_left_out_of_the_fit(self):
         """The designs of two robots differ by a third, and each is estimated from the other's alone."""
@@ -111,14 +111,14 @@ class TestTable:
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_the_largest_error_stated_is_that_of_a_robot_that_the_weights_do_not_know(self, name, core):
         """Robots to which the weights are fitted would always have smaller errors."""
-        own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
+        designs = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
         largest = dict.fromkeys(RESOURCES, 0.0)
-        for design in own:
-            weights = fit_weights([other for other in own if other.robot != design.robot])
-            found = weigh(design.cells(), design.dsp_blocks, weights)
+        for design in designs:
+            weights = fit_weights([other for other in designs if other.robot != design.robot])
+            estimate = weigh(design.cells(), design.dsp_blocks, weights)
             for resource in RESOURCES:
                 counted = getattr(design.measured, resource)
-                difference = abs(getattr(found, resource) - counted)
+                difference = abs(getattr(estimate, resource) - counted)
                 error = difference / counted if resource in WEIGHED else difference
                 largest[resource] = max(largest[resource], error)
         stated = {resource: KEPT.errors[name][core][resource]["largest"] for resource in RESOURCES}
@@ -134,8 +134,8 @@ class TestTable:
 
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_its_designs_are_of_several_robots(self, name, core):
-        own = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
-        assert len({design.robot for design in own}) > 1
+        designs = [design for design in KEPT.designs if (design.target, design.core) == (name, core)]
+        assert len({design.robot for design in designs}) > 1
 
     def test_its_designs_are_those_that_bench_measures(self):
         kept = Counter(map(subject_of, KEPT.designs))
@@ -145,16 +145,16 @@ class TestTable:
     @pytest.mark.parametrize(("name", "core"), PAIRS)
     def test_a_design_of_the_table_built_again_is_within_the_error(self, name, core):
         """Otherwise the hardware has changed: `make calibrate` measures the table again."""
-        own = {"robot": "toy", "width": 18, "target": name, "core": core}
-        alike = [design for design in KEPT.designs if own.items() <= vars(design).items() and design.ii > 1]
+        key = {"robot": "toy", "width": 18, "target": name, "core": core}
+        alike = [design for design in KEPT.designs if key.items() <= vars(design).items() and design.ii > 1]
         kept = min(alike, key=lambda design: (len(design.functions), design.ii))
         options = subject_of(kept).options
-        found = make_plan(load_urdf(path("toy")), options).estimate
+        estimate = make_plan(load_urdf(path("toy")), options).estimate
         for resource in WEIGHED:
             counted = getattr(kept.measured, resource)
             allowed = KEPT.errors[name][core][resource]["largest"]
-            assert getattr(found, resource) == pytest.approx(counted, rel=allowed)
-        assert found.dsp_blocks == kept.measured.dsp_blocks
+            assert getattr(estimate, resource) == pytest.approx(counted, rel=allowed)
+        assert estimate.dsp_blocks == kept.measured.dsp_blocks
 
     def test_its_tables_for_people(self):
         assert len(rows(KEPT)) == len(KEPT.designs)
@@ -163,25 +163,25 @@ class TestTable:
 
 
 class TestShares:
-    found = Resources(luts=41_820, flip_flops=8364, dsp_blocks=156, block_rams=52)
+    used = Resources(luts=41_820, flip_flops=8364, dsp_blocks=156, block_rams=52)
     device = target("ecp5-85")
 
     def test_of_a_device(self):
         expected = {"luts": 0.5, "flip_flops": 0.1, "dsp_blocks": 1.0, "block_rams": 0.25}
-        assert shares(self.found, self.device) == expected
-        assert load(self.found, self.device) == 1.85
-        entry = estimate_entry(self.found, self.device, "pipeline").data()
+        assert shares(self.used, self.device) == expected
+        assert load(self.used, self.device) == 1.85
+        entry = estimate_entry(self.used, self.device, "pipeline").data()
         assert entry["shares"] == expected
         assert set(entry) == {*RESOURCES, "shares", "error"}
         assert entry["error"] == KEPT.errors["ecp5-85"]["pipeline"]
-        assert estimate_entry(self.found, target("xc7a200t"), "pipeline").error is None
+        assert estimate_entry(self.used, target("xc7a200t"), "pipeline").error is None
 
     def test_exceeded_resources_are_listed(self):
-        assert [str(short) for short in short_of(self.found, self.device, 0.4)] == [
+        assert [str(short) for short in short_of(self.used, self.device, 0.4)] == [
             "41,820 LUTs, 8,364 more than 40% of 83,640",
             "156 DSP blocks, 94 more than 40% of 156",
         ]
-        assert short_of(self.found, self.device, 1.0) == []
+        assert short_of(self.used, self.device, 1.0) == []
 
     def test_resources_are_of_both_kinds(self):
         assert (*WEIGHED, *COUNTED) == RESOURCES

@@ -59,7 +59,7 @@ def test_another_is_taken_where_the_cheapest_misses_the_budget():
     best, other = bench.choose(SOLVES)
     assert (best.algorithms, other.algorithms) == (DENSE, SOLVES)
     assert bench.measured == [SOLVES, DENSE]
-    assert [own["why"] for own in tried_entries([best, other], ["products"], 1e-3)] == [
+    assert [entry["why"] for entry in tried_entries([best, other], ["products"], 1e-3)] == [
         "costs 1050 in the budget, wide products included",
         "misses the budget",
     ]
@@ -73,7 +73,7 @@ def test_a_forecast_that_does_not_hold_leads_to_the_next():
         block: (960.0, {"fd": 9e-4}, 0),
     }
     bench = Bench(1e-3, facts, {DENSE: (950.0, {"fd": 1.1e-3}, 0)}, ("products", "inverse"))
-    assert [own.algorithms for own in bench.choose(SOLVES)] == [block, DENSE, SOLVES]
+    assert [candidate.algorithms for candidate in bench.choose(SOLVES)] == [block, DENSE, SOLVES]
     assert bench.measured == [SOLVES, DENSE, block]
 
 
@@ -93,7 +93,7 @@ def test_a_saving_that_is_forecast_but_not_there_is_not_taken():
 def test_algorithms_whose_operations_alone_cost_as_much_are_not_forecast():
     facts = {SOLVES: (900.0, {"fd": 9e-4}, 150), DENSE: (1000.0, {"fd": 9e-4}, 0)}
     bench = Bench(1e-3, facts)
-    assert [own.algorithms for own in bench.choose(SOLVES)] == [SOLVES]
+    assert [candidate.algorithms for candidate in bench.choose(SOLVES)] == [SOLVES]
     assert DENSE not in bench.forecasts
 
 
@@ -125,13 +125,13 @@ def test_at_a_width_a_small_saving_does_not_make_errors_far_worse(operations, er
     candidates = Bench(None, facts, steps=("gradient",)).choose(REPEATED)
     assert candidates[0].algorithms == best
     entries = tried_entries(candidates, ["gradient"], None)
-    assert [own["taken"] for own in entries] == [True] + [False] * (len(entries) - 1)
+    assert [entry["taken"] for entry in entries] == [True] + [False] * (len(entries) - 1)
 
 
 def test_at_a_width_errors_within_the_default_budget_are_as_good_as_any():
     facts = {REPEATED: (900.0, {"dfd": 9e-4}, 0), DENSE: (901.0, {"dfd": 1e-6}, 0)}
     bench = Bench(None, facts, steps=("gradient",))
-    assert [own.algorithms for own in bench.choose(REPEATED)] == [REPEATED]
+    assert [candidate.algorithms for candidate in bench.choose(REPEATED)] == [REPEATED]
 
 
 def test_results_that_all_overflow_are_worse_than_any_error():
@@ -145,9 +145,9 @@ def test_only_so_many_are_measured_before_a_budget_is_refused():
         for inverse in ALGORITHMS["inverse"]
         for products in ALGORITHMS["products"]
     ]
-    facts = {own: (900.0 + k, {"fd": 9e-4}, 0) for k, own in enumerate(names)}
+    facts = {algorithms: (900.0 + k, {"fd": 9e-4}, 0) for k, algorithms in enumerate(names)}
     facts[SOLVES] = (800.0, {"fd": 2e-3}, 0)
-    truth = {own: (900.0, {"fd": 1.5e-3}, 0) for own in names} | {SOLVES: facts[SOLVES]}
+    truth = {algorithms: (900.0, {"fd": 1.5e-3}, 0) for algorithms in names} | {SOLVES: facts[SOLVES]}
     bench = Bench(1e-3, facts, truth, ("inverse", "products", "inverse"))
     bench.choose(SOLVES)
     assert len(bench.measured) == 1 + MOST_MEASURED
@@ -163,12 +163,14 @@ def test_a_refusal_names_what_was_tried_and_what_may_help(bound, told):
     }
     candidates = Bench(1e-3, facts, steps=("products", "inverse")).choose(SOLVES)
     refusal = BudgetMissed("max-error", "no supported width meets 0.001", remedy="use a larger --max-error")
-    own = explain(refusal, candidates, ["axes", "products"], 1e-3, "inverse=articulated, forward=inverse")
-    assert own.where == "max-error"
-    assert own.reason == (
+    explained = explain(
+        refusal, candidates, ["axes", "products"], 1e-3, "inverse=articulated, forward=inverse"
+    )
+    assert explained.where == "max-error"
+    assert explained.reason == (
         "no supported width meets 0.001; this is by products=dense; "
         f"also tried: products=solves ({told}); 1 more would not meet it by prediction"
     )
-    assert own.remedy == (
+    assert explained.remedy == (
         "use --algorithm inverse=articulated, --algorithm forward=inverse, a larger --max-error"
     )

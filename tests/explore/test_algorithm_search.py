@@ -41,8 +41,8 @@ def refuse(monkeypatch, bad):
         if not bad(algorithms):
             return formats
         whole = ErrorFigures(1e-3, 2e-3, 100, 0)
-        own = ResultErrors(whole, {"box": whole})
-        errors = {f: FunctionErrors({"all": own}) for f in options.functions}
+        result_errors = ResultErrors(whole, {"box": whole})
+        errors = {f: FunctionErrors({"all": result_errors}) for f in options.functions}
         tried = Try(((32, 32),), 6e-3, Row("fd.all", "box"), True)
         best = Fixed(formats.program, None, errors, tried, {}, 0)
         raise BudgetMissed("max-error", "no width meets it", remedy="use a larger --max-error", best=best)
@@ -54,7 +54,7 @@ def refuse(monkeypatch, bad):
 def test_another_algorithm_is_taken_where_the_first_is_refused(monkeypatch):
     robot, options = load_urdf(path("toy")), BuildOptions(("minv", "fd"), **CORE)
     first = search_build(robot, options).prepared.algorithms
-    seen = refuse(monkeypatch, lambda own: own == first)
+    seen = refuse(monkeypatch, lambda algorithms: algorithms == first)
     plan = plan_build(robot, options)
     assert seen[0] == first
     assert plan.prepared.model.choice.algorithms == seen[-1] != first
@@ -63,7 +63,7 @@ def test_another_algorithm_is_taken_where_the_first_is_refused(monkeypatch):
     entry = described["algorithms"]
     taken, *others = described["parts"][0]["tried"]
     assert {step: entry[step]["chosen"] for step in taken["algorithms"]} == taken["algorithms"]
-    refused = next(own for own in others if own["why"] == "misses the budget")
+    refused = next(other for other in others if other["why"] == "misses the budget")
     assert refused["algorithms"] == {step: getattr(first, step) for step in refused["algorithms"]}
     assert refused["measured"]["supports"]["fd.all"] == pytest.approx(6e-3)
 
@@ -81,7 +81,7 @@ def test_a_budget_that_no_algorithm_meets_is_refused_with_those_tried(monkeypatc
 
 def test_a_refusal_names_the_algorithm_that_may_do_better_than_a_forced_one(monkeypatch):
     options = BuildOptions(("minv", "fd"), **CORE, algorithms={"products": "solves"})
-    refuse(monkeypatch, lambda own: own.products == "solves")
+    refuse(monkeypatch, lambda algorithms: algorithms.products == "solves")
     with pytest.raises(InputError) as refusal:
         make_plan(load_urdf(path("toy")), options)
     assert refusal.value.remedy == "use --algorithm products=dense, a larger --max-error"
@@ -134,10 +134,10 @@ def test_at_a_width_an_algorithm_with_far_larger_errors_is_not_taken(name, tmp_p
     search = search_build(load_urdf(file), options, Overrides(any_forces=True))
     assert search.prepared.algorithms.gradient == "corrected"
     best, *others = search.prepared.model.choice.tried
-    repeated = next(own for own in others if own["measured"])
+    repeated = next(other for other in others if other["measured"])
     assert repeated["algorithms"]["gradient"] == "repeated"
     assert repeated["cost"] < best["cost"]
-    errors = [own["measured"]["supports"] for own in (repeated, best)]
+    errors = [tried["measured"]["supports"] for tried in (repeated, best)]
     assert max(errors[0][part] / errors[1][part] for part in errors[0]) > 4.0
 
 

@@ -175,20 +175,20 @@ class TestFit:
 def unbuildable_below(least, luts):
     """Return the look-up tables of a design that cannot be built at an interval below ``least``."""
 
-    def found(ii):
+    def luts_at(ii):
         if ii < least:
             raise InputError("ii", f"no place in {ii} cycles")
         return luts
 
-    return found
+    return luts_at
 
 
 class TestChains:
     def test_intervals_are_multiples_of_the_links(self):
         """Intervals of 100 links are compared up to 4,000."""
         known = candidates(luts=lambda ii: 20_000_000 // ii, serves=lambda ii: ii % 100 == 0, unit=100)
-        found = interval(BuildOptions(fit=0.1, pacing=Pacing(link=False)), 100, ECP5, known[0])
-        assert found == Interval(2400, "the fewest that fit 10% of ecp5-85")
+        choice = interval(BuildOptions(fit=0.1, pacing=Pacing(link=False)), 100, ECP5, known[0])
+        assert choice == Interval(2400, "the fewest that fit 10% of ecp5-85")
         assert all(ii % 100 == 0 for ii in known[1])
         known = candidates(luts=lambda _: 20_000, serves=lambda ii: ii % 100 == 0, unit=100)
         assert "and no ii up to 3200 fits" in refusal(known, ii=100, fit=0.1)

@@ -25,7 +25,7 @@ BOTH = replace(PIPELINE, core=None)
 
 
 @cache
-def found():
+def exploration():
     return explore(path("toy"), PIPELINE)
 
 
@@ -35,17 +35,21 @@ def both():
 
 
 def test_every_interval_has_a_row():
-    assert [row["ii"] for row in found()["rows"]] == list(INTERVALS)
-    assert {row["core"] for row in found()["rows"]} == {"pipeline"}
-    assert (found()["robot"], found()["target"], found()["clock_mhz"]) == ("toy", "ecp5-85", 40.0)
-    assert found()["functions"] == list(FUNCTIONS)
-    for row in found()["rows"]:
+    assert [row["ii"] for row in exploration()["rows"]] == list(INTERVALS)
+    assert {row["core"] for row in exploration()["rows"]} == {"pipeline"}
+    assert (exploration()["robot"], exploration()["target"], exploration()["clock_mhz"]) == (
+        "toy",
+        "ecp5-85",
+        40.0,
+    )
+    assert exploration()["functions"] == list(FUNCTIONS)
+    for row in exploration()["rows"]:
         assert row["tasks_per_second"] == round(40e6 / row["ii"])
 
 
 def test_a_row_agrees_with_a_build_at_that_interval():
     facts = generate(path("toy"), replace(PIPELINE, ii=4)).manifest
-    row = next(row for row in found()["rows"] if row["ii"] == 4)
+    row = next(row for row in exploration()["rows"] if row["ii"] == 4)
     assert {name: row[name] for name in RESOURCES} == {name: facts["estimate"][name] for name in RESOURCES}
     assert {name: round(share, 4) for name, share in row["shares"].items()} == facts["estimate"]["shares"]
     assert row["multipliers"] == facts["multipliers"]
@@ -56,7 +60,7 @@ def test_a_row_agrees_with_a_build_at_that_interval():
 def test_the_array_has_rows_at_its_possible_intervals():
     cores = [(row["ii"], row["core"]) for row in both()["rows"]]
     assert cores == [(4, "pipeline"), (8, "pipeline"), (8, "array"), (16, "pipeline"), (16, "array")]
-    pipelines = [row for row in found()["rows"] if row["ii"] in (4, 8, 16)]
+    pipelines = [row for row in exploration()["rows"] if row["ii"] in (4, 8, 16)]
     assert [row for row in both()["rows"] if row["core"] == "pipeline"] == pipelines
     assert both()["refused"] == []
     facts = generate(path("toy"), replace(PIPELINE, ii=16, core="array")).manifest
@@ -88,21 +92,21 @@ def test_the_array_alone_begins_at_its_shortest_interval():
 
 
 def test_more_cycles_take_fewer_multipliers_and_more_time():
-    multipliers = [row["multipliers"] for row in found()["rows"]]
+    multipliers = [row["multipliers"] for row in exploration()["rows"]]
     assert multipliers == sorted(multipliers, reverse=True)
     assert multipliers[0] > 10 * multipliers[-1]
-    latency = [row["latency"]["id"] for row in found()["rows"]]
+    latency = [row["latency"]["id"] for row in exploration()["rows"]]
     assert latency[-1] > latency[0]
 
 
 def test_the_link_has_the_rate_of_the_streams_or_of_the_bandwidth():
-    for own in found()["link"].values():
-        beats = -(-max(own["bytes_in"], own["bytes_out"]) // 4)
-        assert own["tasks_per_second"] == round(40e6 / beats)
+    for traffic in exploration()["link"].values():
+        beats = -(-max(traffic["bytes_in"], traffic["bytes_out"]) // 4)
+        assert traffic["tasks_per_second"] == round(40e6 / beats)
     pacing = Pacing(bandwidth=0.5)
     fast = explore(path("toy"), replace(PIPELINE, pacing=pacing), intervals=(1,))
-    own = fast["link"]["id"]
-    assert own["tasks_per_second"] == round(0.5e9 / max(own["bytes_in"], own["bytes_out"]))
+    traffic = fast["link"]["id"]
+    assert traffic["tasks_per_second"] == round(0.5e9 / max(traffic["bytes_in"], traffic["bytes_out"]))
     assert fast["bandwidth"] == 0.5
 
 
@@ -110,8 +114,8 @@ class TestChosen:
     """The interval that `generate` takes with the same options is explored and marked as chosen."""
 
     def test_nothing_is_chosen_without_an_option_on_the_interval(self):
-        assert found()["chosen"] is None
-        assert not any("generate" in line for line in remarks(found()))
+        assert exploration()["chosen"] is None
+        assert not any("generate" in line for line in remarks(exploration()))
 
     @pytest.mark.parametrize(
         ("options", "ii", "why"),
@@ -138,7 +142,7 @@ class TestChosen:
 
     def test_it_keeps_up_with_the_link(self):
         told = explore(path("toy"), replace(BOTH, pacing=Pacing()), intervals=(1,))
-        slowest = max(max(own["bytes_in"], own["bytes_out"]) for own in told["link"].values())
+        slowest = max(max(traffic["bytes_in"], traffic["bytes_out"]) for traffic in told["link"].values())
         assert told["chosen"]["ii"] == -(-slowest // 4)
         assert told["chosen"]["why"].startswith("the streams: a task of ")
         assert [row["ii"] for row in told["rows"]] == [1, told["chosen"]["ii"]]
@@ -166,10 +170,10 @@ def test_overrides_of_the_bounds_apply():
 
 
 def test_the_tables_list_hardware_with_shares_then_rates_and_latencies():
-    (hardware, columns, rows), (times, time_columns, time_rows) = tables(found())
+    (hardware, columns, rows), (times, time_columns, time_rows) = tables(exploration())
     assert hardware == "toy on ecp5-85 at 40 MHz: hardware by estimate, and share of the device"
     assert columns == ["II", "core", "LUTs", "flip-flops", "DSP blocks", "block RAMs"]
-    first = found()["rows"][0]
+    first = exploration()["rows"][0]
     assert rows[0][:2] == ["1", "pipeline"]
     assert rows[0][4] == f"{first['dsp_blocks']:,} {first['dsp_blocks'] / 156:.1%}"
     assert times == "toy on ecp5-85 at 40 MHz: tasks a second, and latencies in cycles"
@@ -180,16 +184,16 @@ def test_the_tables_list_hardware_with_shares_then_rates_and_latencies():
 
 
 def test_the_line_on_the_link_names_the_intervals_that_it_limits():
-    own = found()["link"]["id"]
-    slowest = min(own["tasks_per_second"] for own in found()["link"].values())
+    link = exploration()["link"]["id"]
+    slowest = min(traffic["tasks_per_second"] for traffic in exploration()["link"].values())
     least = -(-40_000_000 // slowest)
-    line = remarks(found())[0]
+    line = remarks(exploration())[0]
     assert line.startswith(f"link (32 bits a cycle): {slowest / 1e6:.4g} M tasks/s of ")
     assert line.endswith(f", which limits an II below {least}")
-    fast = {"link": {"id": own | {"tasks_per_second": 40_000_000}}, "bandwidth": 2.5}
-    assert remarks(found() | fast)[0] == "link (2.5 GB/s): 40 M tasks/s of id, which limits no II"
-    third = {"link": {"id": own | {"tasks_per_second": 13_333_333}}}
-    assert remarks(found() | third)[0].endswith(", which limits an II below 3")
+    fast = {"link": {"id": link | {"tasks_per_second": 40_000_000}}, "bandwidth": 2.5}
+    assert remarks(exploration() | fast)[0] == "link (2.5 GB/s): 40 M tasks/s of id, which limits no II"
+    third = {"link": {"id": link | {"tasks_per_second": 13_333_333}}}
+    assert remarks(exploration() | third)[0].endswith(", which limits an II below 3")
 
 
 @pytest.mark.verify

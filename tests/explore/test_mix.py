@@ -23,10 +23,10 @@ def mix_of(beats: float = 1.0, **tasks: float) -> Mix:
 
 
 def test_covers_are_all_ways_to_have_each_function_once() -> None:
-    found = {
+    ways = {
         frozenset(group.functions for group in cover) for cover in covers(list(GROUPS.values()), set("abc"))
     }
-    assert found == {frozenset({("a",), ("b",), ("c",)}), frozenset({("a", "b"), ("c",)})}
+    assert ways == {frozenset({("a",), ("b",), ("c",)}), frozenset({("a", "b"), ("c",)})}
 
 
 def test_a_frequent_and_cheap_function_gets_a_core_of_its_own() -> None:

@@ -39,13 +39,13 @@ FOUND = {
 }
 
 
-def drawn(found):
+def drawn(exploration):
     """Return the figure of an exploration."""
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(13.0, 8.0), layout="constrained")
-    plot.draw_intervals(figure, found)
+    plot.draw_intervals(figure, exploration)
     figure.draw_without_rendering()
     return figure
 
@@ -119,9 +119,9 @@ def test_an_interval_that_cannot_be_chosen_is_explained_and_a_limit_that_is_not_
 def test_equal_results_give_identical_pictures_and_drawings(tmp_path):
     pytest.importorskip("matplotlib")
 
-    def draw(figure, found):
+    def draw(figure, exploration):
         axes = figure.subplots()
-        axes.plot([row["ii"] for row in found["rows"]], label="II")
+        axes.plot([row["ii"] for row in exploration["rows"]], label="II")
         axes.legend()
 
     first, second = (plot.plot(FOUND, tmp_path / name / "new", draw) for name in ("a", "b"))

@@ -53,8 +53,8 @@ def test_bounds_of_a_domain_file_without_effect_have_a_remark(
 ):
     file = tmp_path / "domain.toml"
     file.write_text(text)
-    own = replace(OPTIONS, **{"functions": ("id",), **options})
-    prepare_build(mount(load_urdf(path("toy")), Mounting(**mounting)), own, read_overrides(file))
+    build_options = replace(OPTIONS, **{"functions": ("id",), **options})
+    prepare_build(mount(load_urdf(path("toy")), Mounting(**mounting)), build_options, read_overrides(file))
     lines = [line for line in capsys.readouterr().err.splitlines() if "has no effect" in line]
     assert len(lines) == bool(idle)
     assert all(line.startswith(f"rbdhw: domain, {idle}") for line in lines)

@@ -49,29 +49,29 @@ def test_a_rate_is_that_of_the_cores_up_to_that_of_the_link(copies):
 
 def test_given_cores_are_compared_at_longer_intervals():
     options = asked(cores="id:1 fd:9:array*2")
-    found = explore(path("toy"), options)
+    exploration = explore(path("toy"), options)
     expected = [f"id:{factor} fd:{9 * factor}:array*2" for factor in (16, 8, 4, 2)]
-    assert [row["cores"] for row in found["rows"]] == [*expected, "id:1 fd:9:array*2"]
-    assert found["chosen"] == {"set": 5, "why": "asked for"}
-    assert found["refused"] == []
+    assert [row["cores"] for row in exploration["rows"]] == [*expected, "id:1 fd:9:array*2"]
+    assert exploration["chosen"] == {"set": 5, "why": "asked for"}
+    assert exploration["refused"] == []
 
 
 def test_cores_that_take_too_much_are_not_chosen():
     options = asked(cores="id:1", fit="5%")
-    found = explore(path("toy"), options)
-    why = found["chosen"]["why"]
-    assert found["chosen"] == {"set": None, "why": why}
+    exploration = explore(path("toy"), options)
+    why = exploration["chosen"]["why"]
+    assert exploration["chosen"] == {"set": None, "why": why}
     assert re.fullmatch(r"fit: the cores take .* of ecp5-85; use longer intervals in --cores, .*", why)
-    assert remarks(found)[0] == f"generate takes none: {why}"
+    assert remarks(exploration)[0] == f"generate takes none: {why}"
 
 
 def test_cores_that_cannot_be_built_are_told():
     """The clock is too fast for the formats of one core."""
     options = asked(cores="id:1 fd:2", clock=10_000.0)
-    found = explore(path("toy"), options)
-    assert (found["rows"], len(found["refused"])) == ([], 5)
-    assert found["refused"][-1]["cores"] == "id:1 fd:2"
-    assert found["chosen"] == {"set": None, "why": found["refused"][-1]["why"]}
+    exploration = explore(path("toy"), options)
+    assert (exploration["rows"], len(exploration["refused"])) == ([], 5)
+    assert exploration["refused"][-1]["cores"] == "id:1 fd:2"
+    assert exploration["chosen"] == {"set": None, "why": exploration["refused"][-1]["why"]}
 
 
 def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
@@ -80,7 +80,7 @@ def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
     assert [row["allowed"] for row in mix["rows"]] == sorted({row["allowed"] for row in mix["rows"]})
     assert len({row["cores"] for row in mix["rows"]}) == len(mix["rows"]) > 1
     assert mix["chosen"] == {"set": len(mix["rows"]), "why": "the most mixes a second"}
-    assert [own["fit"] for own in mix["refused"]] == [0.05]
+    assert [entry["fit"] for entry in mix["refused"]] == [0.05]
     for row in mix["rows"]:
         assert max(row["shares"].values()) <= row["allowed"]
         assert row["mixes_per_second"] <= min(
@@ -91,8 +91,8 @@ def test_cores_for_a_mix_serve_more_with_more_of_the_device(mix):
 def test_what_fits_a_share_of_the_device_fits_a_larger_one():
     """The first choice for a fifth of the device is too large, and it is the same for a little less."""
     options = asked(functions="id,did", mix="id=10,did=1", fit="60%", width=27)
-    found = explore(path("toy"), options)
-    assert all(refused["fit"] < found["rows"][0]["allowed"] for refused in found["refused"])
+    exploration = explore(path("toy"), options)
+    assert all(refused["fit"] < exploration["rows"][0]["allowed"] for refused in exploration["refused"])
 
 
 @pytest.mark.verify
@@ -101,12 +101,12 @@ def test_the_command_prints_every_set(rbdhw):
     status, out, _ = rbdhw(*command, "--fit", "60%", "--width", 18, "--target", "ecp5-85")
     assert status == 0
     options, _ = asked_build(functions="id,dfd", mix="id=10,dfd=1", fit="60%", **SMALL)
-    found = explore(path("toy"), options)
-    for title, *_ in tables(found):
+    exploration = explore(path("toy"), options)
+    for title, *_ in tables(exploration):
         assert title in out
-    for row in found["rows"]:
+    for row in exploration["rows"]:
         assert row["cores"] in out
-    for line in remarks(found):
+    for line in remarks(exploration):
         assert line.partition(";")[0] in " ".join(out.split())
 
 

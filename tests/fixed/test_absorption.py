@@ -26,20 +26,20 @@ def program(*operations: Operation, outputs: tuple[int, ...]) -> Program:
     intervals = [(WORD.lowest, WORD.highest)] * INPUTS
     for operation in operations:
         low, high = exact_interval(operation, intervals)
-        own = operation.format
-        fits = own.lowest <= low and high <= own.highest
+        number_format = operation.format
+        fits = number_format.lowest <= low and high <= number_format.highest
         whole.append(
             Operation(
                 operation.kind,
                 operation.operands,
-                own,
+                number_format,
                 REGION,
                 operation.constant,
                 operation.drop,
                 checked=not fits,
             )
         )
-        intervals.append((low, high) if fits else (own.lowest, own.highest))
+        intervals.append((low, high) if fits else (number_format.lowest, number_format.highest))
     return Program(
         tuple(whole),
         tuple(Word(f"w{k}", "1", k, WORD, slot=k) for k in range(INPUTS)),
@@ -64,8 +64,8 @@ def assert_same(before: Program, after: Program, words: dict[str, np.ndarray]) -
     for function in before.outputs:
         first, second = (evaluate(each, words, (function,)) for each in (before, after))
         assert second.overflow.tolist() == first.overflow.tolist()
-        assert {name: found.tolist() for name, found in second.words.items()} == {
-            name: found.tolist() for name, found in first.words.items()
+        assert {name: values.tolist() for name, values in second.words.items()} == {
+            name: values.tolist() for name, values in first.words.items()
         }
 
 
@@ -133,8 +133,8 @@ def test_an_overflow_reported_by_another_function_keeps_a_term():
         add(Operand(1, shift=2), Operand(5, shift=-5), 8, 2),
         outputs=(4, 6),
     )
-    other, own = before.outputs["id"]
-    both = replace(before, outputs={"fd": (replace(other, name="fd.0"),), "id": (own,)})
+    other, word = before.outputs["id"]
+    both = replace(before, outputs={"fd": (replace(other, name="fd.0"),), "id": (word,)})
     assert both.operations[4].checked
     after, _ = remove_absorbed_terms(both)
     assert after.operations[:5] == both.operations[:5]
@@ -205,10 +205,10 @@ def random_program(rng: np.random.Generator) -> Program:
             operations.append(add(*operands, width, int(rng.integers(0, 4))))
         widths.append(width)
     last = len(widths) - 1
-    found = program(*operations, outputs=tuple(sorted({last, *rng.integers(INPUTS, last, 2).tolist()})))
-    words = found.outputs["id"]
+    drawn = program(*operations, outputs=tuple(sorted({last, *rng.integers(INPUTS, last, 2).tolist()})))
+    words = drawn.outputs["id"]
     functions = ("id", "fd", "m")[: len(words)]
-    return replace(found, outputs={name: (word,) for name, word in zip(functions, words, strict=True)})
+    return replace(drawn, outputs={name: (word,) for name, word in zip(functions, words, strict=True)})
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -220,8 +220,8 @@ def test_random_programs_do_the_same(seed):
 
 
 def test_random_programs_lose_terms():
-    found = [random_program(np.random.default_rng(seed)) for seed in range(50)]
-    sums = [count(p, Kind.ADD) - count(remove_absorbed_terms(p)[0], Kind.ADD) for p in found]
+    programs = [random_program(np.random.default_rng(seed)) for seed in range(50)]
+    sums = [count(p, Kind.ADD) - count(remove_absorbed_terms(p)[0], Kind.ADD) for p in programs]
     assert sum(less > 0 for less in sums) > 10
 
 

@@ -24,13 +24,13 @@ def plan() -> Plan:
 
 def test_the_state_and_its_changes_accumulate():
     graph = trace(load_urdf(path("toy")), ("step",))
-    found = accumulators(graph)
-    nodes = [graph.nodes[i] for i in found]
+    indices = accumulators(graph)
+    nodes = [graph.nodes[i] for i in indices]
     assert {node.name for node in nodes if node.op is Op.INPUT} == set(STATE)
     results = {edge.node for name, edge in graph.outputs}
-    assert results <= found
+    assert results <= indices
     factors = {edge.node for node in graph.nodes if node.op in (Op.MULTIPLY, Op.SCALE) for edge in node.args}
-    assert not factors & found
+    assert not factors & indices
 
 
 def test_other_functions_have_no_accumulators():

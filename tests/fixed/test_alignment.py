@@ -48,8 +48,8 @@ def scale_graph(a: float, b: float, tail=None) -> tuple[Graph, Twins]:
 def of_group(graph: Graph, twins: Twins, op: Op) -> list[int]:
     """Return the exponents of the only group with this operation."""
     (group,) = (group for group in twins.groups if graph.nodes[group[0]].op is op)
-    found = exponents(graph, twins)
-    return [found[i] for i in group]
+    by_node = exponents(graph, twins)
+    return [by_node[i] for i in group]
 
 
 def test_a_factor_has_the_exponent_that_aligns_its_sum():

@@ -160,8 +160,8 @@ def test_a_number_is_not_compared_with_itself():
 class Steps(backward._Backward):
     """The equations of any numbers, of which each has an own error of the same size."""
 
-    def __init__(self, own):
-        self.own, self.numbers = own, []
+    def __init__(self, error):
+        self.error, self.numbers = error, []
 
     def at(self, number):
         self.numbers.append(abs(float(number)))
@@ -171,10 +171,10 @@ class Steps(backward._Backward):
         return self.numbers[place.node]
 
     def _own(self, *_):
-        return self.own
+        return self.error
 
     def _reciprocal_error(self, _):
-        return self.own
+        return self.error
 
     def solution(self, M, f):
         n, (U, L, D) = len(f), backward._factors(M[np.newaxis])
@@ -214,15 +214,15 @@ def erring(M, f, errors):
 
 
 def test_the_bounds_are_those_of_numbers_that_err_as_they_may():
-    own, rng = 1e-7, np.random.default_rng(5)
+    error, rng = 1e-7, np.random.default_rng(5)
     half = rng.normal(size=(3, 3))
     M, f = half @ half.T + 0.3 * np.eye(3), rng.normal(size=3)
-    steps = Steps(own)
+    steps = Steps(error)
     solution = steps.solution(M, f)
     matrix = steps._matrix_errors(solution, steps._row_errors(solution))
     forces = steps._force_errors(solution, steps._last_errors(solution))
-    found = [erring(M, f, own * rng.choice([-1.0, 1.0], 18)) for _ in range(20_000)]
-    for bound, errors in zip((matrix, forces), zip(*found, strict=True), strict=True):
+    samples = [erring(M, f, error * rng.choice([-1.0, 1.0], 18)) for _ in range(20_000)]
+    for bound, errors in zip((matrix, forces), zip(*samples, strict=True), strict=True):
         largest = np.abs(errors).max(axis=0)
         assert (largest <= bound * (1.0 + 1e-5)).all()
         assert (largest >= 0.95 * bound).all()

@@ -52,10 +52,10 @@ def test_residuals_are_rounded_once_and_flagged_beyond_one(largest):
         fits = [RESIDUAL.lowest <= number <= RESIDUAL.highest for number in steps]
         assert exceeds.tolist() == [not all(fits)]
         beyond += int(exceeds[0])
-        for residual, number, fit, found in zip(residuals, steps, fits, weighted, strict=True):
+        for residual, number, fit, rounded in zip(residuals, steps, fits, weighted, strict=True):
             product = Fraction(number * row[residual.weight], one)
-            assert not fit or found[0] == floor(product + half)
-            assert WEIGHTED.lowest <= found[0] <= WEIGHTED.highest
+            assert not fit or rounded[0] == floor(product + half)
+            assert WEIGHTED.lowest <= rounded[0] <= WEIGHTED.highest
     assert (beyond > 0) == (largest == 1.0)
 
 

@@ -15,20 +15,20 @@ TASKS = {"q": np.arange(12.0).reshape(6, 2), "h": np.arange(6.0)}
 
 
 def figures(samples=1000, flagged=0, largest=5e-4, **others):
-    own = ErrorFigures(1e-4, largest, samples, flagged)
-    return ResultErrors(own, {"box": own} | others)
+    whole = ErrorFigures(1e-4, largest, samples, flagged)
+    return ResultErrors(whole, {"box": whole} | others)
 
 
 def test_flagged_tasks_do_not_count_and_strata_are_apart():
-    found = ResultErrors.of(ERRORS, UNFLAGGED, ~UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5, TASKS)
-    assert found.whole == ErrorFigures(3e-4, 8e-4, 6, 1, 1)
-    assert found.strata == {
+    errors = ResultErrors.of(ERRORS, UNFLAGGED, ~UNFLAGGED, STRATUM, ("box", "motion", "rest"), 0.5, TASKS)
+    assert errors.whole == ErrorFigures(3e-4, 8e-4, 6, 1, 1)
+    assert errors.strata == {
         "box": ErrorFigures(2e-4, 3e-4, 4, 1, 1),
         "rest": ErrorFigures(pytest.approx(6e-4), 8e-4, 2, 0),
     }
-    assert found.floor == 0.5
-    assert found.worst == WorstTask(5, "rest", {"q": [10.0, 11.0], "h": [5.0]})
-    assert found.histogram == Histogram(0, -16, (1, 2, 1, 1))
+    assert errors.floor == 0.5
+    assert errors.worst == WorstTask(5, "rest", {"q": [10.0, 11.0], "h": [5.0]})
+    assert errors.histogram == Histogram(0, -16, (1, 2, 1, 1))
 
 
 def test_errors_are_counted_in_quarters_of_decades():
@@ -46,14 +46,14 @@ def test_without_an_unflagged_task_errors_are_infinite():
 
 def test_clipped_tasks_are_counted_and_their_errors_are_not():
     clipped = np.array([True, False, True, True, False, False])
-    found = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
-    assert found == ErrorFigures(4e-4, 8e-4, 6, 0, 3)
-    assert found.stated
+    summary = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
+    assert summary == ErrorFigures(4e-4, 8e-4, 6, 0, 3)
+    assert summary.stated
     clipped[1] = True
-    found = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
-    assert found == ErrorFigures(pytest.approx(6e-4), 8e-4, 6, 0, 4)
-    assert not found.stated
-    assert ErrorFigures.largest([found, found]) == found
+    summary = ErrorFigures.of(ERRORS, np.ones(6, bool), clipped)
+    assert summary == ErrorFigures(pytest.approx(6e-4), 8e-4, 6, 0, 4)
+    assert not summary.stated
+    assert ErrorFigures.largest([summary, summary]) == summary
 
 
 def test_a_stratum_of_clipped_tasks_needs_no_budget_and_the_rest_of_another_does():

@@ -86,9 +86,9 @@ def test_moving_right_cuts_toward_minus_infinity(value, shift):
 
 @given(st.integers(-(2**62), 2**62), st.integers(2, 63))
 def test_wrapping_keeps_the_low_bits(value, width):
-    found = int(wrap(np.array([value]), width)[0])
-    assert (found - value) % 2**width == 0
-    assert -(2 ** (width - 1)) <= found < 2 ** (width - 1)
+    wrapped = int(wrap(np.array([value]), width)[0])
+    assert (wrapped - value) % 2**width == 0
+    assert -(2 ** (width - 1)) <= wrapped < 2 ** (width - 1)
 
 
 def test_values_that_fit_do_not_wrap():

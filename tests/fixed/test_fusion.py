@@ -139,12 +139,12 @@ def test_a_fused_program_travels_as_json():
 
 def test_an_odd_number_of_operands_is_refused():
     data = program_to_json(fuse(mixed_program(18), 4))
-    place = next(i for i, row in enumerate(data["operations"]) if row[0] == "dot")
-    data["operations"][place][1].pop()
+    index = next(i for i, row in enumerate(data["operations"]) if row[0] == "dot")
+    data["operations"][index][1].pop()
     with pytest.raises(InputError) as error:
         program_from_json(data)
-    count = len(data["operations"][place][1])
-    assert str(error.value) == f"program data, operations.{place}: dot of {count} operands; expected pairs"
+    count = len(data["operations"][index][1])
+    assert str(error.value) == f"program data, operations.{index}: dot of {count} operands; expected pairs"
 
 
 def test_wide_products_are_refused():

@@ -64,8 +64,8 @@ def test_gains_are_the_squares_of_derivatives(function, given):
     floor = float(np.median(norm))
     norm = np.maximum(norm, floor)
     strata = strata_of(np.zeros(7, int), {f"{function}.{array}": floor})
-    found = gains(graph, TASKS, strata, np.random.default_rng(0))
-    assert found.rows == ((f"{function}.{array}", "a"),) * 2
+    result = gains(graph, TASKS, strata, np.random.default_rng(0))
+    assert result.rows == ((f"{function}.{array}", "a"),) * 2
     for node in range(len(graph.nodes)):
         if node == 2:
             continue
@@ -73,41 +73,41 @@ def test_gains_are_the_squares_of_derivatives(function, given):
         slopes = {name: (plus[name] - minus[name]) / 2e-6 / norm for name in truth}
         square = np.mean(sum(slope**2 for slope in slopes.values()))
         cross = np.abs(np.mean(2.0 * np.prod(list(slopes.values()), axis=0)))
-        assert found.noise[1, node] == pytest.approx(square, rel=1e-5, abs=1.01 * cross)
-    assert found.noise[1, 2] == 0.0
+        assert result.noise[1, node] == pytest.approx(square, rel=1e-5, abs=1.01 * cross)
+    assert result.noise[1, 2] == 0.0
 
 
 def test_each_stratum_has_a_mean_of_its_own_and_the_first_a_geometric_one():
     """The results are the inputs, so the gain is one over the square of each, or of the floor."""
     graph = loads("n0 = input x @ decode\nout id.tau[0] n0\n")
     inputs = {"x": np.array([1.0, 0.5, 4.0, 0.1, 0.25, 2.0])}
-    found = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], {"id.tau": 0.2}), np.random.default_rng(0))
-    assert found.rows == (("id.tau", "a"), ("id.tau", "a"), ("id.tau", "c"))
+    result = gains(graph, inputs, strata_of([0, 2, 0, 2, 2, 0], {"id.tau": 0.2}), np.random.default_rng(0))
+    assert result.rows == (("id.tau", "a"), ("id.tau", "a"), ("id.tau", "c"))
     first, third = np.array([1.0, 1 / 16, 1 / 4]), np.array([4.0, 25.0, 16.0])
-    assert found.noise[:, 0] == pytest.approx([np.cbrt(1 / 64), first.mean(), third.mean()])
+    assert result.noise[:, 0] == pytest.approx([np.cbrt(1 / 64), first.mean(), third.mean()])
 
 
 def test_relative_gains_are_those_of_factors():
     graph = loads("n0 = input x @ decode\nn1 = scale n0 0x1.8p+0 @ decode\nout id.tau[0] n1<<4\n")
-    found = gains(graph, {"x": TASKS["x"]}, strata_of(np.zeros(7, int)), np.random.default_rng(0))
-    assert found.noise[1, 0] == pytest.approx(2.25 * found.noise[1, 1])
-    assert found.relative[1, 0] == 0.0
-    assert found.relative[1, 1] == pytest.approx(1.0)
+    result = gains(graph, {"x": TASKS["x"]}, strata_of(np.zeros(7, int)), np.random.default_rng(0))
+    assert result.noise[1, 0] == pytest.approx(2.25 * result.noise[1, 1])
+    assert result.relative[1, 0] == 0.0
+    assert result.relative[1, 1] == pytest.approx(1.0)
 
 
 def test_a_choice_that_differs_by_task_passes_on_the_errors_of_what_it_takes():
     inputs = "".join(f"n{k} = input {name} @ decode\n" for k, name in enumerate(("x", "y", "condition")))
     graph = loads(inputs + "n3 = select n2 n0 n1<<1 @ decode\nout id.tau[0] n3\n")
     tasks = {"x": np.ones(4), "y": np.ones(4), "condition": np.array([1.0, 1.0, 0.0, 1.0])}
-    found = gains(graph, tasks, strata_of(np.zeros(4, int)), np.random.default_rng(0))
-    assert found.noise[1] == pytest.approx([3 / 4, 1 / 4, 0.0, (1 + 1 + 1 / 4 + 1) / 4])
+    result = gains(graph, tasks, strata_of(np.zeros(4, int)), np.random.default_rng(0))
+    assert result.noise[1] == pytest.approx([3 / 4, 1 / 4, 0.0, (1 + 1 + 1 / 4 + 1) / 4])
 
 
 def test_words_off_the_diagonal_of_a_symmetric_array_count_twice():
     text = "n0 = input x @ decode\nn1 = input y @ decode\nout m.M[0,0] n0\nout m.M[1,0] n1\n"
     inputs = {"x": np.ones(4), "y": np.ones(4)}
-    found = gains(loads(text), inputs, strata_of(np.zeros(4, int)), np.random.default_rng(0))
-    assert found.noise[0] == pytest.approx([1 / 3, 2 / 3])
+    result = gains(loads(text), inputs, strata_of(np.zeros(4, int)), np.random.default_rng(0))
+    assert result.noise[0] == pytest.approx([1 / 3, 2 / 3])
 
 
 def test_each_array_has_rows_of_its_own():
@@ -116,11 +116,11 @@ def test_each_array_has_rows_of_its_own():
     words += "out dfd.Minv[0,0] n0<<3\nout dfd.a[0] n0<<-3\nout difd.da_dq[0,0] n0\n"
     floors = {"dfd.da_dq": 0.5, "dfd.da_dv": 8.0, "dfd.Minv": 16.0, "dfd.a": 0.25}
     inputs, strata = {"x": np.ones(4)}, strata_of(np.zeros(4, int), floors)
-    found = gains(loads(words), inputs, strata, np.random.default_rng(0))
+    result = gains(loads(words), inputs, strata, np.random.default_rng(0))
     parts = ["dfd.da_dq", "dfd.da_dv", "dfd.Minv", "dfd.a", "difd.da_dq", "difd.da_dq"]
-    assert found.rows == tuple((part, "a") for part in parts for _ in range(2))
-    assert found.noise[::2, 0] == pytest.approx([1, 1 / 16, 1 / 4, 1 / 4, 1, 1])
-    assert (found.rows[2].function, found.rows[2].result) == ("dfd", "da_dv")
+    assert result.rows == tuple((part, "a") for part in parts for _ in range(2))
+    assert result.noise[::2, 0] == pytest.approx([1, 1 / 16, 1 / 4, 1 / 4, 1, 1])
+    assert (result.rows[2].function, result.rows[2].result) == ("dfd", "da_dv")
 
 
 def test_words_of_one_array_may_belong_to_several_parts():
@@ -131,10 +131,10 @@ def test_words_of_one_array_may_belong_to_several_parts():
         "kin.velocity[0,3]": [Measure("kin.velocity.angular", 4.0, 0.5), Measure("kin.velocity.other", 2.0)],
     }
     strata = strata_of(np.zeros(4, int), **measures)
-    found = gains(loads(words), {"x": np.ones(4)}, strata, np.random.default_rng(0))
+    result = gains(loads(words), {"x": np.ones(4)}, strata, np.random.default_rng(0))
     parts = ("linear", "angular", "other")
-    assert found.rows == tuple((f"kin.velocity.{part}", "a") for part in parts for _ in range(2))
-    assert found.noise[:, 0] == pytest.approx([1, 1, 4, 4, 1, 1])
+    assert result.rows == tuple((f"kin.velocity.{part}", "a") for part in parts for _ in range(2))
+    assert result.noise[:, 0] == pytest.approx([1, 1, 4, 4, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_predicted_errors_are_those_measured_within_a_factor_of_two(robot, width
     )
     floors = error_floors(model.source, domain, ["id"], 0)
     strata = Strata(("box",), np.zeros(512, int), floors)
-    found = gains(graph, graph_inputs(model.source, probe), strata, np.random.default_rng(0))
-    planner = Planner(graph, magnitudes(model, graph, domain), found)
+    graph_gains = gains(graph, graph_inputs(model.source, probe), strata, np.random.default_rng(0))
+    planner = Planner(graph, magnitudes(model, graph, domain), graph_gains)
     predicted = planner.predict(plain_widths(graph, width))["id.tau", "box"]
     tau, result = evaluated(lowered(model, graph, width), model.source, held_out)
     truth = interpret(graph, graph_inputs(model.source, held_out))

@@ -108,9 +108,9 @@ def test_a_term_far_below_the_last_bit_keeps_its_sign(line, operand, far):
     words["acceleration_given"] = np.zeros(200, np.int64)
     up = built.operations[3].format.binary_point - built.operations[0].format.binary_point + 2
     result = evaluate(built, words, ("fd",)).words["fd.s"].tolist()
-    for x, y, found in zip(words["x"].tolist(), words["y"].tolist(), result, strict=True):
+    for x, y, value in zip(words["x"].tolist(), words["y"].tolist(), result, strict=True):
         term = -(y >> (far + 40))
-        assert found == round_half_up((x << up) + term if "add" in line else term, 2)
+        assert value == round_half_up((x << up) + term if "add" in line else term, 2)
 
 
 def test_a_sum_aligns_its_operands_two_bits_below_its_last():

@@ -39,8 +39,8 @@ def test_the_lines_have_the_moments_of_the_normal_distribution() -> None:
     np.testing.assert_array_equal(ends[:-1], starts[1:])
     assert 4.9 < ends[-1] < 5.0
     for power, moment, error in ((2, 1.0, 5e-4), (4, 3.0, 2e-3)):
-        own = (ends ** (power + 1) - starts ** (power + 1)) / ((power + 1) * rises)
-        assert weights @ own == pytest.approx(moment, abs=error)
+        moments = (ends ** (power + 1) - starts ** (power + 1)) / ((power + 1) * rises)
+        assert weights @ moments == pytest.approx(moment, abs=error)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

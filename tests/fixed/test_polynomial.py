@@ -13,11 +13,11 @@ def sums(table, rest_bits, cuts):
     """Return all running sums by power from 1 up, with one row for each value of the rest."""
     rest = np.arange(-(2 ** (rest_bits - 1)), 2 ** (rest_bits - 1))[:, None]
     total = table[-1][None, :]
-    found = [total]
+    totals = [total]
     for power in reversed(range(1, len(table) - 1)):
         total = table[power] + (total * rest >> cuts[power])
-        found.append(total)
-    return found[::-1]
+        totals.append(total)
+    return totals[::-1]
 
 
 def fits(values, width):
@@ -69,8 +69,8 @@ def test_the_units_sums_have_the_fewest_bits(width):
     cuts = [turn.product_cut(power) for power in range(turn.order)]
     cases = [(table, turn.rest_bits, cuts) for table in turn.tables]
     cases.append((inverse.tables, inverse.rest_bits, [inverse.rest_bits] * inverse.order))
-    found = [bits for bits, _ in (*turn.multipliers, *inverse.multipliers)]
+    multiplier_bits = [bits for bits, _ in (*turn.multipliers, *inverse.multipliers)]
     expected = [values for case in cases for values in sums(*case)]
-    for values, bits in zip(expected, found, strict=True):
+    for values, bits in zip(expected, multiplier_bits, strict=True):
         assert fits(values, bits)
         assert not fits(values, bits - 1)

@@ -185,9 +185,9 @@ def test_no_operation_adds_a_larger_error(build, width):
             check_phase(prover, program, operation, node)
         reals_of = [program.operations[e.node].format.real(values[e.node]) for e in node.args]
         error = np.abs(operation.format.real(integers) - applied(node, reals_of)).max()
-        own = prover._own[i]
-        assert error <= own + 1e-15
-        assert own <= 3.0 * error + 1e-9
+        bound = prover._own[i]
+        assert error <= bound + 1e-15
+        assert bound <= 3.0 * error + 1e-9
 
 
 def test_a_sine_passes_no_more_than_a_turn_on():
@@ -268,7 +268,7 @@ NUMBERS = st.floats(-1e6, 1e6).filter(lambda x: x == 0.0 or abs(x) > 1e-6)
 @given(ends=st.lists(NUMBERS, min_size=4, max_size=4))
 def test_intervals_hold_the_results_of_their_ends(ends):
     first, second = Interval(*sorted(ends[:2])), Interval(*sorted(ends[2:]))
-    rows, many = (Rows(np.array([own.low]), np.array([own.high])) for own in (first, second))
+    rows, many = (Rows(np.array([interval.low]), np.array([interval.high])) for interval in (first, second))
     for x in map(Fraction, (first.low, first.high)):
         for y in map(Fraction, (second.low, second.high)):
             for low, high, exact in (

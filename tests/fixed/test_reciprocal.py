@@ -37,9 +37,9 @@ def operands(width):
 
 def errors(spec, x, shift):
     """Return absolute errors of results in their steps, and the results."""
-    found = reciprocal(spec, x, shift)
+    result = reciprocal(spec, x, shift)
     exact = 2.0 ** (spec.result_bits - shift) / x.astype(np.longdouble)
-    return np.abs(found - exact).astype(np.float64), found
+    return np.abs(result - exact).astype(np.float64), result
 
 
 @pytest.mark.parametrize(("width", "spare"), some(product(WIDTHS, [0, 4]), 3))
@@ -48,8 +48,8 @@ def test_the_error_stays_within_the_stated_accuracy_for_every_operand(width, spa
     spec = reciprocal_spec(width + spare, width)
     x = operands(width + spare)
     for shift in (GUARD + 1, 0, -2, -(width // 2), 4 - width - spare):
-        error, found = errors(spec, x, shift)
-        fits = np.abs(found) < 2 ** (width - 1)
+        error, result = errors(spec, x, shift)
+        fits = np.abs(result) < 2 ** (width - 1)
         leading = np.frexp(np.abs(x).astype(float))[1] - 1
         bound = 0.5 + spec.accuracy * np.ldexp(1.0, spec.result_bits - shift - leading)
         assert (error <= bound)[fits].all()
@@ -64,11 +64,11 @@ def test_the_mantissa_is_accurate_to_a_step_of_the_result(width):
     x = x[np.abs(x) >= 2 ** (width - 2)]
     x = x[np.abs(x) < 2 ** (width - 1)]
     shift = 2 - width
-    error, found = errors(spec, x, shift)
+    error, result = errors(spec, x, shift)
     scaled = np.ldexp(error, -spec.result_bits)
     assert scaled.max() <= spec.accuracy <= math.ldexp(1.0, -width)
-    assert np.abs(found).max() <= 2**spec.result_bits + 1
-    assert (np.sign(found) == np.sign(x)).all()
+    assert np.abs(result).max() <= 2**spec.result_bits + 1
+    assert (np.sign(result) == np.sign(x)).all()
 
 
 def interpolate(spec, mantissa):
@@ -76,13 +76,13 @@ def interpolate(spec, mantissa):
     half = 2.0 ** (-spec.index_bits - 1)
     middle = (np.floor(mantissa / (2.0 * half)) + 0.5) * (2.0 * half)
     places = np.cos((2.0 * np.arange(spec.order + 1) + 1.0) * np.pi / (2.0 * spec.order + 2.0))
-    nodes = [middle + half * place for place in places]
+    nodes = [middle + half * node for node in places]
     total = np.zeros_like(mantissa)
-    for own in nodes:
-        term = 1.0 / own
+    for node in nodes:
+        term = 1.0 / node
         for other in nodes:
-            if other is not own:
-                term = term * (mantissa - other) / (own - other)
+            if other is not node:
+                term = term * (mantissa - other) / (node - other)
         total += term
     return total
 
@@ -96,9 +96,9 @@ def test_the_error_is_centred(width):
     spec = reciprocal_spec(width, width)
     x = np.random.default_rng(width).integers(2 ** (width - 2), 2 ** (width - 1), 200_000)
     mantissa = x.astype(np.longdouble) / 2 ** (width - 2)
-    found = reciprocal(spec, x, 2 - width)
+    result = reciprocal(spec, x, 2 - width)
     exact = interpolate(spec, mantissa) * 2**spec.result_bits
-    assert abs(float((found - exact).mean())) < 0.2
+    assert abs(float((result - exact).mean())) < 0.2
     rounded = reciprocal(spec, x, GUARD + 2 - width)
     assert abs(float((rounded - 2.0 ** (spec.result_bits - GUARD) / mantissa).mean())) < 0.15
 
@@ -121,11 +121,11 @@ def test_too_large_results_stay_too_large(width):
     spec = reciprocal_spec(width + 4, width)
     x = operands(width + 4)
     for shift in (-width - 9, -1, 0, 3, -300):
-        found = reciprocal(spec, x, shift)
+        result = reciprocal(spec, x, shift)
         leading = np.frexp(np.abs(x).astype(float))[1] - 1
         beyond = spec.result_bits - 1 - shift - leading > width - 1
-        assert (np.abs(found[beyond]) > 2 ** (width - 1) - 1).all()
-        assert (np.sign(found) == np.sign(x))[beyond].all()
+        assert (np.abs(result[beyond]) > 2 ** (width - 1) - 1).all()
+        assert (np.sign(result) == np.sign(x))[beyond].all()
     assert reciprocal(spec, np.array([0]), 5).tolist() == [spec.beyond]
     assert spec.beyond > 2 ** (width - 1)
 

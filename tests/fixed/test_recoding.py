@@ -35,8 +35,8 @@ def test_the_half_is_added_where_the_factor_leaves_room_or_alone(drop):
 def test_terms_with_the_half_are_the_product_and_the_half(constant, drop):
     total = 0
     for term in round_constant(constant, drop):
-        own = 1 if term.one is None else (1000 << term.one) + (term.one > 0)
-        total += (-own if term.negative else own) << term.shift
+        value = 1 if term.one is None else (1000 << term.one) + (term.one > 0)
+        total += (-value if term.negative else value) << term.shift
     assert total == 1000 * constant + (1 << drop >> 1)
 
 

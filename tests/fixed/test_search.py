@@ -59,7 +59,7 @@ class Bench:
             f: share * ratio * predicted[f"{f}.a", "box"] / HEADROOM for f, ratio in self.ratios.items()
         }
         figures = {f: ErrorFigures(e / 5.0, e, 100, self.flagged) for f, e in largest.items()}
-        return {f: FunctionErrors({"a": ResultErrors(own, {"box": own})}) for f, own in figures.items()}
+        return {f: FunctionErrors({"a": ResultErrors(whole, {"box": whole})}) for f, whole in figures.items()}
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ class Bench:
 @pytest.mark.parametrize("budget", [1e-1, 1e-3, long(1e-2), long(1e-4), 1e-5, long(1e-6)])
 def test_a_budget_is_met_and_not_by_far(ratios, budget):
     bench = Bench(ratios)
-    found = bench.search.cheapest(budget, WIDTHS)
-    assert budget / 3.0 <= found.bound <= budget
-    assert found.errors == bench.errors(found.program, [], 1.0)
+    choice = bench.search.cheapest(budget, WIDTHS)
+    assert budget / 3.0 <= choice.bound <= budget
+    assert choice.errors == bench.errors(choice.program, [], 1.0)
     assert len(bench.glances) <= 5
     assert len(bench.measured) <= 2
 
@@ -84,11 +84,11 @@ def test_an_outlier_is_not_paid_for():
         return unlucky.errors(widths, unlucky.measured, share)
 
     unlucky.search._measure = errors
-    found, expected = unlucky.search.cheapest(1e-3, WIDTHS), plain.search.cheapest(1e-3, WIDTHS)
-    assert found.bound <= 1e-3
-    assert unlucky.search.cost(found.program)[0] == plain.search.cost(expected.program)[0]
+    choice, expected = unlucky.search.cheapest(1e-3, WIDTHS), plain.search.cheapest(1e-3, WIDTHS)
+    assert choice.bound <= 1e-3
+    assert unlucky.search.cost(choice.program)[0] == plain.search.cost(expected.program)[0]
     assert [tried.bound <= 1e-3 for tried in unlucky.search.tries if tried.whole] == [False, True, True]
-    assert found.tried.bound > min(tried.bound for tried in unlucky.search.tries)
+    assert choice.tried.bound > min(tried.bound for tried in unlucky.search.tries)
 
 
 @pytest.mark.parametrize(("device", "plain"), [("xcvu9p", (27, 18)), ("ecp5-85", (18, 18))])
@@ -112,20 +112,20 @@ def test_each_wide_product_has_its_own_blocks():
 
 def test_a_width_alone_is_measured_once_and_none_is_wide():
     bench = Bench({"id": 16.0, "fd": 16.0})
-    found = bench.search.best(27)
-    assert bench.measured == [found.program]
-    assert bench.search.cost(found.program)[1] == 0
-    assert found.program.ports == (27, 18)
+    choice = bench.search.best(27)
+    assert bench.measured == [choice.program]
+    assert bench.search.cost(choice.program)[1] == 0
+    assert choice.program.ports == (27, 18)
 
 
 def test_at_a_width_given_a_budget_missed_makes_products_wider():
     bench = Bench({"id": 16.0, "fd": 16.0})
     reached = bench.search.best(20).bound
     assert bench.search.cost(bench.search.cheapest(2.0 * reached, [20]).program)[1] == 0
-    found = bench.search.cheapest(0.2 * reached, [20])
-    assert found.bound <= 0.2 * reached
-    assert found.program.ports == (20, 18)
-    assert bench.search.cost(found.program)[1] > 0
+    choice = bench.search.cheapest(0.2 * reached, [20])
+    assert choice.bound <= 0.2 * reached
+    assert choice.program.ports == (20, 18)
+    assert bench.search.cost(choice.program)[1] > 0
 
 
 def test_a_budget_that_no_width_meets_is_refused():
@@ -143,13 +143,13 @@ def test_a_budget_that_no_width_meets_is_refused():
 
 def test_the_tries_list_the_widths_and_errors():
     bench = Bench({"id": 16.0, "fd": 16.0})
-    found = bench.search.cheapest(1e-6, WIDTHS)
+    choice = bench.search.cheapest(1e-6, WIDTHS)
     assert len(bench.search.tries) == len(bench.glances) + len(bench.measured)
     last = bench.search.tries[-1]
-    assert last is found.tried
-    assert (last.bound, last.worst, last.whole) == (max(found.bounds.values()), ("id.a", "box"), True)
-    assert last.widths[0] == found.program.ports
-    assert len(last.widths) == 1 + (bench.search.cost(found.program)[1] > 0)
+    assert last is choice.tried
+    assert (last.bound, last.worst, last.whole) == (max(choice.bounds.values()), ("id.a", "box"), True)
+    assert last.widths[0] == choice.program.ports
+    assert len(last.widths) == 1 + (bench.search.cost(choice.program)[1] > 0)
     assert not bench.search.tries[0].whole
 
 
@@ -183,10 +183,10 @@ def test_eighteen_bits_are_enough_for_the_iiwa():
 @pytest.mark.parametrize("budget", [long(1e-2), 1e-3, 1e-5])
 def test_widening_reaches_budgets_that_one_width_misses(budget):
     """At 18 bits, and at 27 bits with a narrow port, inverse dynamics of the iiwa supports about 5e-4."""
-    found = made("iiwa14", max_error=budget)
-    program, errors = found.program, found.errors
+    formats = made("iiwa14", max_error=budget)
+    program, errors = formats.program, formats.errors
     assert errors["id"].bound <= budget
-    assert all(HEADROOM * own.max <= budget for own in errors["id"].strata.values())
+    assert all(HEADROOM * stratum.max <= budget for stratum in errors["id"].strata.values())
     assert bool(program.wide) == (budget == 1e-5)
     if program.wide:
         first, second = program.wide_port_widths
@@ -196,10 +196,10 @@ def test_widening_reaches_budgets_that_one_width_misses(budget):
 def test_functions_have_budgets_of_their_own():
     """A wide budget for derivatives saves bits, and the other function keeps to its own."""
     same = choose_both(max_error={"did": 1e-4, "id": 1e-4})
-    own = choose_both(max_error={"did": 0.1, "id": 1e-4})
-    assert HEADROOM * own.errors["id"].whole.max <= 1e-4 < own.errors["did"].whole.max <= 0.1 / HEADROOM
-    assert own.errors["did"].results["dtau_dq"].limit(1e-3) == pytest.approx(0.1)
-    bits, fewer = (sum(o.format.width for o in found.program.operations) for found in (same, own))
+    varied = choose_both(max_error={"did": 0.1, "id": 1e-4})
+    assert HEADROOM * varied.errors["id"].whole.max <= 1e-4 < varied.errors["did"].whole.max <= 0.1 / HEADROOM
+    assert varied.errors["did"].results["dtau_dq"].limit(1e-3) == pytest.approx(0.1)
+    bits, fewer = (sum(o.format.width for o in formats.program.operations) for formats in (same, varied))
     assert fewer < 0.9 * bits
     with pytest.raises(InputError, match=r"1e-10 is not met at a width of 8 bits"):
         choose_both(width=8, max_error={"id": 1e-10})
@@ -213,9 +213,9 @@ def choose_both(**options):
 
 
 def test_a_width_that_misses_a_budget_keeps_its_ports_and_widens_products():
-    found = made("iiwa14", width=18, max_error=1e-4)
-    program = found.program
-    assert found.errors["id"].bound <= 1e-4
+    choice = made("iiwa14", width=18, max_error=1e-4)
+    program = choice.program
+    assert choice.errors["id"].bound <= 1e-4
     assert program.port_widths == (18, 18)
     formats = [operation.format.width for operation in program.operations]
     assert all(max(formats[o.value] for o in program.operations[i].operands) > 18 for i in program.wide)

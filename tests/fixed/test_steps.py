@@ -19,7 +19,7 @@ def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, 
     """Return the results of a chain by its steps, one after the other, in integers."""
     steps = program.steps
     formats = {word.name: word.format for word in steps.program.inputs}
-    names = {steps.taker(word): word.name for own in steps.program.outputs.values() for word in own}
+    names = {steps.taker(word): word.name for group in steps.program.outputs.values() for word in group}
     sources = dict(steps.sweeps.sources)
     for name, source in sources.items():
         if isinstance(source, Constant):
@@ -31,9 +31,11 @@ def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, 
             sources[name] = replace(source, output=name)
 
     def step(sweep: Sweep, _link: int, inputs: dict[str, Integers]) -> dict[str, Integers]:
-        own = {name: np.asarray(value, np.int64) for name, value in inputs.items()}
-        found = evaluate(steps.program, own, (sweep.name,)).words
-        return {taker or steps.sweeps.result: found[word] for taker, word in names.items() if word in found}
+        integers = {name: np.asarray(value, np.int64) for name, value in inputs.items()}
+        results = evaluate(steps.program, integers, (sweep.name,)).words
+        return {
+            taker or steps.sweeps.result: results[word] for taker, word in names.items() if word in results
+        }
 
     return run(replace(steps.sweeps, sources=sources), words, step)
 
@@ -42,10 +44,10 @@ def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, 
 def test_the_program_repeats_the_step(kinds: str) -> None:
     program = program_of(chain(5, kinds))
     words = random_words(program, 50, seed=1)
-    found, expected = evaluate(program, words).words, by_steps(program, words)
-    assert len(found) == 5
+    results, expected = evaluate(program, words).words, by_steps(program, words)
+    assert len(results) == 5
     for name, value in expected.items():
-        np.testing.assert_array_equal(found[name], value)
+        np.testing.assert_array_equal(results[name], value)
 
 
 def test_each_operation_is_one_of_the_step() -> None:
@@ -56,11 +58,11 @@ def test_each_operation_is_one_of_the_step() -> None:
         if origin is None:
             assert operation.kind in (Kind.INPUT, Kind.CONSTANT, Kind.SELECT)
         else:
-            own = program.steps.program.operations[origin]
+            step_operation = program.steps.program.operations[origin]
             same = ("kind", "format", "constant", "drop", "checked")
-            assert all(getattr(operation, name) == getattr(own, name) for name in same)
+            assert all(getattr(operation, name) == getattr(step_operation, name) for name in same)
             assert [(x.negative, x.shift) for x in operation.operands] == [
-                (x.negative, x.shift) for x in own.operands
+                (x.negative, x.shift) for x in step_operation.operands
             ]
     assert type(program.plain) is Program
     assert program.plain.operations == program.operations

@@ -64,11 +64,11 @@ def test_the_error_is_centred(width):
     for ours, exact, polynomial in zip(
         sin_cos(spec, phase), (np.sin(angle), np.cos(angle)), taylor, strict=True
     ):
-        found = ours * np.longdouble(2.0) ** (1 - width)
+        reals = ours * np.longdouble(2.0) ** (1 - width)
         below_one = exact < 1.0 - 2.0 ** (2 - width)
         scale = float(2 ** (width - 1))
-        assert abs(float((found - exact).mean())) * scale < 0.05
-        assert abs(float((found - polynomial)[below_one].mean())) * scale < 0.025
+        assert abs(float((reals - exact).mean())) * scale < 0.05
+        assert abs(float((reals - polynomial)[below_one].mean())) * scale < 0.025
 
 
 @pytest.mark.parametrize("width", [8, 18, 28, 32])

@@ -157,11 +157,11 @@ class TurnsHarness(Elaboratable):
 
     def _place(self, m, name, step, turn):
         """Return which completion is next: task k belongs to completion k modulo copies."""
-        place = Signal(range(self.copies), name=f"next_{name}")
+        position = Signal(range(self.copies), name=f"next_{name}")
         with m.If(step):
-            m.d.sync += place.eq(Mux(place == self.copies - 1, 0, place + 1))
-        m.d.comb += Assert((turn == (1 << place)) & (place < self.copies))
-        return place
+            m.d.sync += position.eq(Mux(position == self.copies - 1, 0, position + 1))
+        m.d.comb += Assert((turn == (1 << position)) & (position < self.copies))
+        return position
 
 
 class DistributorHarness(Elaboratable):
@@ -177,15 +177,15 @@ class DistributorHarness(Elaboratable):
     def elaborate(self, _platform):
         m = Module()
         m.submodules.dut = dut = self.block(layout=beat_layout(1), copies=self.copies)
-        place = Signal(range(self.copies))
-        ready = Array(self.ready)[place]
+        position = Signal(range(self.copies))
+        ready = Array(self.ready)[position]
         m.d.comb += [dut.i.valid.eq(self.valid), dut.i.p.last.eq(self.last), Assert(dut.i.ready == ready)]
         with m.If(self.valid & ready & self.last):
-            m.d.sync += place.eq(Mux(place == self.copies - 1, 0, place + 1))
+            m.d.sync += position.eq(Mux(position == self.copies - 1, 0, position + 1))
         for k in range(self.copies):
             m.d.comb += [
                 dut.o[k].ready.eq(self.ready[k]),
-                Assert(dut.o[k].valid == (self.valid & (place == k))),
+                Assert(dut.o[k].valid == (self.valid & (position == k))),
                 Assert(dut.o[k].p.as_value() == dut.i.p.as_value()),
             ]
         return m
@@ -205,20 +205,20 @@ class CollectorHarness(Elaboratable):
     def elaborate(self, _platform):
         m = Module()
         m.submodules.dut = dut = self.block(bits=1, copies=self.copies)
-        place, taken, moves = Signal(range(self.copies)), Signal(), dut.o.valid & self.ready
+        position, taken, moves = Signal(range(self.copies)), Signal(), dut.o.valid & self.ready
         mark = Signal(name="mark")
         ledger = Ledger(m, "beats", 1, mark, taken, moves)
         free = ~dut.o.valid | self.ready
-        m.d.comb += [dut.o.ready.eq(self.ready), taken.eq(Array(self.valid)[place] & free)]
+        m.d.comb += [dut.o.ready.eq(self.ready), taken.eq(Array(self.valid)[position] & free)]
         m.d.comb += mark.eq(self.pick & ~ledger.used)
         with m.If(taken & self.last):
-            m.d.sync += place.eq(Mux(place == self.copies - 1, 0, place + 1))
+            m.d.sync += position.eq(Mux(position == self.copies - 1, 0, position + 1))
         for k, stream in enumerate(dut.i):
             m.d.comb += [
                 stream.valid.eq(self.valid[k]),
                 stream.p.last.eq(self.last),
-                stream.p.data.eq(mark & (place == k)),
-                Assert(stream.ready == (free & (place == k))),
+                stream.p.data.eq(mark & (position == k)),
+                Assert(stream.ready == (free & (position == k))),
             ]
         m.d.comb += [
             Assert(dut.o.valid == (ledger.inside != 0)),

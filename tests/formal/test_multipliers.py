@@ -73,12 +73,12 @@ class ProductHarness(Elaboratable):
             pairs = zip(self.operands, self.products, strict=False)
             terms = [(lows[0][i] + lows[1][k], product) for (i, k), product in pairs]
             total = self.later(m, self.in_cascade(m, terms) if self.cascade else self.in_pairs(terms))
-            found, expected = (
-                Signal(len(unit.o), name=f"found_{k}"),
+            result, expected = (
+                Signal(len(unit.o), name=f"result_{k}"),
                 Signal(len(unit.o), name=f"expected_{k}"),
             )
-            m.d.sync += [found.eq(unit.o), expected.eq(total)]
-            m.d.comb += Assert(found == expected)
+            m.d.sync += [result.eq(unit.o), expected.eq(total)]
+            m.d.comb += Assert(result == expected)
         return m
 
     def assert_parts(self, m, wholes, lows):
@@ -92,7 +92,7 @@ class ProductHarness(Elaboratable):
 
     def in_pairs(self, terms):
         """Return the exact sum of products at their places and the addend."""
-        sums = [*(product << place for place, product in terms), self.addend]
+        sums = [*(product << shift for shift, product in terms), self.addend]
         while len(sums) > 1:  # in an order in which a solver finds the same sums
             sums = [*sums[2:], sums[0] + sums[1]]
         return sums[0]
@@ -101,15 +101,15 @@ class ProductHarness(Elaboratable):
         """Return the same sum from the lowest place on, with the bits of the addend at each place."""
         addend = Signal(signed(EXACT))
         m.d.comb += addend.eq(self.addend)
-        total, places = Const(0, signed(1)), sorted({place for place, _ in terms})
-        ends = dict(pairwise(places))
-        for place, product in sorted(terms, key=lambda term: term[0]):
-            if place in places:
-                places.remove(place)
-                end = ends.get(place)
-                part = addend[place:].as_signed() if end is None else addend[place:end]
+        total, shifts = Const(0, signed(1)), sorted({shift for shift, _ in terms})
+        ends = dict(pairwise(shifts))
+        for shift, product in sorted(terms, key=lambda term: term[0]):
+            if shift in shifts:
+                shifts.remove(shift)
+                end = ends.get(shift)
+                part = addend[shift:].as_signed() if end is None else addend[shift:end]
                 product = product + part
-            total = total + (product << place)
+            total = total + (product << shift)
         return total
 
     def later(self, m, total):

@@ -149,8 +149,8 @@ class Gates:
 
 def packed(numbers, name):
     """Return the bits of a name, such as ``a[3]``, of arrays, eight to a byte."""
-    port, _, place = name.rstrip("]").partition("[")
-    return np.packbits(numbers[port] >> int(place or 0) & 1)
+    port, _, index = name.rstrip("]").partition("[")
+    return np.packbits(numbers[port] >> int(index or 0) & 1)
 
 
 def products_that_differ(folder, a, b, change=""):

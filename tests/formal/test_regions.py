@@ -115,9 +115,9 @@ class CoreHarness(Elaboratable):
         m.d.comb += [ClockSignal().eq(self.port(1)), ResetSignal().eq(self.first)]
         task = self.held(m, sum(self.program.slots))
         others = self.port(len(core.payload)), self.port(len(core.functions)), self.port(len(core.options))
-        own = task, 1 << core.names.index(function), 0
+        ours = task, 1 << core.names.index(function), 0
         for signal, mine, other in zip(
-            (core.payload, core.functions, core.options), own, others, strict=True
+            (core.payload, core.functions, core.options), ours, others, strict=True
         ):
             m.d.comb += signal.eq(Mux(self.at(0), mine, other))
         m.d.comb += Assert(~self.at(0) | core.phase_zero)

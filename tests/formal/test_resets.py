@@ -256,7 +256,12 @@ def open_queue(block, ends, depth):
     queue = block(layout=beat_layout(1), i_domain=ends[0], o_domain=ends[1])
     with mock.patch.object(crossing, "DEPTH", depth):
         fragment = Fragment.get(queue, None)
-    signals = {s.name: s for own in fragment.statements.values() for each in own for s in each._lhs_signals()}
+    signals = {
+        s.name: s
+        for statements in fragment.statements.values()
+        for each in statements
+        for s in each._lhs_signals()
+    }
     return queue, fragment, {name: signals[name] for name in (*POINTERS, *SEEN)}
 
 

@@ -101,13 +101,13 @@ class RolloutHarness(Elaboratable):
         """Compute steps; check that the marked rollout has one at a time, with the row of its number."""
         state, count, row = (dut.payload[COUNT * k : COUNT * (k + 1)] for k in range(3))
         m.d.comb += dut.result.eq(Cat(*(delayed(m, bit, LATENCY) for bit in Cat(state, (count + 1)[:COUNT]))))
-        own, done, inside = dut.starts & state[0], Signal(2, name="steps_done"), Signal(name="in_core")
-        ends = delayed(m, own, LATENCY)
+        marked, done, inside = dut.starts & state[0], Signal(2, name="steps_done"), Signal(name="in_core")
+        ends = delayed(m, marked, LATENCY)
         m.d.comb += Assert(~dut.starts | (self.free & (count == row)))
-        with m.If(own):
+        with m.If(marked):
             m.d.comb += [Assert(~inside), Assert(count == done)]
             m.d.sync += done.eq(done + 1)
-        m.d.sync += inside.eq(own | inside & ~ends)
+        m.d.sync += inside.eq(marked | inside & ~ends)
 
     def _check_answers(self, m, dut, mark, enters):
         """Check places and answers; return whether this is a rollout's last answer."""
@@ -118,7 +118,7 @@ class RolloutHarness(Elaboratable):
             Assert(~dut.answers | (taken != 0) | dut.reserves),
         ]
         numbers = split_words(INTERFACE.words(ROLLOUT).outputs, dut.answer)
-        refused, own = dut.record.malformed, dut.record.tag[0]
+        refused, marked = dut.record.malformed, dut.record.tag[0]
         steps, every = dut.record.tag[1:3], dut.record.tag[3:5]
         step = numbers["rollout.step"]
         last = dut.answers & (refused | (step == steps))
@@ -131,10 +131,10 @@ class RolloutHarness(Elaboratable):
             m.d.sync += due.eq(_earlier(self.steps, self.every, self.every))
         with m.If(dut.answers & ~refused):
             m.d.comb += [
-                Assert(numbers["rollout.x_next[0]"] == own),
+                Assert(numbers["rollout.x_next[0]"] == marked),
                 Assert(numbers["rollout.x_next[1]"] == step),
             ]
-        with m.If(dut.answers & own):
+        with m.If(dut.answers & marked):
             m.d.comb += [Assert(waits), Assert(refused == was_refused), Assert(refused | (step == due))]
             m.d.sync += [waits.eq(~last), due.eq(_earlier(steps, every, due + every))]
         return last

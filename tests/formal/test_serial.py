@@ -28,8 +28,8 @@ from tests.support.marks import long
 LINKS, ARRAYS = 2, ("q", "v")
 NUMBER, RESULT = Format(2, 0), Format(2 * len(ARRAYS), 0)
 INPUTS = tuple(
-    Word(f"{array}[{k}]", "", -1, NUMBER, 0, 1, LINKS * place + k)
-    for place, array in enumerate(ARRAYS)
+    Word(f"{array}[{k}]", "", -1, NUMBER, 0, 1, LINKS * index + k)
+    for index, array in enumerate(ARRAYS)
     for k in range(LINKS)
 )
 OUTPUTS = tuple(Word(f"fd.a[{k}]", "", -1, RESULT) for k in range(LINKS))
@@ -101,8 +101,8 @@ class Pair:
 
     def _send(self, m, taken, mark, pick):
         """Send beats, whose numbers are ones if marked; return whether the packet is well with this one."""
-        data, place, marked, was_known = self._request["tdata"], Signal(2), Signal(), Signal()
-        known, first = Signal(), place == 0
+        data, beat, marked, was_known = self._request["tdata"], Signal(2), Signal(), Signal()
+        known, first = Signal(), beat == 0
         low, bits = HEADER["function"]
         header = Cat(mark.replicate(low), Mux(known, Const(CODES["fd"], bits), UNKNOWN))
         header = Cat(header, Const(0, HEADER_BITS - low - bits))
@@ -115,18 +115,18 @@ class Pair:
             m.d.comb += data[:HEADER_BITS].eq(header)
         with m.If(taken):
             m.d.sync += [was_known.eq(known), marked.eq(mark)]
-            m.d.sync += place.eq(Mux(self.last, 0, place + (place != self._beats)))
-        return known & (place == self._beats - 1)
+            m.d.sync += beat.eq(Mux(self.last, 0, beat + (beat != self._beats)))
+        return known & (beat == self._beats - 1)
 
     def _receive(self, m, moves, expected, good):
         """Check each beat: its place, and that all that a request brings comes back."""
         data, last, valid = (self._response[name] for name in ("tdata", "tlast", "tvalid"))
         header = {name: data[low : low + width] for name, (low, width) in HEADER.items()}
-        place, marked, unknown = Signal(), expected & good, header["function"] == UNKNOWN
+        beat, marked, unknown = Signal(), expected & good, header["function"] == UNKNOWN
         results = marked.replicate(LINKS * RESULT.width)
         with m.If(moves):
-            m.d.sync += place.eq(~last)
-        with m.If(valid & (place == 0)):
+            m.d.sync += beat.eq(~last)
+        with m.If(valid & (beat == 0)):
             m.d.comb += [
                 Assert(header["tag"] == expected.replicate(HEADER["tag"][1])),
                 Assert(last == ((self._beats == 1) | unknown)),
@@ -135,7 +135,7 @@ class Pair:
                 Assert(~expected | (header["status"][Status.MALFORMED] == ~good)),
                 Assert(data[HEADER_BITS:] == (results if self._beats == 1 else 0)),
             ]
-        with m.If(valid & (place == 1)):
+        with m.If(valid & (beat == 1)):
             m.d.comb += [Assert(last), Assert(data == results)]
 
 

@@ -25,7 +25,7 @@ def phases_that_differ(spec, phases, folder, registers=0):
     for first in range(0, phases, CHUNK):
         last = min(first + CHUNK, phases)
         pairs = zip(unit.results(first, last), sin_cos(spec, np.arange(first, last)), strict=True)
-        different += int(np.any([found != expected for found, expected in pairs], axis=0).sum())
+        different += int(np.any([result != expected for result, expected in pairs], axis=0).sum())
     return different
 
 
@@ -42,10 +42,10 @@ def operands_that_differ(spec, width, shift, folder, extra=0):
     different = 0
     for first in range(-(1 << width - 1), 1 << width - 1, CHUNK):
         last = min(first + CHUNK, 1 << width - 1)
-        (found,) = exhaustion.results(first, last)
+        (results,) = exhaustion.results(first, last)
         operands = np.arange(first, last)
-        zero = (operands == 0) & (found >> spec.result_bits - 1 > 0)
-        different += int(((found != reciprocal(spec, operands, shift)) & ~zero).sum())
+        zero = (operands == 0) & (results >> spec.result_bits - 1 > 0)
+        different += int(((results != reciprocal(spec, operands, shift)) & ~zero).sum())
     return different
 
 

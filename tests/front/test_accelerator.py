@@ -80,10 +80,10 @@ def test_batches_have_any_axes_before(acc):
 def test_engines_agree_bit_for_bit(folder):
     q, v, tau = tasks(50)
     q[3, 0] = 100.0
-    found = [rbdhw.load(folder, engine=engine).dfd(q, v, tau) for engine in ("model", "numpy")]
-    for one, other in zip(*found, strict=True):
+    answers = [rbdhw.load(folder, engine=engine).dfd(q, v, tau) for engine in ("model", "numpy")]
+    for one, other in zip(*answers, strict=True):
         assert np.array_equal(one, other)
-    assert found[0].status[3] == 1
+    assert answers[0].status[3] == 1
 
 
 def test_an_array_of_one_task_serves_a_batch(acc):
@@ -219,7 +219,7 @@ def test_a_long_compilation_is_announced(folder, monkeypatch, capsys):
 def test_a_large_program_is_compiled_without_optimisation(folder, recorded, monkeypatch):
     expected = rbdhw.load(folder).fd(*tasks(5))
     monkeypatch.setattr(exact_library, "MOST_OPTIMISED", 10)
-    found = rbdhw.load(folder).fd(*tasks(5))
-    assert all(map(np.array_equal, found, expected))
+    answer = rbdhw.load(folder).fd(*tasks(5))
+    assert all(map(np.array_equal, answer, expected))
     levels = [re.findall(r"-O\d", line)[-1] for line in recorded.read_text().splitlines() if " -o " in line]
     assert levels == ["-O2", "-O0"]

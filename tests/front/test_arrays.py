@@ -115,13 +115,13 @@ def test_a_task_outside_leaves_the_others_alone(toy, engine):
     expected, changed = acc.id(*good), dict(zip("qva", good.copy(), strict=True))
     for row, name, numbers in OUTSIDE.values():
         changed[name][row] = numbers
-    found, one = acc.id(**changed), acc.id(*(changed[name][2] for name in "qva"))
-    assert (found.status.tolist(), one.status) == ([1, 8, 1, 0], 1)
-    assert np.isnan(found.tau[1]).all()
-    assert np.array_equal(found.tau[3], expected.tau[3])
+    batch, one = acc.id(**changed), acc.id(*(changed[name][2] for name in "qva"))
+    assert (batch.status.tolist(), one.status) == ([1, 8, 1, 0], 1)
+    assert np.isnan(batch.tau[1]).all()
+    assert np.array_equal(batch.tau[3], expected.tau[3])
     inside = acc.id(good[0, 2], good[1, 2], [40.0, -1.0])
     assert (one.tau.tolist(), inside.status) == (inside.tau.tolist(), 0)
-    assert found.tau[2] == pytest.approx(inside.tau, rel=1e-6)
+    assert batch.tau[2] == pytest.approx(inside.tau, rel=1e-6)
     assert acc.id(*good[:2], np.full(2, 40.0 * (1.0 + 1e-12))).status.tolist() == [0] * 4
     for reason, (row, name, numbers) in OUTSIDE.items():
         arrays = dict(zip("qva", good.copy(), strict=True))
@@ -143,30 +143,30 @@ LENGTHS = {1.0: 0, 1.0 + 1e-6: 0, 1.0 - 4e-4: 0, 1.0 + 6e-4: 2, 0.5: 2, 0.9: 2, 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("place", [slice(3, 7), slice(7, 9)], ids=["quaternion", "circle"])
-def test_another_length_is_flagged_alike_by_every_engine(floating, engine, place):
+@pytest.mark.parametrize("part", [slice(3, 7), slice(7, 9)], ids=["quaternion", "circle"])
+def test_another_length_is_flagged_alike_by_every_engine(floating, engine, part):
     acc = load(floating, engine)
     one, v = np.array([0.0, 0.0, 0.0, 0.48, 0.6, 0.64, 0.0, 0.6, 0.8, 0.2]), np.full(8, 0.1)
     q = np.tile(one, (len(LENGTHS), 1))
-    q[:, place] *= np.array(list(LENGTHS))[:, np.newaxis]
-    found = acc.id(q, v, v)
-    assert (found.status & 2).tolist() == list(LENGTHS.values())
+    q[:, part] *= np.array(list(LENGTHS))[:, np.newaxis]
+    batch = acc.id(q, v, v)
+    assert (batch.status & 2).tolist() == list(LENGTHS.values())
     assert acc.id(q[3], v, v).status & 2
     assert not acc.id(one.astype(np.float32), v, v).status
-    for row, near in zip(found.tau, LENGTHS.values(), strict=True):
-        if not near or engine == "golden" or place.start == 7:  # of a circle only the direction counts
-            assert row == pytest.approx(found.tau[0], rel=2e-3, abs=1e-2)
+    for row, near in zip(batch.tau, LENGTHS.values(), strict=True):
+        if not near or engine == "golden" or part.start == 7:  # of a circle only the direction counts
+            assert row == pytest.approx(batch.tau[0], rel=2e-3, abs=1e-2)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_direction_is_refused_alike_by_every_engine(floating, engine):
     q, v = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.2]), np.zeros(8)
-    for place, reason in (
+    for part, reason in (
         (slice(3, 7), "quaternion of joint 'root_joint'"),
         (slice(7, 9), "circle of joint"),
     ):
         other = q.copy()
-        other[place] = 0.0
+        other[part] = 0.0
         with pytest.raises(
             InputError, match=f"array 'q', row 1: the {reason}.* has length 0; expected a unit"
         ):
@@ -219,8 +219,8 @@ def test_misuse_of_rollouts_is_refused(rolling, call, reason):
 @pytest.mark.parametrize("engine", ["numpy", "golden"])
 def test_a_rollout_from_a_point_off_the_circle_is_flagged_and_explained(rolling, tmp_path, engine):
     q = np.array([[0.6, 0.8, 0.1], [1.0, np.pi / 2, 0.1], [1.0, 0.0, 0.1]])
-    found = rbdhw.load(rolling, engine).rollout(q, np.zeros((3, 2)), STEPS, 0.001)
-    assert (found.status.tolist(), found.first_flagged.tolist()) == ([0, 2, 0], [0, 1, 0])
+    batch = rbdhw.load(rolling, engine).rollout(q, np.zeros((3, 2)), STEPS, 0.001)
+    assert (batch.status.tolist(), batch.first_flagged.tolist()) == ([0, 2, 0], [0, 1, 0])
     np.savez(tmp_path / "in.npz", q=q, v=np.zeros((3, 2)), h=0.001, tau=STEPS)
     (cause,) = run(rolling, "rollout", tmp_path / "in.npz", tmp_path / "out.npz", engine).causes
     assert (cause.signal, cause.task) == ("length of the circle of joint 'shoulder'", 1)

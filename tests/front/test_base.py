@@ -64,21 +64,23 @@ def test_the_verilog_is_the_model_with_any_base_in_every_task(robot, tmp_path, c
 def test_all_engines_agree(folder, function):
     _, arrays = drawn(folder)
     assert 10 < arrays["base_held"].sum() < TASKS - 10
-    own = FUNCTIONS[function]
+    entry = FUNCTIONS[function]
     given = {
-        name: arrays[name] for name in own.inputs if name in (*"qva", "tau", "lambda_a", *own.base_choice)
+        name: arrays[name] for name in entry.inputs if name in (*"qva", "tau", "lambda_a", *entry.base_choice)
     }
     given.pop("base_held", None)
-    if own.base_choice:
+    if entry.base_choice:
         given["base"] = np.where(arrays["base_held"] == 1.0, "given", "floating")
     model, numpy, exact = (
         getattr(rbdhw.load(folder, engine), function)(**given) for engine in ("model", "numpy", "golden")
     )
     assert not model.status.any()
-    for name in own.outputs:
+    for name in entry.outputs:
         np.testing.assert_array_equal(getattr(model, name), getattr(numpy, name))
-    found, expected = ({name: getattr(results, name) for name in own.outputs} for results in (model, exact))
-    assert np.median(relative_errors(found, expected)) < 0.01
+    computed, expected = (
+        {name: getattr(results, name) for name in entry.outputs} for results in (model, exact)
+    )
+    assert np.median(relative_errors(computed, expected)) < 0.01
 
 
 @pytest.mark.verify(minutes=6)
@@ -101,9 +103,9 @@ def test_rollouts_choose_their_base(robot, tmp_path):
     q, v = 0.5 * arrays["q"], 0.1 * arrays["v"]
     q[:, 3:7], v[1, :6] = arrays["q"][:, 3:7], 0.0
     lift = np.array([[0.0] * 6, [0.0] * 6, [0.2, 0.0, 0.5, 0.0, 0.1, 0.0]])
-    found = acc.rollout(q, v, np.zeros((5, 7)), 0.01, base=["floating", "fixed", "given"], base_a=lift)
-    assert not found.status.any()
-    after = found.states[:, 0, design.robot.nq :]
+    rollouts = acc.rollout(q, v, np.zeros((5, 7)), 0.01, base=["floating", "fixed", "given"], base_a=lift)
+    assert not rollouts.status.any()
+    after = rollouts.states[:, 0, design.robot.nq :]
     np.testing.assert_allclose(after[1:, :6], v[1:, :6] + 0.05 * lift[1:], atol=1e-4)
     assert np.abs(after[0, :6] - v[0, :6]).max() > 1e-2
     report = simulate(tmp_path / "rolling", 300, seed=5, bulk=True)
@@ -172,13 +174,15 @@ def test_a_word_that_is_no_mode(folder, held, tmp_path):
 @pytest.mark.parametrize("products", ["dense", "solves"])
 def test_software_takes_any_base(robot, products):
     model = prepare(robot, ("fd", "difd"), forced={"products": products})
-    sources = {own.function: own for own in trace_sources(model, ("fd", "difd"))}
+    sources = {source.function: source for source in trace_sources(model, ("fd", "difd"))}
     tasks = draw(robot, input_domain(robot), TASKS, np.random.default_rng(6)).arrays
     for function, source in sources.items():
         arrays = {function: float_arrays(robot, function, False, source.extended is not None)}
         library = FloatLibrary(dynamics_files(robot, [source], ()), arrays)
         inputs, outputs = arrays[function]
-        found = {own.name: np.empty((TASKS, *own.shape)) for own in outputs}
-        library.compute(function, {own.name: tasks[own.name] for own in inputs if not own.optional}, found)
+        results = {array.name: np.empty((TASKS, *array.shape)) for array in outputs}
+        library.compute(
+            function, {array.name: tasks[array.name] for array in inputs if not array.optional}, results
+        )
         expected = golden.evaluate(robot, function, tasks)
-        assert relative_errors(found, expected, floor=1.0).max() < 1e-7  # lengths of quaternions
+        assert relative_errors(results, expected, floor=1.0).max() < 1e-7  # lengths of quaternions

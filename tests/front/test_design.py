@@ -53,8 +53,8 @@ def test_an_object_keeps_its_design_when_the_folder_is_generated_anew(folder, de
     acc, other = rbdhw.load(folder, engine), rbdhw.load(folder, engine)
     expected = acc.id(Q, Q, Q).tau, acc.step(Q, Q, Q, 0.001).x_next, h(acc)
     write(designs[1], folder)
-    found = other.id(Q, Q, Q).tau, other.step(Q, Q, Q, 0.001).x_next, h(other)
-    assert all(map(np.array_equal, found, expected))
+    results = other.id(Q, Q, Q).tau, other.step(Q, Q, Q, 0.001).x_next, h(other)
+    assert all(map(np.array_equal, results, expected))
 
 
 @pytest.mark.parametrize("call", [lambda acc: acc.id(Q, Q, Q), h], ids=["id", "rollout"])
@@ -98,13 +98,13 @@ def torque(acc):
 def test_a_process_that_is_spawned_takes_an_object(folder):
     acc = rbdhw.load(folder)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        (found,) = pool.map(torque, [acc])
-    assert np.array_equal(found, torque(acc))
+        (result,) = pool.map(torque, [acc])
+    assert np.array_equal(result, torque(acc))
 
 
 def test_threads_share_an_object(folder):
     acc, rng = rbdhw.load(folder), np.random.default_rng(0)
     tasks = rng.uniform(-0.5, 0.5, (32, 3, 2))
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda task: acc.id(*task).tau, tasks))
-    assert np.array_equal(found, acc.id(*tasks.swapaxes(0, 1)).tau)
+        results = list(pool.map(lambda task: acc.id(*task).tau, tasks))
+    assert np.array_equal(results, acc.id(*tasks.swapaxes(0, 1)).tau)

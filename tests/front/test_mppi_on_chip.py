@@ -296,12 +296,12 @@ def test_a_program_in_c_has_the_same_controller(folder, acc, tmp_path):
     options = ["-std=c11", "-O1", *WARNINGS, "-ffp-contract=off", "-DRBDHW_OMIT_ID", f"-I{folder}"]
     subprocess.run([*find_compiler(), *options, *sources, "-lm", "-o", tmp_path / "main"], check=True)
     printed = subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout
-    found, mean = np.frombuffer(printed).reshape(3, -1), None
-    for turn, row in enumerate(found):
+    rows, mean = np.frombuffer(printed).reshape(3, -1), None
+    for turn, row in enumerate(rows):
         warm = {} if mean is None else {"warm": mean, "shift": 1}
         mean = acc.mppi(*START, **SAMPLED, **COST, seed=64 * turn, **warm)
         np.testing.assert_array_equal(row, [*mean.tau.ravel(), mean.least, mean.effective])
-    assert np.abs(np.diff(found, axis=0)).min() > 0.0
+    assert np.abs(np.diff(rows, axis=0)).min() > 0.0
 
 
 @pytest.mark.parametrize(

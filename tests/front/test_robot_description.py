@@ -193,7 +193,7 @@ def test_a_long_chain_is_described_by_what_can_be_had_and_counted(write):
     assert list(data["functions"]) == ["id"]
     assert "90 degrees of freedom, too many in a row" in data["omitted"]["minv"]
     assert data["omitted"]["did"] == "about 900,900 operations, more than are counted here (300,000)"
-    assert any("counted without the search for frames and algorithms" in own for own in data["remarks"])
+    assert any("counted without the search for frames and algorithms" in remark for remark in data["remarks"])
 
 
 @pytest.mark.parametrize("name", ["toy", long("iiwa14")])

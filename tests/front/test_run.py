@@ -52,20 +52,20 @@ def refusal_of(*arguments):
 
 @pytest.mark.parametrize(("function", "result"), [("id", "tau"), ("fd", "a")])
 def test_the_engines_agree(rail_folder, cache, states, tmp_path, function, result):
-    found = {}
+    answers = {}
     for engine in ("model", "rtl", "golden"):
         summary = run(rail_folder, function, states(function), tmp_path / "out.npz", engine, cache=cache)
         assert (summary.tasks, summary.flagged, summary.causes) == (TASKS, 0, ())
-        found[engine] = results(tmp_path / "out.npz")
-        assert sorted(found[engine]) == sorted([result, "status"])
-        assert found[engine][result].dtype == np.float64
-        assert found[engine][result].shape == (TASKS, 2)
-        assert not found[engine]["status"].any()
-    np.testing.assert_array_equal(found["rtl"][result], found["model"][result])
-    np.testing.assert_allclose(found["model"][result], found["golden"][result], atol=0.02)
+        answers[engine] = results(tmp_path / "out.npz")
+        assert sorted(answers[engine]) == sorted([result, "status"])
+        assert answers[engine][result].dtype == np.float64
+        assert answers[engine][result].shape == (TASKS, 2)
+        assert not answers[engine]["status"].any()
+    np.testing.assert_array_equal(answers["rtl"][result], answers["model"][result])
+    np.testing.assert_allclose(answers["model"][result], answers["golden"][result], atol=0.02)
     arrays = results(states(function))
     expected = 2.5 * (arrays["a"] + 9.81) if function == "id" else arrays["tau"] / 2.5 - 9.81
-    np.testing.assert_allclose(found["golden"][result], expected, rtol=1e-12)
+    np.testing.assert_allclose(answers["golden"][result], expected, rtol=1e-12)
 
 
 def test_another_way_with_tasks_outside_is_refused(rail_folder, tmp_path):
@@ -165,36 +165,38 @@ def test_every_function_on_every_engine(toy_folder, cache, tmp_path):
     for function, arrays in ((name, FUNCTIONS[name]) for name in read(toy_folder).functions):
         toy_states(toy_folder, function, tmp_path / "in.npz")
         for extended in (False, True)[: 1 + bool(arrays.optional_outputs)]:
-            found = {}
+            answers = {}
             for engine in ("model", "rtl", "golden"):
                 out = tmp_path / f"{engine}.npz"
                 run(toy_folder, function, tmp_path / "in.npz", out, engine, extended=extended, cache=cache)
-                found[engine] = results(out)
+                answers[engine] = results(out)
             optional = arrays.optional_outputs if extended else ()
             for name in (*arrays.outputs, *optional):
-                np.testing.assert_array_equal(found["rtl"][name], found["model"][name])
-                right = found["model"]["status"] == 0
+                np.testing.assert_array_equal(answers["rtl"][name], answers["model"][name])
+                right = answers["model"]["status"] == 0
                 assert right.sum() > TASKS // 2
-                scale = np.abs(found["golden"][name]).max()
+                scale = np.abs(answers["golden"][name]).max()
                 np.testing.assert_allclose(
-                    found["model"][name][right], found["golden"][name][right], atol=1e-3 * scale
+                    answers["model"][name][right], answers["golden"][name][right], atol=1e-3 * scale
                 )
-            assert list(found["model"]) == [*arrays.outputs, *optional, "status"] == list(found["golden"])
+            assert list(answers["model"]) == [*arrays.outputs, *optional, "status"] == list(answers["golden"])
 
 
 def test_a_given_inverse_is_used(toy_folder, tmp_path):
     arrays = toy_states(toy_folder, "difd", tmp_path / "in.npz")
     Minv = 0.5 * golden.evaluate(read(toy_folder).robot, "minv", arrays)["Minv"]
     np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
-    found = {}
+    answers = {}
     for name in ("in", "given"):
         run(toy_folder, "difd", tmp_path / f"{name}.npz", tmp_path / "out.npz")
-        found[name] = results(tmp_path / "out.npz")
-    right = (found["in"]["status"] == 0) & (found["given"]["status"] == 0)
+        answers[name] = results(tmp_path / "out.npz")
+    right = (answers["in"]["status"] == 0) & (answers["given"]["status"] == 0)
     assert right.sum() > TASKS // 2
     for array in ("da_dq", "da_dv"):
-        expected = 0.5 * found["in"][array][right]
-        np.testing.assert_allclose(found["given"][array][right], expected, atol=1e-3 * np.abs(expected).max())
+        expected = 0.5 * answers["in"][array][right]
+        np.testing.assert_allclose(
+            answers["given"][array][right], expected, atol=1e-3 * np.abs(expected).max()
+        )
     largest = np.abs(Minv[7]).max()
     Minv[7, 0, 1] += 5e-7 * largest
     np.savez(tmp_path / "given.npz", **arrays, Minv=Minv)
@@ -241,16 +243,16 @@ def test_a_force_is_taken_where_the_design_takes_one(rail_folder, states, tmp_pa
 def test_arrays_that_the_function_does_not_need_are_ignored(rail_folder, states, tmp_path):
     alone = run(rail_folder, "id", states(), tmp_path / "alone.npz")
     more = states(tau=np.zeros((3, 2)), f_ext=np.array("anything"))
-    found = run(rail_folder, "id", more, tmp_path / "out.npz")
-    assert (alone.ignored, found.ignored) == ((), ("f_ext", "tau"))
+    outcome = run(rail_folder, "id", more, tmp_path / "out.npz")
+    assert (alone.ignored, outcome.ignored) == ((), ("f_ext", "tau"))
     np.testing.assert_array_equal(
         results(tmp_path / "out.npz")["tau"], results(tmp_path / "alone.npz")["tau"]
     )
 
 
 def test_numbers_that_look_to_be_in_another_unit_are_warned_about(rail_folder, states, tmp_path):
-    found = run(rail_folder, "id", states(q=np.full((TASKS, 2), 350.0)), tmp_path / "out.npz")
-    assert found.warnings[:-1] == tuple(
+    outcome = run(rail_folder, "id", states(q=np.full((TASKS, 2), 350.0)), tmp_path / "out.npz")
+    assert outcome.warnings[:-1] == tuple(
         f"array 'q': joint 'rail_{k}' reaches 350, its domain is -0.4 to 0.6; millimetres? expected metres"
         for k in (0, 1)
     )

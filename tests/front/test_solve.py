@@ -63,10 +63,10 @@ def test_momentum_costs_something(weighed, acc):
     """Ten times the momentum's weight leaves less of it; all engines agree, and means of samples, too."""
     slow = {"momentum_weight": np.full(6, 0.1)}
     built, golden = weighed.load(), weighed.load("golden")
-    found = built.solve(*START, **COST, **slow)
-    assert found.tau == pytest.approx(golden.solve(*START, **COST, **slow).tau, abs=1e-9)
+    solution = built.solve(*START, **COST, **slow)
+    assert solution.tau == pytest.approx(golden.solve(*START, **COST, **slow).tau, abs=1e-9)
     slower = built.solve(*START, **COST, momentum_weight=np.ones(6))
-    at = [built.centroidal(each.states[:, :2], each.states[:, 2:]).h_g for each in (found, slower)]
+    at = [built.centroidal(each.states[:, :2], each.states[:, 2:]).h_g for each in (solution, slower)]
     assert np.abs(at[1]).max() < 0.8 * np.abs(at[0]).max()
     assert built.solve(*START, **COST).cost == pytest.approx(acc.solve(*START, **COST).cost)
     sampled = {"std": [2.0, 1.0], "samples": 8, "momentum_ref": np.ones(6)} | slow
@@ -93,10 +93,10 @@ def test_a_batch_is_the_problems_alone(acc):
 def test_batches_have_any_axes(acc):
     q = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 2, 2))
     flat = acc.solve(q.reshape(6, 2), *START[1:], **COST)
-    found = acc.solve(q, *START[1:], **COST)
-    assert found.K.shape == (3, 2, KNOTS, 2, 4)
-    assert np.array_equal(found.tau.reshape(flat.tau.shape), flat.tau)
-    warm = acc.mppi(q, *START[1:], std=[1.0, 1.0], samples=4, **COST, warm=found, shift=1)
+    solution = acc.solve(q, *START[1:], **COST)
+    assert solution.K.shape == (3, 2, KNOTS, 2, 4)
+    assert np.array_equal(solution.tau.reshape(flat.tau.shape), flat.tau)
+    warm = acc.mppi(q, *START[1:], std=[1.0, 1.0], samples=4, **COST, warm=solution, shift=1)
     assert warm.tau.shape == (3, 2, KNOTS, 2)
 
 
@@ -104,10 +104,10 @@ def test_a_problem_without_numbers_leaves_the_others_alone(acc):
     q = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 2))
     expected = acc.solve(q, *START[1:], **COST)
     q[1, 0] = np.nan
-    found = acc.solve(q, *START[1:], **COST)
-    assert found.status.tolist() == [Solved.CONVERGED, Solved.NOT_FINITE, Solved.CONVERGED]
-    assert np.isnan(found.states[1, 1:]).all()
-    assert found.tau[[0, 2]] == pytest.approx(expected.tau[[0, 2]], abs=1e-9)
+    solution = acc.solve(q, *START[1:], **COST)
+    assert solution.status.tolist() == [Solved.CONVERGED, Solved.NOT_FINITE, Solved.CONVERGED]
+    assert np.isnan(solution.states[1, 1:]).all()
+    assert solution.tau[[0, 2]] == pytest.approx(expected.tau[[0, 2]], abs=1e-9)
 
 
 def test_arrays_of_one_knot_serve_all(acc):
@@ -234,7 +234,7 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     """Their samples are those of accelerators, and their cost is of the states behind the steps."""
     acc, rng = package.load(folder, engine), np.random.default_rng(2)
     q, v, tau, seeds = *rng.uniform(-0.4, 0.4, (2, 9, 2)), rng.uniform(-3, 3, (7, 2)), np.arange(9) + 40
-    found = acc.rollout(q, v, tau, 0.02, every=3, seed=seeds, hold=2, **ROLLOUT)
+    rollouts = acc.rollout(q, v, tau, 0.02, every=3, seed=seeds, hold=2, **ROLLOUT)
     drawn = normal_samples(seeds, np.arange(7) // 2, 2)
 
     def commands(k, state):
@@ -247,22 +247,22 @@ def test_rollouts_are_steps_one_after_the_other(folder, engine):
     weights = (np.array(ROLLOUT[name]) for name in ("x_ref", "Q", "R"))
     costs = Costs(*weights, Residuals(*(ROLLOUT[name] for name in ("C", "y", "W"))))
     near = dict.fromkeys(("rel", "abs"), 1e-3 if engine == "float32" else 1e-10)
-    assert found.states == pytest.approx(after[:, [2, 5, 6]], **near)
-    assert found.cost == pytest.approx(cost(after, forces, costs, np.zeros(2, bool)), **near)
-    assert not found.status.any()
+    assert rollouts.states == pytest.approx(after[:, [2, 5, 6]], **near)
+    assert rollouts.cost == pytest.approx(cost(after, forces, costs, np.zeros(2, bool)), **near)
+    assert not rollouts.status.any()
     alone = acc.rollout(q[4], v[4], tau, 0.02, seed=44, hold=2, states=False, **ROLLOUT)
     forces = np.clip(tau + ROLLOUT["std"] * drawn, *efforts.T)
     assert acc.rollout_forces(tau, ROLLOUT["std"], seeds, hold=2) == pytest.approx(forces, abs=1e-12)
     assert alone._fields == ("cost", "first_flagged", "status")
-    assert alone.cost == pytest.approx(found.cost[4], **near)
+    assert alone.cost == pytest.approx(rollouts.cost[4], **near)
 
 
 def test_a_rollout_without_numbers_leaves_the_others_alone(acc):
     q, tau = np.array([[0.1, 0.2], [np.nan, 0.0]]), np.ones((KNOTS, 2))
-    found = acc.rollout(q, np.zeros(2), tau, 0.02)
-    assert (found.status.tolist(), found.first_flagged.tolist()) == ([0, 8], [0, 1])
-    assert np.isnan(found.states[1]).all()
-    assert np.array_equal(found.states[0], acc.rollout(q[0], np.zeros(2), tau, 0.02).states)
+    rollouts = acc.rollout(q, np.zeros(2), tau, 0.02)
+    assert (rollouts.status.tolist(), rollouts.first_flagged.tolist()) == ([0, 8], [0, 1])
+    assert np.isnan(rollouts.states[1]).all()
+    assert np.array_equal(rollouts.states[0], acc.rollout(q[0], np.zeros(2), tau, 0.02).states)
 
 
 @pytest.mark.parametrize("engine", ["float64", "golden"])

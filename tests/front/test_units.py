@@ -37,15 +37,15 @@ def test_nor_are_tasks_a_little_outside(tiago):
 def test_degrees_and_millimetres_are(tiago):
     arrays = arrays_of(tiago)
     q, v = arrays["q"].copy(), arrays["v"].copy()
-    places = {own.joint: own.index for own in configuration_coordinates(tiago.robot)}
+    places = {coordinate.joint: coordinate.index for coordinate in configuration_coordinates(tiago.robot)}
     k, slide = places["arm_1"], places["torso_lift"]
     q[:, k] = np.degrees(q[:, k])
     q[:, slide] *= 1e3
     v[:, k] = np.degrees(v[:, k])
-    found = list(suspicions(tiago, {"q": q, "v": v}))
-    assert sorted(text.rpartition("; ")[2] for text in found) == [
+    remarks = list(suspicions(tiago, {"q": q, "v": v}))
+    assert sorted(text.rpartition("; ")[2] for text in remarks) == [
         "degrees per second? expected radians per second",
         "degrees? expected radians",
         "millimetres? expected metres",
     ]
-    assert all("'arm_1'" in text or "'torso_lift'" in text for text in found)
+    assert all("'arm_1'" in text or "'torso_lift'" in text for text in remarks)

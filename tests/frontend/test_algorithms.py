@@ -36,13 +36,13 @@ def test_cost_counts_operations_and_sums_the_longest_path_of_each_function():
 
 def test_the_cheapest_of_each_step_is_taken():
     robot = align_axes(mechanism([JointKind.REVOLUTE] * 3, (BASE, 0, 1), seed=1))
-    found = choose(robot, ("did", "dfd"), (), DELAY, {})
-    assert set(found.costs) == set(ALGORITHMS) - {"forward", "second", "rates", "contacts"}
-    for step, costs in found.costs.items():
+    choice = choose(robot, ("did", "dfd"), (), DELAY, {})
+    assert set(choice.costs) == set(ALGORITHMS) - {"forward", "second", "rates", "contacts"}
+    for step, costs in choice.costs.items():
         assert set(costs) == set(ALGORITHMS[step])
-        chosen = getattr(found.algorithms, step)
+        chosen = getattr(choice.algorithms, step)
         assert costs[chosen].total == min(cost.total for cost in costs.values())
-    assert found.algorithms.derivatives == "composite"
+    assert choice.algorithms.derivatives == "composite"
 
 
 def test_steps_that_no_function_takes_are_not_compared():
@@ -59,28 +59,28 @@ def test_steps_that_no_function_takes_are_not_compared():
 )
 def test_second_derivatives_by_columns_and_by_differentiation_compete(name, function, cheaper):
     robot = regroup_inertias(align_axes(load_urdf(path(name))))
-    found = choose(robot, (function,), (), DELAY, {})
-    costs = found.costs["second"]
+    choice = choose(robot, (function,), (), DELAY, {})
+    costs = choice.costs["second"]
     assert set(costs) == set(ALGORITHMS["second"])
-    assert found.algorithms.second == min(costs, key=lambda own: costs[own].total) == cheaper
+    assert choice.algorithms.second == min(costs, key=lambda algorithm: costs[algorithm].total) == cheaper
 
 
 @pytest.mark.parametrize("function", ["did", long("dfd"), "hid"])
 def test_shared_axes_are_taken_where_they_save_operations(function):
     """HyQ's hip and knee are parallel."""
     robot = regroup_inertias(align_axes(load_urdf(path("hyq"))))
-    found = choose(robot, (function,), (), DELAY, {})
-    turning, shared = (found.costs["axes"][name] for name in ALGORITHMS["axes"])
-    assert found.algorithms.axes == "shared"
+    choice = choose(robot, (function,), (), DELAY, {})
+    turning, shared = (choice.costs["axes"][name] for name in ALGORITHMS["axes"])
+    assert choice.algorithms.axes == "shared"
     assert shared.multiplications < 0.7 * turning.multiplications
 
 
 def test_a_forced_algorithm_is_taken_whatever_it_costs():
     robot = align_axes(load_urdf(path("toy")))
     forced = {"axes": "shared", "derivatives": "columns", "inverse": "articulated"}
-    found = choose(robot, ("did", "minv"), (), DELAY, forced)
-    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
-    assert {step: list(costs) for step, costs in found.costs.items()} == {
+    choice = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (choice.algorithms.derivatives, choice.algorithms.inverse) == ("columns", "articulated")
+    assert {step: list(costs) for step, costs in choice.costs.items()} == {
         "axes": ["shared"],
         "derivatives": ["columns"],
         "inverse": ["articulated"],
@@ -115,9 +115,9 @@ def traces(monkeypatch):
 
 def test_each_combination_is_traced_once(traces):
     robot = align_axes(load_urdf(path("toy")))
-    found = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
+    choice = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
     assert len(traces) == len(set(traces)) == 2 + (2 - 1) + (7 - 1) + (2 - 1)
-    assert found.skipped == ()
+    assert choice.skipped == ()
 
 
 @pytest.mark.parametrize(("cost", "chosen"), [(96, "dense"), (94, "solves")])
@@ -133,15 +133,15 @@ def test_the_first_alternatives_are_compared_for_a_large_robot(traces, monkeypat
     """One alternative of each group; solves are one, as dense products grow with the cube of the DoF."""
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = align_axes(load_urdf(path("toy")))
-    found = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
-    derivatives = found.algorithms.derivatives
-    assert [(own.derivatives, own.products, own.gradient) for own in traces] == [
+    choice = choose(robot, DEFAULT_FUNCTIONS, (), DELAY, {})
+    derivatives = choice.algorithms.derivatives
+    assert [(algorithms.derivatives, algorithms.products, algorithms.gradient) for algorithms in traces] == [
         ("composite", "dense", "corrected"),
         ("columns", "dense", "corrected"),
         (derivatives, "solves", "corrected"),
-        (derivatives, found.algorithms.products, "repeated"),
+        (derivatives, choice.algorithms.products, "repeated"),
     ]
-    assert found.skipped == (
+    assert choice.skipped == (
         "shared",
         "block_pivots, dense",
         "block_pivots, solves",
@@ -149,7 +149,7 @@ def test_the_first_alternatives_are_compared_for_a_large_robot(traces, monkeypat
         "single_pivots, solves",
         "articulated, dense",
     )
-    assert {step: list(costs) for step, costs in found.costs.items()} == {
+    assert {step: list(costs) for step, costs in choice.costs.items()} == {
         "axes": ["turning"],
         "derivatives": ["composite", "columns"],
         "inverse": ["paired_pivots"],
@@ -162,6 +162,6 @@ def test_a_large_robot_takes_forced_algorithms(monkeypatch):
     monkeypatch.setattr(algorithms, "MOST_NODES", 1)
     robot = align_axes(load_urdf(path("toy")))
     forced = {"derivatives": "columns", "inverse": "articulated"}
-    found = choose(robot, ("did", "minv"), (), DELAY, forced)
-    assert (found.algorithms.derivatives, found.algorithms.inverse) == ("columns", "articulated")
-    assert found.skipped == ("shared",)
+    choice = choose(robot, ("did", "minv"), (), DELAY, forced)
+    assert (choice.algorithms.derivatives, choice.algorithms.inverse) == ("columns", "articulated")
+    assert choice.skipped == ("shared",)

@@ -69,20 +69,20 @@ def test_roots_that_are_not_compared_are_remarked(monkeypatch, capsys):
     """The remark is among the robot's remarks, which the manifest repeats, and on stderr."""
     monkeypatch.setattr(reroot, "MOST_WORK", 1.0)
     robot = load_mounted(path("atlas"), Mounting("floating"))
-    found, trials = choose_root(robot, "auto", ("id",))
+    rooted, trials = choose_root(robot, "auto", ("id",))
     remark = (
         "robot 'atlas' is large (36 degrees of freedom): not compared as roots: links 'ltorso' and 'utorso'; "
         "--root LINK takes one"
     )
-    assert found.remarks == (*robot.remarks, remark)
+    assert rooted.remarks == (*robot.remarks, remark)
     assert [trial.link for trial in trials] == ["pelvis", "mtorso"]
     assert capsys.readouterr().err == f"rbdhw: {remark}\n"
 
 
 def test_all_roots_of_an_ordinary_robot_are_compared(capsys):
     robot = load_mounted(path("atlas"), Mounting("floating"))
-    found, trials = choose_root(robot, "auto", ("id",))
-    assert found.remarks == robot.remarks
+    rooted, trials = choose_root(robot, "auto", ("id",))
+    assert rooted.remarks == robot.remarks
     assert [trial.link for trial in trials] == ["pelvis", "mtorso", "ltorso", "utorso"]
     assert capsys.readouterr().err == ""
 
@@ -96,8 +96,8 @@ def test_no_alternative_of_ordinary_robots_is_skipped(name, function):
 def test_a_force_on_a_link_counts_in_parts_of_a_large_robot(monkeypatch):
     """The rotation of a force into another frame costs operations in a part, too."""
     monkeypatch.setattr(rewrite, "MOST_WORK", 1e4)
-    found = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
-    assert found.loaded_bodies == (6,)
+    model = prepare(load_urdf(path("iiwa14")), ("id",), ("iiwa_link_7",))
+    assert model.loaded_bodies == (6,)
 
 
 def test_functions_of_too_many_operations_are_refused_at_once() -> None:

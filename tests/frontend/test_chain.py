@@ -60,13 +60,15 @@ def test_steps_do_not_grow_with_the_chain() -> None:
 
 def test_numbers_that_all_links_share_are_constants_of_the_step() -> None:
     """The links of a snake differ in the signs of their turns, and the last one carries no other."""
-    own = sweeps_of(snake(6))
-    varying = {name.partition("[")[0] for name, source in own.sources.items() if isinstance(source, Constant)}
+    sweeps = sweeps_of(snake(6))
+    varying = {
+        name.partition("[")[0] for name, source in sweeps.sources.items() if isinstance(source, Constant)
+    }
     assert {name for name in varying if "rotation" in name} == {
         f"{sweep}_rotation_{k}" for sweep in ("motion", "gather", "release") for k in (5, 7)
     }
     assert not any("translation" in name or "mass" in name for name in varying)
-    assert any(node.op is Op.SCALE for sweep in own.sweeps for node in sweep.step.nodes)
+    assert any(node.op is Op.SCALE for sweep in sweeps.sweeps for node in sweep.step.nodes)
 
 
 def test_robots_that_are_refused() -> None:
@@ -92,5 +94,7 @@ def test_the_first_placement_is_free() -> None:
     first = replace(first, joint=replace(first.joint, placement=moved))
     other = robot.with_bodies([first, *robot.bodies[1:]])
     states = states_of(robot)
-    one, two = (results(unroll(sweeps_of(own)), own, states, ["fd"])["fd"]["a"] for own in (robot, other))
+    one, two = (
+        results(unroll(sweeps_of(model)), model, states, ["fd"])["fd"]["a"] for model in (robot, other)
+    )
     np.testing.assert_allclose(one, two, rtol=1e-12)

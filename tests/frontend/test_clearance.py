@@ -47,10 +47,10 @@ def test_joints_that_carry_both_spheres_do_not_count():
 def test_spheres_touch_at_zero():
     robot = choose_spheres(tree(), [("b0@0:0:0", 0.75), ("world@0:0:0", 0.25)])
     q = random_states(robot, 1, 2)["q"]
-    found = golden.evaluate(robot, "clearance", {"q": q})["clearance"]
+    clearance = golden.evaluate(robot, "clearance", {"q": q})["clearance"]
     placed = choose_spheres(tree(), [("b0@0:0:0", 0.0), ("world@0:0:0", 0.0)])
     distance = golden.evaluate(placed, "clearance", {"q": q})["clearance"]
-    np.testing.assert_allclose(found, distance - 1.0, atol=1e-12)
+    np.testing.assert_allclose(clearance, distance - 1.0, atol=1e-12)
 
 
 def test_spheres_are_kept_in_files():

@@ -57,10 +57,10 @@ def hyq():
 def test_golden_is_pinocchio(function, axes, robot, count):
     robot = with_contacts(robot, count, axes)
     arrays = random_states(robot, 2, seed=1)
-    found = golden.evaluate(robot, function, arrays)
+    solution = golden.evaluate(robot, function, arrays)
     for name, expected in constrained(robot, function, arrays).items():
         tolerance = 1e-9 * max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found[name], expected, rtol=0, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(solution[name], expected, rtol=0, atol=tolerance, err_msg=name)
 
 
 @pytest.mark.parametrize("axes", FRAME_AXES)
@@ -68,15 +68,17 @@ def test_the_inertia_of_contacts_gives_their_forces(axes):
     """Forces are the inertia times what the contacts lack: a change of the joint forces shows it."""
     robot = with_contacts(hyq(), 2, axes, seed=3)
     arrays = random_states(robot, 2, seed=4) | {"contact": np.array([[1.0, 1.0], [0.0, 1.0]])}
-    found = golden.evaluate(robot, "cfd", arrays)
+    solution = golden.evaluate(robot, "cfd", arrays)
     inertia = golden.evaluate(robot, "cinertia", arrays)["contact_inertia"]
     assert inertia == pytest.approx(inertia.swapaxes(1, 2), abs=1e-9)
     assert not inertia[1, :6].any()
     pushed = arrays | {"tau": arrays["tau"] + 1.0}
-    change = golden.evaluate(robot, "cfd", pushed)["contact_force"] - found["contact_force"]
+    change = golden.evaluate(robot, "cfd", pushed)["contact_force"] - solution["contact_force"]
     free = golden.evaluate(robot, "minv", arrays)["Minv"].sum(axis=2)
     rows = np.concatenate([*golden.contact_jacobians(robot, arrays["q"]).values()], axis=1)
-    kept = np.concatenate([np.arange(6 * k, 6 * k + own.rows) for k, own in enumerate(robot.contacts.places)])
+    kept = np.concatenate(
+        [np.arange(6 * k, 6 * k + place.rows) for k, place in enumerate(robot.contacts.places)]
+    )
     lacking = -np.einsum("tij,tj->ti", rows, free)
     expected = np.einsum("tij,tj->ti", inertia[:, kept][:, :, kept], lacking)
     np.testing.assert_allclose(change.reshape(2, -1)[:, kept], expected, atol=1e-8 * np.abs(expected).max())
@@ -86,15 +88,15 @@ def test_the_inertia_of_contacts_gives_their_forces(axes):
 def test_derivatives_of_forces_are_differences(axes):
     robot = with_contacts(hyq(), 2, axes, seed=3)
     arrays = random_states(robot, 2, seed=4) | {"contact": np.array([[1.0, 1.0], [1.0, 0.0]])}
-    found = golden.evaluate(robot, "dcfd", arrays, extended=True)
+    derivatives = golden.evaluate(robot, "dcfd", arrays, extended=True)
     for name in ("v", "tau"):
         for k in range(robot.nv):
             step = 1e-5 * np.eye(robot.nv)[k]
             after, before = (
-                golden.evaluate(robot, "cfd", arrays | {name: arrays[name] + own})["contact_force"]
-                for own in (step, -step)
+                golden.evaluate(robot, "cfd", arrays | {name: arrays[name] + change})["contact_force"]
+                for change in (step, -step)
             )
-            slope, expected = found[f"dforce_d{name}"][..., k], (after - before) / 2e-5
+            slope, expected = derivatives[f"dforce_d{name}"][..., k], (after - before) / 2e-5
             np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
@@ -108,16 +110,16 @@ def test_derivatives_by_damping_and_gains_are_pinocchios_differences(axes):
 
     robot = with_contacts(hyq(), 2, axes, seed=3, numbers=replace(HELD, by_task=True))
     holding = np.tile([HELD.damping, HELD.velocity_gain, 0.0], (2, 1))
-    found = golden.evaluate(robot, "dcfd", arrays | {"holding": holding}, extended=True)
+    derivatives = golden.evaluate(robot, "dcfd", arrays | {"holding": holding}, extended=True)
     for k, number in enumerate(("damping", "velocity_gain")):
         value = getattr(HELD, number)
         after, before = (results({number: value + step}) for step in (1e-5 * value, -1e-5 * value))
         for array, slopes in (("a", "da_dholding"), ("contact_force", "dforce_dholding")):
             expected = (after[array] - before[array]) / (2e-5 * (value if k else 1.0))
             atol = 1e-6 * np.abs(expected).max()
-            np.testing.assert_allclose(found[slopes][..., k], expected, rtol=1e-6, atol=atol)
-    assert not found["da_dholding"][..., 2].any()
-    assert not found["dforce_dholding"][1, 1].any()
+            np.testing.assert_allclose(derivatives[slopes][..., k], expected, rtol=1e-6, atol=atol)
+    assert not derivatives["da_dholding"][..., 2].any()
+    assert not derivatives["dforce_dholding"][1, 1].any()
     constant = with_contacts(hyq(), 2, axes, seed=3)
     assert "da_dholding" not in golden.evaluate(constant, "dcfd", arrays, extended=True)
 
@@ -163,14 +165,14 @@ def test_every_mask_is_the_robot_with_these_contacts_alone():
     arrays = random_states(robot, len(masks), seed=4) | {"contact": masks}
     del arrays["fext"]
     graph = trace(prepared(robot), ("cfd",))
-    found = results(graph, robot, arrays, ("cfd",))["cfd"]
+    solution = results(graph, robot, arrays, ("cfd",))["cfd"]
     for row, mask in enumerate(masks):
         feet = [foot for foot, there in zip(FEET, mask, strict=True) if there]
         task = {name: array[row : row + 1] for name, array in arrays.items() if name != "contact"}
         alone = choose_contacts(robot, feet) if feet else robot
         expected = golden.evaluate(alone, "cfd" if feet else "fd", task)
-        np.testing.assert_allclose(found["a"][row], expected["a"][0], rtol=1e-7, atol=1e-7)
-        forces = found["contact_force"][row]
+        np.testing.assert_allclose(solution["a"][row], expected["a"][0], rtol=1e-7, atol=1e-7)
+        forces = solution["contact_force"][row]
         assert not forces[mask == 0.0].any()
         if feet:
             np.testing.assert_allclose(
@@ -235,11 +237,11 @@ def test_tasks_bring_damping_and_gains(function):
     entry, elements = FUNCTIONS[function], prepared(robot)
     graph = trace(elements, (function,), elements.links)
     assert_results_are_golden(graph, robot, arrays, (function,), 1e-6, bool(entry.optional_outputs))
-    found = golden.evaluate(robot, function, arrays)
+    solution = golden.evaluate(robot, function, arrays)
     numbers = {"damping": 1e-2, "velocity_gain": 3.0, "by_task": False}
     alone = replace(robot, contacts=replace(robot.contacts, **numbers))
     for name, expected in golden.evaluate(alone, function, arrays).items():
-        np.testing.assert_allclose(found[name][0], expected[0], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(solution[name][0], expected[0], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.usefixtures("without_verilog")
@@ -265,9 +267,9 @@ def test_hardware_and_c_take_damping_and_gains(tmp_path):
         acc = rbdhw.load(tmp_path / name)
         rtol = 1e-2 if name == "v" else 1e-9
         np.testing.assert_allclose(acc.cfd(**task).a, expected, rtol=rtol)
-        found = acc.dcfd(**task, extended=True)
+        derivatives = acc.dcfd(**task, extended=True)
         for array in ("da_dholding", "dforce_dholding"):
-            np.testing.assert_allclose(getattr(found, array), slopes[array][0], rtol=rtol)
+            np.testing.assert_allclose(getattr(derivatives, array), slopes[array][0], rtol=rtol)
         with pytest.raises(InputError, match="holding"):
             acc.cfd(task["q"], task["v"], task["tau"])
 

@@ -36,7 +36,7 @@ def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
         Algorithms(inverse="articulated", forward="propagated"),
         Algorithms(inverse="block_pivots", products="solves"),
     ],
-    ids=lambda own: "-".join(vars(own).values()),
+    ids=lambda algorithms: "-".join(vars(algorithms).values()),
 )
 def test_every_algorithm(algorithms: Algorithms) -> None:
     assert_graph_is_golden(plain(), 6, algorithms)

@@ -100,20 +100,20 @@ def test_parallelograms_have_the_dynamics_of_their_tree_projected(seed, chain, c
     assert {body.joint.mimic.offset for body in single.bodies if body.joint.mimic} == {0.0}
     states = random_states(single, 2, seed=seed)
     states["fext"][:] = 0.0
-    found = results(trace(prepared(single), ("id", "fd")), single, states, ("id", "fd"))
+    answers = results(trace(prepared(single), ("id", "fd")), single, states, ("id", "fd"))
     model, G = pinocchio_model(single), velocity_map(single)
     assert np.abs(golden.loop_gaps(robot, _loop(robot, loop), _full(single, states["q"]))[0]).max() < 1e-12
     for k, q in enumerate(to_pinocchio_q(single, states["q"])):
         v, a = G @ states["v"][k], G @ states["a"][k]
         expected = G.T @ pin.rnea(model, model.createData(), q, v, a)
         scale = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found["id"]["tau"][k], expected, rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(answers["id"]["tau"][k], expected, rtol=0, atol=1e-9 * scale)
         M = pin.crba(model, model.createData(), q)
         M = G.T @ (np.triu(M) + np.triu(M, 1).T) @ G
         bias = G.T @ pin.rnea(model, model.createData(), q, v, np.zeros_like(v))
         expected = np.linalg.solve(M, states["tau"][k] - bias)
         scale = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found["fd"]["a"][k], expected, rtol=0, atol=1e-8 * scale)
+        np.testing.assert_allclose(answers["fd"]["a"][k], expected, rtol=0, atol=1e-8 * scale)
 
 
 def _loop(robot, loop):
@@ -123,9 +123,9 @@ def _loop(robot, loop):
 def _full(single: Robot, q: np.ndarray) -> np.ndarray:
     """Return coordinates of the tree without mimics."""
     columns = []
-    for body, own in zip(single.bodies, single.q_of, strict=True):
+    for body, coordinates in zip(single.bodies, single.q_of, strict=True):
         mimic = body.joint.mimic or Mimic("", 1.0, 0.0)
-        columns.append(mimic.multiplier * q[:, own] + mimic.offset)
+        columns.append(mimic.multiplier * q[:, coordinates] + mimic.offset)
     return np.concatenate(columns, axis=1)
 
 
@@ -143,10 +143,10 @@ def test_forces_beside_a_contact_do_what_mimics_do(seed):
     full = states | {"q": _full(single, states["q"]), "v": states["v"] @ G.T, "contact": np.ones((2, 2))}
     full["tau"] = states["tau"] @ np.linalg.pinv(G)
     expected = golden.evaluate(held, "cfd", full)
-    found = results(trace(prepared(single), ("cfd",)), single, states, ("cfd",))["cfd"]
+    solution = results(trace(prepared(single), ("cfd",)), single, states, ("cfd",))["cfd"]
     for ours, theirs in (
-        (found["a"] @ G.T, expected["a"]),
-        (found["contact_force"], expected["contact_force"][:, :1]),
+        (solution["a"] @ G.T, expected["a"]),
+        (solution["contact_force"], expected["contact_force"][:, :1]),
     ):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-4 * np.abs(theirs).max())
 

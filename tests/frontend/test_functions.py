@@ -96,9 +96,9 @@ STEPS = [step for step in ALGORITHMS if step not in ("second", "rates")]
 """The steps that functions without second derivatives may contain."""
 
 CHOICES = [
-    own
+    algorithms
     for names in product(*(ALGORITHMS[step] for step in STEPS))
-    if (own := Algorithms(**dict(zip(STEPS, names, strict=True)))).possible
+    if (algorithms := Algorithms(**dict(zip(STEPS, names, strict=True)))).possible
 ]
 
 
@@ -113,7 +113,7 @@ def states_of(robot, seed):
     "algorithms",
     [
         pytest.param(CHOICES[k], id="-".join(vars(CHOICES[k]).values()))
-        for k in covering([tuple(vars(own).values()) for own in CHOICES])
+        for k in covering([tuple(vars(algorithms).values()) for algorithms in CHOICES])
     ],
 )
 def test_every_function_by_every_pair_of_algorithms(algorithms):

@@ -74,7 +74,9 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(
-    "algorithms", CHOSEN, ids=lambda own: f"{own.inverse}, {own.products}, {own.gradient}"
+    "algorithms",
+    CHOSEN,
+    ids=lambda algorithms: f"{algorithms.inverse}, {algorithms.products}, {algorithms.gradient}",
 )
 @pytest.mark.parametrize("kinds", [long((K.REVOLUTE, K.SPHERICAL, K.PRISMATIC)), (K.PRISMATIC, K.REVOLUTE)])
 def test_a_base_that_each_task_may_hold(kinds, algorithms):

@@ -34,8 +34,8 @@ def assert_golden(robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 
     """Check functions at random states."""
     arrays = random_states(robot, TASKS, seed)
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
-    own = prepared(robot)
-    graph = optimise(trace(own, functions, own.links, replace(DEFAULT, **algorithms)), DEFAULT_DELAYS)
+    model = prepared(robot)
+    graph = optimise(trace(model, functions, model.links, replace(DEFAULT, **algorithms)), DEFAULT_DELAYS)
     assert_results_are_golden(graph, robot, arrays, functions, TOLERANCE)
 
 

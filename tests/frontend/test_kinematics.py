@@ -34,8 +34,8 @@ def with_frames(robot: Robot, axes: str, seed: int = 0) -> Robot:
 
 def assert_golden(robot: Robot, functions: tuple[str, ...], seed: int) -> None:
     """Check functions at random states, within 1e-8."""
-    arrays, own = random_states(robot, TASKS, seed), prepared(robot)
-    graph = trace(own, functions, own.links)
+    arrays, model = random_states(robot, TASKS, seed), prepared(robot)
+    graph = trace(model, functions, model.links)
     assert_results_are_golden(graph, robot, arrays, functions, 1e-8, extended=True)
 
 
@@ -69,8 +69,8 @@ def test_after_the_search_for_cheaper_frames() -> None:
 def test_joints_that_do_not_move_a_frame_have_no_words() -> None:
     robot = load_urdf(path("hyq"))
     foot = next(body.name for body in robot.bodies if body.name.startswith("rh_lower"))
-    own = align_axes(elementary(choose_frames(robot, [foot], "local")))
-    names = [WordName.parse(name) for name, _ in trace(own, ("kin",)).outputs]
+    model = align_axes(elementary(choose_frames(robot, [foot], "local")))
+    names = [WordName.parse(name) for name, _ in trace(model, ("kin",)).outputs]
     assert {name.array for name in names} == {*FUNCTIONS["kin"].outputs, *FUNCTIONS["kin"].optional_outputs}
     assert len({name.index[2] for name in names if name.array == "J"}) == 3
     assert {name.index[1] for name in names if name.array == "placement"} == {0, 1, 2}

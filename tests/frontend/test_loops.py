@@ -90,10 +90,10 @@ def closed(robot: Robot, arrays: dict[str, np.ndarray]) -> tuple[Robot, dict[str
 def test_golden_is_pinocchio_where_loops_are_closed(function, robot, count, seed):
     robot, arrays = closed(with_loops(robot, count, seed), random_states(robot, 1, seed=1))
     arrays["contact"] = np.ones((1, count))
-    found = golden.evaluate(robot, function, arrays)
+    solution = golden.evaluate(robot, function, arrays)
     for name, expected in constrained(robot, function, arrays).items():
         tolerance = 1e-9 * max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found[name], expected, rtol=0, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(solution[name], expected, rtol=0, atol=tolerance, err_msg=name)
 
 
 @pytest.mark.parametrize("function", TOUCHING)
@@ -118,9 +118,9 @@ def test_derivatives_are_pinocchios_differences_along_motions_that_loops_permit(
     expected = (constrained(robot, "cfd", after)["a"] - constrained(robot, "cfd", before)["a"])[0] / 2e-5
     change = (after["v"] - before["v"])[0] / 2e-5
     slopes = golden.evaluate(robot, "dcfd", arrays)
-    found = slopes["da_dq"][0] @ motion + slopes["da_dv"][0] @ change
+    slope = slopes["da_dq"][0] @ motion + slopes["da_dv"][0] @ change
     scale = max(1.0, np.abs(expected).max())
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * scale)
+    np.testing.assert_allclose(slope, expected, rtol=0, atol=1e-4 * scale)
 
 
 def test_derivatives_by_gains_are_differences_and_graphs_have_them():
@@ -134,7 +134,7 @@ def test_derivatives_by_gains_are_differences_and_graphs_have_them():
     }
     graph = trace(prepared(robot), ("dcfd",), prepared(robot).links)
     assert_results_are_golden(graph, robot, arrays, ("dcfd",), 1e-6, extended=True)
-    found = golden.evaluate(robot, "dcfd", arrays, extended=True)
+    derivatives = golden.evaluate(robot, "dcfd", arrays, extended=True)
     for k in range(3):
         step = 1e-5 * np.eye(3)[k] * holding
         after, before = (
@@ -145,8 +145,8 @@ def test_derivatives_by_gains_are_differences_and_graphs_have_them():
             apart = apart.reshape(-1, *[1] * (after[array].ndim - 1))
             expected = (after[array] - before[array]) / apart
             assert np.abs(expected[0]).max() > 0.0
-            np.testing.assert_allclose(found[slopes][..., k], expected, rtol=1e-5, atol=1e-6)
-    assert not found["dforce_dholding"][1, 1].any()
+            np.testing.assert_allclose(derivatives[slopes][..., k], expected, rtol=1e-5, atol=1e-6)
+    assert not derivatives["dforce_dholding"][1, 1].any()
 
 
 def _moved(robot: Robot, arrays: dict[str, np.ndarray], motion: np.ndarray) -> dict[str, np.ndarray]:
@@ -180,11 +180,11 @@ def test_a_parallelogram_moves_as_its_mimics_do(tmp_path):
     expected = golden.evaluate(mimics, "fd", {"q": q, "v": v, "tau": tau})["a"]
     spread = np.array([[1.0, -1.0, 1.0]])
     task = {"q": q * spread, "v": v * spread, "tau": tau * [[1.0, 0.0, 0.0]], "contact": np.ones((1, 1))}
-    found = results(trace(prepared(loop), ("cfd",)), loop, task | {"fext": np.zeros((1, 3, 6))}, ("cfd",))[
+    solution = results(trace(prepared(loop), ("cfd",)), loop, task | {"fext": np.zeros((1, 3, 6))}, ("cfd",))[
         "cfd"
     ]
-    np.testing.assert_allclose(found["a"], expected * spread, rtol=1e-6)
-    assert found["contact_force"][0, 0, 1] == 0.0  # nothing moves across the plane
+    np.testing.assert_allclose(solution["a"], expected * spread, rtol=1e-6)
+    assert solution["contact_force"][0, 0, 1] == 0.0  # nothing moves across the plane
 
 
 def test_gains_keep_a_parallelogram_closed():

@@ -68,7 +68,7 @@ def test_links_of_an_arm(links: list[str], free: bool) -> None:
         Algorithms(products="solves", gradient="repeated"),
         Algorithms(second="differentiated"),
     ],
-    ids=lambda own: "-".join(vars(own).values()),
+    ids=lambda algorithms: "-".join(vars(algorithms).values()),
 )
 def test_every_algorithm(algorithms: Algorithms) -> None:
     robot = load_inertias(load_urdf(path("toy")), ["upper_arm", "forearm"])

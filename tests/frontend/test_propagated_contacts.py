@@ -73,10 +73,10 @@ def test_every_mask_is_that_of_the_golden_model():
     arrays = random_states(robot, len(masks), seed=4) | {"contact": masks}
     del arrays["fext"]
     graph = trace(prepared(robot), ("cfd",), (), PROPAGATED)
-    found = results(graph, robot, arrays, ("cfd",))["cfd"]
+    solution = results(graph, robot, arrays, ("cfd",))["cfd"]
     for name, expected in golden.evaluate(robot, "cfd", arrays).items():
-        np.testing.assert_allclose(found[name], expected, rtol=0, atol=1e-7 * np.abs(expected).max())
-    assert not found["contact_force"][masks == 0.0].any()
+        np.testing.assert_allclose(solution[name], expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    assert not solution["contact_force"][masks == 0.0].any()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -147,7 +147,7 @@ def test_software_propagates(tmp_path):
     arrays = random_states(robot, 3, seed=5)
     del arrays["fext"]
     task = {name: arrays[name] for name in ("q", "v", "tau", "contact")}
-    found, expected = rbdhw.load(tmp_path / "c").cfd(**task), golden.evaluate(robot, "cfd", arrays)
+    solution, expected = rbdhw.load(tmp_path / "c").cfd(**task), golden.evaluate(robot, "cfd", arrays)
     for name in ("a", "contact_force"):
         scale = np.abs(expected[name]).max()
-        np.testing.assert_allclose(getattr(found, name), expected[name], rtol=0, atol=1e-9 * scale)
+        np.testing.assert_allclose(getattr(solution, name), expected[name], rtol=0, atol=1e-9 * scale)

@@ -42,27 +42,29 @@ WAYS = (
 
 
 @pytest.mark.parametrize(
-    ("name", "own"), [*(("toy", own) for own in WAYS), *(long("iiwa14", own) for own in WAYS)], ids=str
+    ("name", "algorithms"),
+    [*(("toy", algorithms) for algorithms in WAYS), *(long("iiwa14", algorithms) for algorithms in WAYS)],
+    ids=str,
 )
-def test_bundled_robots(name: str, own: Algorithms) -> None:
-    assert_golden(load_urdf(path(name)), SECOND, 1, own)
+def test_bundled_robots(name: str, algorithms: Algorithms) -> None:
+    assert_golden(load_urdf(path(name)), SECOND, 1, algorithms)
 
 
 FLOATING = (Algorithms(), Algorithms(second="differentiated"), Algorithms("shared"))
 
 
-@pytest.mark.parametrize("own", [long(FLOATING[0]), *FLOATING[1:]], ids=str)
-def test_parallel_joints_on_a_floating_base(own: Algorithms) -> None:
+@pytest.mark.parametrize("algorithms", [long(FLOATING[0]), *FLOATING[1:]], ids=str)
+def test_parallel_joints_on_a_floating_base(algorithms: Algorithms) -> None:
     kinds = (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.REVOLUTE)
     robot = with_parallel_joints(mechanism(kinds, (BASE, 0, 1), 4, (0.0, 0.0, 1.0)), (2,))
-    assert own.possible_for(prepared(robot))
-    assert_golden(robot, ("sid", "hfd"), 2, own)
+    assert algorithms.possible_for(prepared(robot))
+    assert_golden(robot, ("sid", "hfd"), 2, algorithms)
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("own", FLOATING, ids=str)
-def test_a_quadruped_that_floats(own: Algorithms) -> None:
-    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, own)
+@pytest.mark.parametrize("algorithms", FLOATING, ids=str)
+def test_a_quadruped_that_floats(algorithms: Algorithms) -> None:
+    assert_golden(load_urdf(path("hyq")).with_floating_base(), ("sid", "hfd"), 2, algorithms)
 
 
 @pytest.mark.parametrize("second", ALGORITHMS["second"])
@@ -128,26 +130,26 @@ def test_shared_axes(second: str) -> None:
     """Parallel and opposite joints, two of them on one body, a follower, and a joint across."""
     robot = mechanism([JointKind.REVOLUTE] * 6, (BASE, 0, 1, 1, 0, 4), 2, (0.0, 0.0, 1.0))
     robot = with_mimic(with_parallel_joints(robot, (1, 2, 3, 5)), 5, 2, -2.0, 0.3)
-    own = Algorithms("shared", second=second)
-    assert own.possible_for(prepared(robot))
-    assert_golden(robot, ("sid", "hfd"), 6, own)
+    algorithms = Algorithms("shared", second=second)
+    assert algorithms.possible_for(prepared(robot))
+    assert_golden(robot, ("sid", "hfd"), 6, algorithms)
 
 
 def test_shared_axes_with_every_other_algorithm() -> None:
     robot = mechanism([JointKind.REVOLUTE] * 5, (BASE, 0, 1, 1, 0), 3, (0.0, 0.0, 1.0))
     robot = with_parallel_joints(robot, (1, 2, 3))
-    for own in (
+    for algorithms in (
         Algorithms("shared", derivatives="columns", inverse="articulated"),
         Algorithms("shared", forward="propagated", rates="symbols"),
     ):
-        assert_golden(robot, ("minv", "dfd", "sid", "hfd"), 7, own)
+        assert_golden(robot, ("minv", "dfd", "sid", "hfd"), 7, algorithms)
 
 
 def test_symbols_need_joints_of_one_freedom_on_a_fixed_base() -> None:
-    own = Algorithms(rates="symbols")
-    assert own.possible_for(prepared(load_urdf(path("hyq"))))
-    assert not own.possible_for(prepared(load_urdf(path("hyq")).with_floating_base()))
-    assert not own.possible_for(replace(prepared(load_urdf(path("toy"))), base_given=True))
+    algorithms = Algorithms(rates="symbols")
+    assert algorithms.possible_for(prepared(load_urdf(path("hyq"))))
+    assert not algorithms.possible_for(prepared(load_urdf(path("hyq")).with_floating_base()))
+    assert not algorithms.possible_for(replace(prepared(load_urdf(path("toy"))), base_given=True))
 
 
 @pytest.mark.parametrize("others", [("id", "dfd"), ("did", "difd"), ("fd", "m", "minv")])
@@ -169,20 +171,20 @@ def words(robot: Robot, function: str) -> list[WordName]:
 
 
 def test_of_two_equal_elements_one_travels() -> None:
-    found = words(load_urdf(path("hyq")), "sid")
-    for name in found:
+    names = words(load_urdf(path("hyq")), "sid")
+    for name in names:
         if name.array in ("d2tau_dqdq", "d2tau_dvdv"):
             assert name.index[1] >= name.index[2]
         if name.array == "dM_dq":
             assert name.index[0] >= name.index[1]
-    assert len(found) == 196
+    assert len(names) == 196
 
 
 def test_the_last_link_turns_without_effect_on_the_others() -> None:
     """iiwa14's last link is symmetric about its axis, so no derivative by its position travels."""
-    found = words(load_urdf(path("iiwa14")), "hid")
-    assert len(found) == 112
-    assert not [name for name in found if name.array in ("H_qq", "H_qv") and name.index[0] == 6]
+    names = words(load_urdf(path("iiwa14")), "hid")
+    assert len(names) == 112
+    assert not [name for name in names if name.array in ("H_qq", "H_qv") and name.index[0] == 6]
 
 
 @pytest.mark.parametrize("function", ["sid", "hid"])
@@ -197,10 +199,10 @@ def test_the_words_do_not_depend_on_the_algorithm(function: str) -> None:
 
 def test_by_two_rotations_of_one_joint_both_orders_travel() -> None:
     robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE], (-1, 0), seed=3)
-    found = {name.index for name in words(robot, "hid") if name.array == "H_qq"}
-    assert {(0, 1), (1, 0), (2, 0), (0, 2)} <= found
-    assert (3, 0) in found
-    assert (0, 3) not in found
+    indices = {name.index for name in words(robot, "hid") if name.array == "H_qq"}
+    assert {(0, 1), (1, 0), (2, 0), (0, 2)} <= indices
+    assert (3, 0) in indices
+    assert (0, 3) not in indices
 
 
 MOST = {
@@ -216,10 +218,13 @@ MOST = {
 
 @pytest.mark.parametrize(
     ("name", "function"),
-    [long(*own) if own in (("iiwa14", "hfd"), ("iiwa14", "sid"), ("hyq", "sfd")) else own for own in MOST],
+    [
+        long(*case) if case in (("iiwa14", "hfd"), ("iiwa14", "sid"), ("hyq", "sfd")) else case
+        for case in MOST
+    ],
 )
 def test_multiplications(name: str, function: str) -> None:
     for second, most in zip(ALGORITHMS["second"], MOST[name, function], strict=True):
-        own = Algorithms("shared", second=second)
-        graph = trace(prepared(load_urdf(path(name))), (function,), algorithms=own)
+        algorithms = Algorithms("shared", second=second)
+        graph = trace(prepared(load_urdf(path(name))), (function,), algorithms=algorithms)
         assert multiplications(factor(graph)) <= most

@@ -73,10 +73,10 @@ def test_quaternions_of_any_length_are_those_of_stages_side_by_side(kind: JointK
     arrays = random_states(robot, TASKS, 1)
     (quaternion,) = [body.joint.kind.quaternion for body in robot.bodies[:1]]
     arrays["q"][:, quaternion] *= np.linspace(0.99, 1.01, TASKS)[:, np.newaxis]
-    own = prepared(robot)
-    loop, whole = unroll(loop_of(robot, "rk4")), trace(own, ["rk4"], own.links)
-    found, expected = (results(graph, robot, arrays, ["rk4"])["rk4"]["x_next"] for graph in (loop, whole))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    model = prepared(robot)
+    loop, whole = unroll(loop_of(robot, "rk4")), trace(model, ["rk4"], model.links)
+    computed, expected = (results(graph, robot, arrays, ["rk4"])["rk4"]["x_next"] for graph in (loop, whole))
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(("examples", "bodies"), [(3, 2), long(40, 4)])

@@ -19,9 +19,9 @@ from tests.support.strategies import random_states
 def test_a_long_chain_is_pinocchio() -> None:
     robot = chain(articulated.LEAST_LINKS, "mixed")
     states = random_states(robot, 2, seed=1)
-    found = golden.evaluate(robot, "fd", states)
+    solution = golden.evaluate(robot, "fd", states)
     expected = references(robot, "fd", states)["a"]
-    assert np.abs(found["a"] - expected).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(solution["a"] - expected).max() < 1e-9 * np.abs(expected).max()
 
 
 def test_every_kind_of_joint(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,9 @@ def test_every_kind_of_joint(monkeypatch: pytest.MonkeyPatch) -> None:
     dense = golden.evaluate(robot, "fd", states)
     monkeypatch.setattr(articulated, "LEAST_LINKS", 1)
     called = []
-    monkeypatch.setattr(dynamics, "solve", lambda *own: called.append(own) or articulated.solve(*own))
+    monkeypatch.setattr(
+        dynamics, "solve", lambda *arguments: called.append(arguments) or articulated.solve(*arguments)
+    )
     assert_close(golden.evaluate(robot, "fd", states), dense)
     assert called
 

@@ -118,10 +118,10 @@ def urdf_configuration(model: pin.Model, robot: Robot, q: np.ndarray) -> np.ndar
     configuration, start = pin.neutral(model), 0
     for body in robot.bodies:
         kind, joint = body.joint.kind, model.getJointId(body.joint.name)
-        own, start = q[start : start + kind.nq], start + kind.nq
+        part, start = q[start : start + kind.nq], start + kind.nq
         if kind is JointKind.CONTINUOUS:
-            own = np.array([math.cos(own[0]), math.sin(own[0])])
-        configuration[model.idx_qs[joint] : model.idx_qs[joint] + model.nqs[joint]] = own
+            part = np.array([math.cos(part[0]), math.sin(part[0])])
+        configuration[model.idx_qs[joint] : model.idx_qs[joint] + model.nqs[joint]] = part
     return configuration
 
 
@@ -238,11 +238,11 @@ def pendulum(mass: float, length: float) -> Robot:
 def test_difd_uses_the_inverse_it_is_given() -> None:
     robot = pendulum(mass=2.0, length=0.5)
     arrays = random_states(robot, tasks=3, seed=6)
-    own = golden.evaluate(robot, "difd", arrays)
+    plain = golden.evaluate(robot, "difd", arrays)
     doubled = {**arrays, "Minv": 2 * golden.evaluate(robot, "minv", arrays)["Minv"]}
     given = golden.evaluate(robot, "difd", doubled)
-    np.testing.assert_array_equal(given["da_dq"], 2 * own["da_dq"])
-    np.testing.assert_array_equal(given["da_dv"], 2 * own["da_dv"])
+    np.testing.assert_array_equal(given["da_dq"], 2 * plain["da_dq"])
+    np.testing.assert_array_equal(given["da_dv"], 2 * plain["da_dv"])
     assert_close(golden.evaluate(robot, "dfd", doubled), references(robot, "dfd", arrays))
 
 

@@ -59,11 +59,11 @@ def robot_with_frames():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_parts_of_a_functions_results_have_each_element_once(function):
     """The optional results have parts, too."""
-    robot, own = robot_with_frames(), FUNCTIONS[function]
+    robot, entry = robot_with_frames(), FUNCTIONS[function]
     parts = parts_of(robot, function)
     assert len({str(part) for part in parts}) == len(parts)
-    assert list(dict.fromkeys(part.array for part in parts)) == [*own.outputs, *own.optional_outputs]
-    for array in own.outputs + own.optional_outputs:
+    assert list(dict.fromkeys(part.array for part in parts)) == [*entry.outputs, *entry.optional_outputs]
+    for array in entry.outputs + entry.optional_outputs:
         shape = kind_of(array, function).shape(robot.sizes)
         assert 0 not in shape
         gains = shape[:-1] if "holding" in kind_of(array, function).dimensions else None
@@ -81,7 +81,7 @@ def test_each_array_of_a_result_has_an_error_of_its_own():
     results["dtau_dq"][0, 1, 0], results["dtau_dv"][0, 0, 0] = 3.0, 8.0
     floors = {"did.dtau_dq": 1.0, "did.dtau_dv": 1.0}
     errors = function_errors(robot, "did", {}, results, reference, floors)
-    assert {name: own.tolist() for name, own in errors.items()} == {"dtau_dq": [0.25], "dtau_dv": [0.5]}
+    assert {name: values.tolist() for name, values in errors.items()} == {"dtau_dq": [0.25], "dtau_dv": [0.5]}
 
 
 def test_rotations_and_positions_of_placements_are_apart():
@@ -114,10 +114,10 @@ def test_the_manifests_median_is_that_of_the_difference_from_pinocchio(narrow, f
     results = decode(narrow, function, words)
     right, told = references(narrow.robot, function, arrays), narrow.manifest["error"][function]
     for name, exact in right.items():
-        own, axes = told["results"][name], tuple(range(1, exact.ndim))
-        sizes = np.maximum(np.sqrt((exact**2).sum(axis=axes)), own["floor"])
+        figures, axes = told["results"][name], tuple(range(1, exact.ndim))
+        sizes = np.maximum(np.sqrt((exact**2).sum(axis=axes)), figures["floor"])
         errors = np.sqrt(((results[name] - exact) ** 2).sum(axis=axes)) / sizes
-        assert own["median"] == pytest.approx(np.median(errors[status == 0]), rel=0.15)
-        assert 0.2 < own["max"] / errors[status == 0].max() < 5.0
-    assert told["median"] == max(own["median"] for own in told["results"].values())
-    assert told["max"] == max(own["max"] for own in told["results"].values())
+        assert figures["median"] == pytest.approx(np.median(errors[status == 0]), rel=0.15)
+        assert 0.2 < figures["max"] / errors[status == 0].max() < 5.0
+    assert told["median"] == max(result["median"] for result in told["results"].values())
+    assert told["max"] == max(result["max"] for result in told["results"].values())

@@ -41,16 +41,16 @@ def of_joints(arrays):
 
 def check(robot, function, states, expected):
     """Check that the joints' part is as expected, and what an acceleration does not change is zero."""
-    found = golden.evaluate(robot, function, states)
+    results = golden.evaluate(robot, function, states)
     assert_close(
-        {name: x[(slice(None), *[slice(6, None)] * (x.ndim - 1))] for name, x in found.items()}, expected
+        {name: x[(slice(None), *[slice(6, None)] * (x.ndim - 1))] for name, x in results.items()}, expected
     )
     if function in ("minv", "dfd", "difd"):
-        for matrix in found.values():
+        for matrix in results.values():
             assert not matrix[:, :6].any()
             assert not matrix[:, :, :6].any()
     if function == "fd":
-        np.testing.assert_array_equal(found["a"][:, :6], states["base_a"])
+        np.testing.assert_array_equal(results["a"][:, :6], states["base_a"])
 
 
 @pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
@@ -74,7 +74,7 @@ def test_a_base_that_is_held_moves_as_a_given_one(robot, fixed, states, function
     check(robot, function, states, references(given, function, of_joints(states) | motion))
 
 
-@pytest.mark.parametrize("function", functions_with(lambda own: own.integrates))
+@pytest.mark.parametrize("function", functions_with(lambda entry: entry.integrates))
 def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
     """The base stays where it is, and its motion before the step moves no joint."""
     states["q"][:, :7] = [0.3, -0.2, 0.5, 0.0, 0.0, 0.0, 1.0]
@@ -82,16 +82,16 @@ def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
     states |= {"base_held": np.ones(TASKS), "base_a": np.zeros((TASKS, 6))}
     if FUNCTIONS[function].touches:
         robot, fixed = (choose_contacts(one, [("lf_lowerleg", "point")]) for one in (robot, fixed))
-    found = golden.evaluate(robot, function, states)
+    results = golden.evaluate(robot, function, states)
     expected = golden.evaluate(fixed, function, of_joints(states) | {"h": states["h"]})
     base, joints = np.arange(6), np.arange(6, robot.nv)
     both = np.concatenate([joints, robot.nv + joints])
-    x, nq = found["x_next"], robot.nq
+    x, nq = results["x_next"], robot.nq
     np.testing.assert_allclose(x[:, :7], states["q"][:, :7], atol=1e-14)
     assert not x[:, nq : nq + 6].any()
     np.testing.assert_allclose(np.delete(x, [*range(7), *(nq + base)], axis=1), expected["x_next"], rtol=1e-9)
-    if "A" in found:
-        A, B = found["A"], found["B"]
+    if "A" in results:
+        A, B = results["A"], results["B"]
         np.testing.assert_allclose(A[:, both[:, None], both], expected["A"], atol=1e-9)
         np.testing.assert_allclose(B[:, both[:, None], joints], expected["B"], atol=1e-9)
         assert not A[:, both[:, None], np.concatenate([base, robot.nv + base])].any()
@@ -107,9 +107,9 @@ def test_second_derivatives_on_a_base_that_is_held(robot, fixed, states, functio
     motion = {"base_v": states["v"][:, :6], "base_a": states["base_a"], "gravity": np.tile(down, (TASKS, 1))}
     motion["lambda_a"] = states["lambda_a"][:, 6:]
     given = replace(fixed, base_given=True, gravity_given=True)
-    found = golden.evaluate(robot, function, states)
+    results = golden.evaluate(robot, function, states)
     expected = golden.evaluate(given, function, of_joints(states) | motion)
-    for name, x in found.items():
+    for name, x in results.items():
         joints = (slice(None), *[slice(6, None)] * (x.ndim - 1))
         scale = np.abs(expected[name]).max()
         assert scale > 1e-3
@@ -131,6 +131,8 @@ def test_a_step_of_a_base_that_moves(robot, states, function):
 @pytest.mark.parametrize("function", DEFAULT_FUNCTIONS)
 def test_other_bases_float(robot, states, function):
     states["base_held"] = np.array([0.0, 1.0])
-    found = golden.evaluate(robot, function, states)
+    results = golden.evaluate(robot, function, states)
     expected = references(replace(robot, base_chosen=False), function, states)
-    assert_close({name: x[::2] for name, x in found.items()}, {name: x[::2] for name, x in expected.items()})
+    assert_close(
+        {name: x[::2] for name, x in results.items()}, {name: x[::2] for name, x in expected.items()}
+    )

@@ -113,16 +113,16 @@ def check(robot: Robot, seed: int = 0, tasks: int = 3) -> None:
     arrays = random_states(robot, tasks, seed)
     for row in range(tasks):
         oracle = Oracle(robot, arrays, row)
-        own = {name: array[row : row + 1] for name, array in arrays.items()}
+        task = {name: array[row : row + 1] for name, array in arrays.items()}
         for function, scheme in (("dstep", "euler"), ("drk4", "runge_kutta")):
-            found = {name: array[0] for name, array in golden.evaluate(robot, function, own).items()}
-            plain = golden.evaluate(robot, function[1:], own)["x_next"][0]
-            np.testing.assert_array_equal(found["x_next"], plain)
+            results = {name: array[0] for name, array in golden.evaluate(robot, function, task).items()}
+            plain = golden.evaluate(robot, function[1:], task)["x_next"][0]
+            np.testing.assert_array_equal(results["x_next"], plain)
             q, v = getattr(oracle, scheme)(oracle.q, oracle.v, oracle.tau)
             np.testing.assert_allclose(to_pinocchio_q(robot, plain[: robot.nq]), q, rtol=0, atol=1e-10)
             size = 1 + np.abs(v).max()
             np.testing.assert_allclose(oracle.G @ plain[robot.nq :], v, rtol=0, atol=1e-9 * size)
-            both = np.hstack([found["A"], found["B"]])
+            both = np.hstack([results["A"], results["B"]])
             differences = oracle.differences(scheme)
             np.testing.assert_allclose(both, differences, rtol=0, atol=FINITE * np.abs(differences).max())
             if scheme == "euler" and not any(body.joint.kind is JointKind.UNIVERSAL for body in robot.bodies):

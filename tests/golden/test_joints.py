@@ -48,14 +48,14 @@ def test_a_plain_recursion_agrees_and_its_complex_steps(kind: JointKind) -> None
     robot = with_mimic(mechanism(kinds, (BASE, 0, 1, 0), seed=20), 3, 2, multiplier=-0.4, offset=0.2)
     arrays = random_states(robot, 1, seed=20)
     q, v, a, fext = (arrays[name][0] for name in ("q", "v", "a", "fext"))
-    found = golden.evaluate(robot, "id", arrays) | golden.evaluate(robot, "did", arrays)
-    np.testing.assert_allclose(found["tau"][0], rnea(robot, q, v, a, fext), rtol=1e-12, atol=1e-12)
+    results = golden.evaluate(robot, "id", arrays) | golden.evaluate(robot, "did", arrays)
+    np.testing.assert_allclose(results["tau"][0], rnea(robot, q, v, a, fext), rtol=1e-12, atol=1e-12)
     steps = 1e-30j * np.eye(robot.nv)
     by_v = np.stack([rnea(robot, q, v + step, a, fext).imag / 1e-30 for step in steps], axis=1)
-    np.testing.assert_allclose(found["dtau_dv"][0], by_v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(results["dtau_dv"][0], by_v, rtol=1e-12, atol=1e-12)
     if kind.quaternion is None and kind is not JointKind.PLANAR:  # the coordinates are the tangent space
         by_q = np.stack([rnea(robot, q + step, v, a, fext).imag / 1e-30 for step in steps], axis=1)
-        np.testing.assert_allclose(found["dtau_dq"][0], by_q, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(results["dtau_dq"][0], by_q, rtol=1e-12, atol=1e-12)
 
 
 def test_a_universal_joints_derivatives_are_the_differences_of_pinocchios_own() -> None:
@@ -68,11 +68,11 @@ def test_a_universal_joints_derivatives_are_the_differences_of_pinocchios_own() 
         return pin.rnea(model, model.createData(), q + dq, v + dv, a).copy()
 
     steps = step * np.eye(robot.nv)
-    found = golden.evaluate(robot, "did", {name: arrays[name] for name in ("q", "v", "a")})
+    results = golden.evaluate(robot, "did", {name: arrays[name] for name in ("q", "v", "a")})
     by_q = np.stack([torque(along, 0.0) - torque(-along, 0.0) for along in steps], axis=1) / (2 * step)
     by_v = np.stack([torque(0.0, along) - torque(0.0, -along) for along in steps], axis=1) / (2 * step)
-    np.testing.assert_allclose(found["dtau_dq"][0], by_q, atol=1e-6)
-    np.testing.assert_allclose(found["dtau_dv"][0], by_v, atol=1e-6)
+    np.testing.assert_allclose(results["dtau_dq"][0], by_q, atol=1e-6)
+    np.testing.assert_allclose(results["dtau_dv"][0], by_v, atol=1e-6)
 
 
 def test_a_universal_joint_is_two_revolute_ones() -> None:

@@ -67,10 +67,10 @@ def references(robot: Robot, arrays: Arrays, row: int) -> list[Arrays]:
     pin.computeJointJacobians(model, data, q)
     pin.updateFramePlacements(model, data)
     axes = REFERENCES[robot.frame_axes]
-    found = []
+    results = []
     for frame in added:
         _, a_q, a_v, _ = pin.getFrameAccelerationDerivatives(model, data, frame, axes)
-        found.append(
+        results.append(
             {
                 "placement": data.oMf[frame].homogeneous,
                 "J": pin.getFrameJacobian(model, data, frame, axes).reshape(6, -1) @ G,
@@ -81,21 +81,21 @@ def references(robot: Robot, arrays: Arrays, row: int) -> list[Arrays]:
                 "da_dv": a_v.reshape(6, -1) @ G,
             }
         )
-    return found
+    return results
 
 
 def assert_golden_is_pinocchio(robot: Robot, seed: int) -> None:
     """Check all results of all frames, within 1e-9."""
     arrays = random_states(robot, 2, seed)
-    found = golden.evaluate(robot, "kin", arrays, extended=True)
-    own = FUNCTIONS["kin"]
-    assert tuple(found) == (*own.outputs, *own.optional_outputs)
+    results = golden.evaluate(robot, "kin", arrays, extended=True)
+    entry = FUNCTIONS["kin"]
+    assert tuple(results) == (*entry.outputs, *entry.optional_outputs)
     for row in range(2):
         for k, expected in enumerate(references(robot, arrays, row)):
             for name, array in expected.items():
                 scale = max(1.0, np.abs(array).max())
                 np.testing.assert_allclose(
-                    found[name][row, k], array, rtol=0, atol=1e-9 * scale, err_msg=name
+                    results[name][row, k], array, rtol=0, atol=1e-9 * scale, err_msg=name
                 )
 
 
@@ -147,12 +147,12 @@ def test_a_link_that_is_fixed_to_another_has_its_own_frame() -> None:
     robot = choose_frames(load_urdf(path("spot_arm")), ["arm_finger_link"], "local")
     model = pin.buildModelFromUrdf(str(path("spot_arm")))
     arrays = random_states(robot, 1, 2)
-    found = golden.evaluate(robot, "kin", arrays)
+    results = golden.evaluate(robot, "kin", arrays)
     data = model.createData()
     q = arrays["q"][0]
     pin.framesForwardKinematics(model, data, q)
     expected = data.oMf[model.getFrameId("arm_finger_link")].homogeneous
-    np.testing.assert_allclose(found["placement"][0, 0], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(results["placement"][0, 0], expected, rtol=0, atol=1e-9)
 
 
 def test_without_frames() -> None:
@@ -165,8 +165,8 @@ def test_without_frames() -> None:
 def test_positions_are_those_of_kinematics_in_the_world(base):
     robot = load_mounted(path("hyq"), Mounting(base, frames=("lf_lowerleg@0.346:0:0", "rh_hipassembly")))
     arrays = random_states(robot, 4, 3)
-    found = golden.evaluate(robot, "position", arrays, extended=True)
+    results = golden.evaluate(robot, "position", arrays, extended=True)
     motion = golden.evaluate(replace(robot, frame_axes="world"), "kin", arrays)
-    assert np.array_equal(found["position"], motion["placement"][..., :3, 3])
-    assert found["J_position"] == pytest.approx(motion["J"][..., :3, :], abs=1e-12)
+    assert np.array_equal(results["position"], motion["placement"][..., :3, 3])
+    assert results["J_position"] == pytest.approx(motion["J"][..., :3, :], abs=1e-12)
     assert np.array_equal(golden.evaluate(robot, "pose", arrays)["placement"], motion["placement"])

@@ -38,8 +38,8 @@ def differences(robot: Robot, function: str, arrays: Arrays, row: int) -> Arrays
     matrix = "minv" if function == "dfd" else "m"
 
     def results(q: np.ndarray, v: np.ndarray) -> Arrays:
-        own = reference(model, matrix, q, v, u, fext)
-        return reference(model, function, q, v, u, fext) | own
+        matrices = reference(model, matrix, q, v, u, fext)
+        return reference(model, function, q, v, u, fext) | matrices
 
     def difference(step: np.ndarray, push: np.ndarray) -> Arrays:
         ends = [results(pin.integrate(model, q, sign * step), v + sign * push) for sign in (1, -1)]
@@ -48,8 +48,10 @@ def differences(robot: Robot, function: str, arrays: Arrays, row: int) -> Arrays
     still, steps = np.zeros(model.nv), STEP * np.eye(model.nv)
     moved = [difference(step, still) for step in steps]
     pushed = [difference(still, step) for step in steps]
-    found = {f"{name} by q": np.stack([own[name] for own in moved], axis=-1) for name in moved[0]}
-    return found | {f"{name} by v": np.stack([own[name] for own in pushed], axis=-1) for name in pushed[0]}
+    slopes = {f"{name} by q": np.stack([change[name] for change in moved], axis=-1) for name in moved[0]}
+    return slopes | {
+        f"{name} by v": np.stack([change[name] for change in pushed], axis=-1) for name in pushed[0]
+    }
 
 
 def assert_near(actual: np.ndarray, expected: np.ndarray) -> None:
@@ -60,17 +62,17 @@ def assert_golden_is_difference(robot: Robot, seed: int) -> None:
     """Check the second derivatives and their contractions at one random state."""
     arrays = random_states(robot, 1, seed)
     by = differences(robot, "did", arrays, 0)
-    found = {name: array[0] for name, array in golden.evaluate(robot, "sid", arrays).items()}
-    assert_near(found["d2tau_dqdq"], by["dtau_dq by q"])
-    assert_near(found["d2tau_dqdv"], by["dtau_dq by v"])
-    assert_near(found["d2tau_dvdv"], by["dtau_dv by v"])
-    assert_near(found["dM_dq"], by["M by q"])
+    tensors = {name: array[0] for name, array in golden.evaluate(robot, "sid", arrays).items()}
+    assert_near(tensors["d2tau_dqdq"], by["dtau_dq by q"])
+    assert_near(tensors["d2tau_dqdv"], by["dtau_dq by v"])
+    assert_near(tensors["d2tau_dvdv"], by["dtau_dv by v"])
+    assert_near(tensors["dM_dq"], by["M by q"])
     by = differences(robot, "dfd", arrays, 0)
-    found = {name: array[0] for name, array in golden.evaluate(robot, "sfd", arrays).items()}
-    assert_near(found["d2a_dqdq"], by["da_dq by q"])
-    assert_near(found["d2a_dqdv"], by["da_dq by v"])
-    assert_near(found["d2a_dvdv"], by["da_dv by v"])
-    assert_near(found["dMinv_dq"], by["Minv by q"])
+    tensors = {name: array[0] for name, array in golden.evaluate(robot, "sfd", arrays).items()}
+    assert_near(tensors["d2a_dqdq"], by["da_dq by q"])
+    assert_near(tensors["d2a_dqdv"], by["da_dq by v"])
+    assert_near(tensors["d2a_dvdv"], by["da_dv by v"])
+    assert_near(tensors["dMinv_dq"], by["Minv by q"])
 
 
 @pytest.mark.parametrize(
@@ -91,11 +93,13 @@ def test_random_trees(robot: Robot, seed: int) -> None:
 def test_contractions_are_sums_over_the_results(whole: str, contracted: str, x: str) -> None:
     robot = mechanism([JointKind.SPHERICAL, JointKind.REVOLUTE, JointKind.PLANAR], (-1, 0, 0), seed=2)
     arrays = random_states(robot, 3, seed=4)
-    tensors, found = (golden.evaluate(robot, function, arrays) for function in (whole, contracted))
+    tensors, contractions = (golden.evaluate(robot, function, arrays) for function in (whole, contracted))
     weights = arrays[f"lambda_{x}"]
     for part in ("qq", "qv", "vv"):
         tensor = tensors[f"d2{x}_d{part[0]}d{part[1]}"]
-        np.testing.assert_allclose(found[f"H_{part}"], np.einsum("ni,nijk->njk", weights, tensor), atol=1e-10)
+        np.testing.assert_allclose(
+            contractions[f"H_{part}"], np.einsum("ni,nijk->njk", weights, tensor), atol=1e-10
+        )
     matrix, driven = ("Minv", "tau") if x == "a" else ("M", "a")
     expected = np.einsum("ni,nikj->njk", weights, tensors[f"d{matrix}_dq"])
-    np.testing.assert_allclose(found[f"H_q{driven}"], expected, atol=1e-10)
+    np.testing.assert_allclose(contractions[f"H_q{driven}"], expected, atol=1e-10)

@@ -64,9 +64,9 @@ def test_pinocchios_own_mimics_agree() -> None:
     q = arrays["q"][0] + q_offset[:4]
     fext = to_pinocchio_fext(robot, arrays["fext"][0])
     tau = pin.rnea(model, data, q, arrays["v"][0], arrays["a"][0], fext)
-    found = golden.evaluate(robot, "id", arrays)
-    assert_close(found, {"tau": tau[np.newaxis].copy()})
-    assert_close(found, references(robot, "id", arrays))
+    results = golden.evaluate(robot, "id", arrays)
+    assert_close(results, {"tau": tau[np.newaxis].copy()})
+    assert_close(results, references(robot, "id", arrays))
     M = symmetric(pin.crba(model, data, q))[np.newaxis]
     assert_close(golden.evaluate(robot, "m", arrays), {"M": M})
 

@@ -47,10 +47,10 @@ def outputs(sweep, _link, inputs):
 @pytest.mark.parametrize("way", ["run", "unrolled"])
 def test_links_in_the_order_of_the_sweeps(way: str) -> None:
     inputs = {"q[0]": np.array([2.0, -1.0]), "q[2]": np.array([0.5, 4.0])}
-    own = example()
-    found = run(own, inputs, outputs) if way == "run" else interpret(unroll(own), inputs)
+    sweeps = example()
+    values = run(sweeps, inputs, outputs) if way == "run" else interpret(unroll(sweeps), inputs)
     for name, value in expected(inputs["q[0]"], inputs["q[2]"]).items():
-        np.testing.assert_array_equal(np.broadcast_to(found[name], 2), np.broadcast_to(value, 2))
+        np.testing.assert_array_equal(np.broadcast_to(values[name], 2), np.broadcast_to(value, 2))
 
 
 def test_constants_fold_and_regions_name_the_link() -> None:

@@ -74,9 +74,9 @@ def test_cos_and_sin_of_an_angle_in_turns():
 def test_cos_and_sin_of_a_known_angle_are_numbers(turns, offset, cosine, sine):
     """Quarter turns are exact, so their zeros are folded in products."""
     recorder = Recorder()
-    found = recorder.cos_sin(turns, offset)
-    assert all(isinstance(value, float) for value in found)
-    assert found == pytest.approx((cosine, sine), rel=1e-14, abs=0.0)
+    numbers = recorder.cos_sin(turns, offset)
+    assert all(isinstance(value, float) for value in numbers)
+    assert numbers == pytest.approx((cosine, sine), rel=1e-14, abs=0.0)
     assert {node.op for node in recorder.builder.nodes} == {Op.CONSTANT}
 
 

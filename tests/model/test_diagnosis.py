@@ -58,13 +58,13 @@ def test_an_input_outside_its_domain(floating, array, index, signal, entry):
     lower, upper = floating.domain.bounds[array][index[-1]].tolist()
     arrays[array][(5, *index)] = 1.5 * upper
     arrays[array][(6, *index)] = 1.25 * lower
-    found = [cause for cause in diagnose(floating, "id", arrays) if cause.status == "outside"]
-    assert [(c.signal, c.tasks, c.task, c.value) for c in found] == [(signal, 2, 5, 1.5 * upper)]
-    assert (found[0].lower, found[0].upper) == (lower, upper)
-    assert found[0].remedy == f"widen {entry} {WHEN_OUTSIDE}"
-    assert found[0].text == (
-        f"id: outside the domain: {signal} is {1.5 * upper:.6g} {found[0].unit} in task 5, expected "
-        f"{lower:.6g} to {upper:.6g} {found[0].unit} (2 tasks, this the farthest); widen {entry} "
+    causes = [cause for cause in diagnose(floating, "id", arrays) if cause.status == "outside"]
+    assert [(c.signal, c.tasks, c.task, c.value) for c in causes] == [(signal, 2, 5, 1.5 * upper)]
+    assert (causes[0].lower, causes[0].upper) == (lower, upper)
+    assert causes[0].remedy == f"widen {entry} {WHEN_OUTSIDE}"
+    assert causes[0].text == (
+        f"id: outside the domain: {signal} is {1.5 * upper:.6g} {causes[0].unit} in task 5, expected "
+        f"{lower:.6g} to {upper:.6g} {causes[0].unit} (2 tasks, this the farthest); widen {entry} "
         f"{WHEN_OUTSIDE}"
     )
 
@@ -77,21 +77,21 @@ KINDS = [kind for kind in JointKind if kind is not JointKind.FLOATING]
 @lru_cache
 def design_of(name):
     """Return the model of a small robot whose tasks bring many arrays."""
-    own = {"width": 20, "ii": 4, "samples": 32}
+    common = {"width": 20, "ii": 4, "samples": 32}
     if name == "kinds":  # every kind of joint, side by side
         robot = mechanism(KINDS, [BASE] * len(KINDS), 3)
-        options = BuildOptions(functions=("step", "id"), **own)
+        options = BuildOptions(functions=("step", "id"), **common)
         return make_plan(mount(robot, options.mounting), options).accelerator
     toy = replace(load_urdf(path("toy")), base_inertia=BODY)
     base = "floating" if name in ("forces", "floating") else name
-    own |= {"mounting": Mounting(base, gravity="task")}
+    common |= {"mounting": Mounting(base, gravity="task")}
     if name == "any":  # parameters, and forces on links
-        robot = load_inertias(mount(toy, own["mounting"]), ("forearm",))
-        return make_plan(robot, BuildOptions(("id", "step"), fext="all", **own)).accelerator
+        robot = load_inertias(mount(toy, common["mounting"]), ("forearm",))
+        return make_plan(robot, BuildOptions(("id", "step"), fext="all", **common)).accelerator
     if name == "forces":
-        options = BuildOptions(("id", "fd", "m", "difd"), fext="all", **own)
+        options = BuildOptions(("id", "fd", "m", "difd"), fext="all", **common)
     else:
-        options = BuildOptions(("hid" if name == "floating" else "hfd", "step"), **own)
+        options = BuildOptions(("hid" if name == "floating" else "hfd", "step"), **common)
     return make_plan(mount(toy, options.mounting), options).accelerator
 
 
@@ -127,11 +127,15 @@ def test_any_number_outside_its_domain_is_named_with_its_value_and_its_bounds(na
         if extended:
             arrays |= golden.evaluate(design.robot, "minv", arrays)
         changed, rows = outside_words(design, function, arrays, extended)
-        causes = [own for own in diagnose(design, function, changed, extended) if own.status == "outside"]
-        causes.sort(key=lambda own: own.task)
-        assert [(own.signal.split(" ")[0], own.value, own.lower, own.upper) for own in causes] == rows
-        assert [(own.task, own.tasks) for own in causes] == [(k, 1) for k in range(len(rows))]
-        assert all(own.remedy for own in causes)
+        causes = [
+            cause for cause in diagnose(design, function, changed, extended) if cause.status == "outside"
+        ]
+        causes.sort(key=lambda cause: cause.task)
+        assert [
+            (cause.signal.split(" ")[0], cause.value, cause.lower, cause.upper) for cause in causes
+        ] == rows
+        assert [(cause.task, cause.tasks) for cause in causes] == [(k, 1) for k in range(len(rows))]
+        assert all(cause.remedy for cause in causes)
         seen |= {WordName.parse(word).array for word, *_ in rows}
     assert seen == ARRAYS_OF[name]
 
@@ -141,8 +145,8 @@ def test_an_inertial_parameter_is_named():
     arrays = tasks_of(design, 4)
     arrays["parameters"][:] = nominal_parameters(design.robot)
     arrays["parameters"][1, 0, 0] *= 1.5
-    causes = [own for own in diagnose(design, "step", arrays) if own.status == "outside"]
-    assert [(own.signal, own.task, own.remedy) for own in causes][:1] == [
+    causes = [cause for cause in diagnose(design, "step", arrays) if cause.status == "outside"]
+    assert [(cause.signal, cause.task, cause.remedy) for cause in causes][:1] == [
         (
             f"parameters[0] ({design.robot.loaded.names[0]})",
             1,
@@ -167,7 +171,7 @@ def test_the_remedy_for_a_number_of_a_step(name, array, index, signal, remedy):
     design = design_of(name)
     arrays = tasks_of(design, 4)
     arrays[array][(3, index) if index != () else 3] = -50.0
-    (cause,) = (own for own in diagnose(design, "step", arrays) if own.status == "outside")
+    (cause,) = (cause for cause in diagnose(design, "step", arrays) if cause.status == "outside")
     assert (cause.signal, cause.remedy) == (signal, remedy)
 
 
@@ -175,8 +179,10 @@ def test_the_multiplier_of_a_joint_and_of_a_base():
     design = design_of("floating")
     arrays = tasks_of(design, 4)
     arrays["lambda_tau"][1, [0, 7]] = 9.0
-    found = {own.signal: own.remedy for own in diagnose(design, "hid", arrays) if own.status == "outside"}
-    assert found == {
+    remedies = {
+        cause.signal: cause.remedy for cause in diagnose(design, "hid", arrays) if cause.status == "outside"
+    }
+    assert remedies == {
         "lambda_tau[0] (joint 'root_joint', vx)": f"widen [default] multiplier {WHEN_OUTSIDE}",
         "lambda_tau[7] (joint 'elbow')": f"widen [joints.elbow] multiplier {WHEN_OUTSIDE}",
     }

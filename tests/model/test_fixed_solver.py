@@ -60,9 +60,9 @@ def with_alphas(model, alphas):
 def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     problem, task, goal = posed(fixed, seed)
     optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
-    found = fixed.solve(task, goal, 10)
-    assert found.status is Solved.ITERATIONS
-    again = {**problem, "tau": forces(fixed, found.plan)}
+    solution = fixed.solve(task, goal, 10)
+    assert solution.status is Solved.ITERATIONS
+    again = {**problem, "tau": forces(fixed, solution.plan)}
     cost = roll_out(fixed.model.robot, again, np.zeros((KNOTS, 2))).cost
     assert float(optimum["cost"]) <= cost * (1.0 + 1e-12)
     assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
@@ -77,10 +77,10 @@ def test_a_first_trajectory_may_fall_for_long(seed):
     task = solver.task(problem, 0.5 * problem["tau"][0])
     fallen = real_states(solver, solver.solve(task, goal, 0).plan)
     assert np.abs(fallen[-1, 2:]).max() > 5.0  # rad/s
-    found = solver.solve(task, goal, 10)
-    assert found.status is Solved.ITERATIONS
+    solution = solver.solve(task, goal, 10)
+    assert solution.status is Solved.ITERATIONS
     optimum = solve(solver.model.robot, problem, 40, 8, 1e-12)
-    np.testing.assert_allclose(real_states(solver, found.plan), optimum["states"], rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(real_states(solver, solution.plan), optimum["states"], rtol=0.0, atol=2e-3)
 
 
 def test_forces_cost_their_difference_from_a_reference(fixed):
@@ -89,8 +89,8 @@ def test_forces_cost_their_difference_from_a_reference(fixed):
     problem["R"] = 20.0 * problem["R"]
     problem["tau_ref"] = problem["tau"] * np.linspace(0.9, 1.2, KNOTS)[:, np.newaxis]
     optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
-    found = fixed.solve(fixed.task(problem, problem["tau"][0]), fixed.goal(problem), 10)
-    np.testing.assert_allclose(forces(fixed, found.plan), optimum["tau"], rtol=0.0, atol=1e-3)
+    solution = fixed.solve(fixed.task(problem, problem["tau"][0]), fixed.goal(problem), 10)
+    np.testing.assert_allclose(forces(fixed, solution.plan), optimum["tau"], rtol=0.0, atol=1e-3)
     none = solve(fixed.model.robot, {**problem, "tau_ref": 0.0 * problem["tau"]}, 40, 8, 1e-12)
     assert np.abs(none["tau"] - optimum["tau"]).max() > 0.1
     problem["tau_ref"] = problem["tau_ref"] + 1e6
@@ -100,11 +100,11 @@ def test_forces_cost_their_difference_from_a_reference(fixed):
 
 def test_its_cost_is_twice_that_of_its_trajectory_behind_the_first_state(fixed):
     problem, task, goal = posed(fixed, 0)
-    found = fixed.solve(task, goal, 3)
-    again = {**problem, "tau": forces(fixed, found.plan)}
+    solution = fixed.solve(task, goal, 3)
+    again = {**problem, "tau": forces(fixed, solution.plan)}
     again["Q"] = problem["Q"] * (np.arange(KNOTS + 1) > 0)[:, np.newaxis]
     cost = roll_out(fixed.model.robot, again, np.zeros((KNOTS, 2))).cost
-    assert 0.5 * found.cost * 2.0**-COST_POINT * goal.unit == pytest.approx(cost, rel=1e-3)
+    assert 0.5 * solution.cost * 2.0**-COST_POINT * goal.unit == pytest.approx(cost, rel=1e-3)
 
 
 def test_numbers_of_knots_are_those_of_double_precision(fixed):
@@ -120,8 +120,8 @@ def test_numbers_of_knots_are_those_of_double_precision(fixed):
         # The first state has no cost here, and the last knot no forces.
         array = name.partition("[")[0]
         knots = {"H": slice(1, None), "g": slice(1, -1), "R": slice(0, -1)}.get(array, slice(None))
-        found, expected = format_.real(words[name])[knots], exact[name][knots]
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-3 * np.abs(exact[name]).max() + 1e-9)
+        computed, expected = format_.real(words[name])[knots], exact[name][knots]
+        np.testing.assert_allclose(computed, expected, rtol=0.0, atol=2e-3 * np.abs(exact[name]).max() + 1e-9)
 
 
 def test_an_earlier_plan_is_a_better_first_guess(fixed):
@@ -137,19 +137,19 @@ def test_an_earlier_plan_is_a_better_first_guess(fixed):
 def test_a_first_trajectory_that_leaves_the_domain_ends_the_solution(fixed):
     _, task, goal = posed(fixed, 0)
     beyond = {"h": fixed.shape.time_word.highest + 1}
-    found = fixed.solve(task | beyond, goal, 5)
-    assert (found.status, found.iterations) == (Solved.NOT_FINITE, 0)
+    solution = fixed.solve(task | beyond, goal, 5)
+    assert (solution.status, solution.iterations) == (Solved.NOT_FINITE, 0)
 
 
 def test_a_first_trajectory_begins_at_rest_and_its_trials_with_the_state(fixed):
     """The trajectory that is kept costs what one from the state does; without one the solution says so."""
     _, task, goal = posed(fixed, 0)
-    none, found = fixed.solve(task, goal, 0), fixed.solve(task, goal, 1)
+    none, solution = fixed.solve(task, goal, 0), fixed.solve(task, goal, 1)
     rest = fixed.solve(at_rest(fixed, task), goal, 0)
     assert (none.status, rest.status) == (Solved.NOT_FINITE, Solved.ITERATIONS)
     np.testing.assert_equal(none.plan.states, rest.plan.states)
-    assert found.status is Solved.ITERATIONS
-    assert all(found.plan.states[name][0] == task[name] for name in found.plan.states)
+    assert solution.status is Solved.ITERATIONS
+    assert all(solution.plan.states[name][0] == task[name] for name in solution.plan.states)
     free = {term.weight: 0 * goal.rows[term.weight] for term in fixed.shape.terms[: fixed.shape.nv]}
     free |= {term.weight: 0 * goal.rows[term.weight] for term in fixed.shape.terms[2 * fixed.shape.nv :]}
     goal = replace(goal, rows=goal.rows | free)  # at rest nothing costs
@@ -160,15 +160,15 @@ def test_a_state_from_which_no_trial_stays_in_the_domain_ends_the_solution(fixed
     _, task, goal = posed(fixed, 0)
     beyond = {"v[0]": next(s.word.highest for s in fixed.shape.state if s.word.name == "v[0]") + 1}
     for iterations, taken in ((5, 5), (20, 9)):
-        found = fixed.solve(task | beyond, goal, iterations)
-        assert (found.status, found.iterations, found.usable) == (Solved.NOT_FINITE, taken, True)
+        solution = fixed.solve(task | beyond, goal, iterations)
+        assert (solution.status, solution.iterations, solution.usable) == (Solved.NOT_FINITE, taken, True)
 
 
 def test_numbers_beyond_their_formats_leave_no_policy(fixed):
     _, task, goal = posed(fixed, 0)
     steep = {each.name: np.full(KNOTS, each.format.highest) for each in fixed.shape.slopes}
-    found = fixed.solve(task, replace(goal, rows={**goal.rows, **steep}), 5)
-    assert (found.status, found.iterations) == (Solved.INDEFINITE, 1)
+    solution = fixed.solve(task, replace(goal, rows={**goal.rows, **steep}), 5)
+    assert (solution.status, solution.iterations) == (Solved.INDEFINITE, 1)
 
 
 def test_a_plan_stays_usable_whose_numbers_exceed_their_formats_later(fixed, monkeypatch):
@@ -182,9 +182,9 @@ def test_a_plan_stays_usable_whose_numbers_exceed_their_formats_later(fixed, mon
 
     before = fixed.solve(task, goal, 2)
     monkeypatch.setattr(FixedSolver, "numbers", later_beyond)
-    found = fixed.solve(task, goal, 5)
-    assert (found.status, found.iterations, found.usable) == (Solved.INDEFINITE, 3, True)
-    np.testing.assert_equal(found.plan.gains, before.plan.gains)
+    solution = fixed.solve(task, goal, 5)
+    assert (solution.status, solution.iterations, solution.usable) == (Solved.INDEFINITE, 3, True)
+    np.testing.assert_equal(solution.plan.gains, before.plan.gains)
 
 
 def test_a_regularisation_falls_to_zero_from_the_least():
@@ -204,20 +204,20 @@ def test_a_solution_without_a_cheaper_trial_stalls(fixed):
     _, task, goal = posed(fixed, 0)
     task = at_rest(fixed, task)
     uphill = {each.name: -goal.rows[each.name] for each in fixed.shape.slopes}
-    found = fixed.solve(task, replace(goal, rows={**goal.rows, **uphill}), 40)
-    assert found.status is Solved.STALLED
-    assert found.cost == fixed.solve(task, goal, 0).cost
+    solution = fixed.solve(task, replace(goal, rows={**goal.rows, **uphill}), 40)
+    assert solution.status is Solved.STALLED
+    assert solution.cost == fixed.solve(task, goal, 0).cost
 
 
 def test_of_equal_costs_the_longest_step_is_kept(fixed):
     """It costs more than the shortest one, which changes nothing, but within the tolerance."""
     _, task, goal = posed(fixed, 3)
     last = fixed.solve(task, goal, 2)
-    found, longest = (
+    solution, longest = (
         FixedSolver(with_alphas(fixed.model, n)).solve(task, goal, 1, last.plan) for n in (ALPHAS, 1)
     )
-    assert last.cost < found.cost <= with_tolerance(last.cost)
-    np.testing.assert_equal(found.plan.forces, longest.plan.forces)
+    assert last.cost < solution.cost <= with_tolerance(last.cost)
+    np.testing.assert_equal(solution.plan.forces, longest.plan.forces)
 
 
 @pytest.mark.parametrize(("weight", "text"), [(-1.0, "negative"), (np.nan, "negative"), (1e9, "too large")])
@@ -273,8 +273,8 @@ def test_a_fixed_time_step_is_no_word(fixed):
     solver = fixed_solver("toy", KNOTS, ALPHAS, time_step=STEP)
     problem, task, goal = posed(solver, 0)
     optimum = solve(solver.model.robot, problem, 40, 8, 1e-12)
-    found = solver.solve(task, goal, 10)
+    solution = solver.solve(task, goal, 10)
     assert "h" not in task
     assert solver.shape.time_step.constant is not None
     assert fixed.shape.time_word.name in posed(fixed, 0)[1]
-    np.testing.assert_allclose(forces(solver, found.plan), optimum["tau"], rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(forces(solver, solution.plan), optimum["tau"], rtol=1e-3, atol=1e-2)

@@ -27,7 +27,7 @@ def beyond_budget(design, function, floors, tasks, rng):
     reference = golden.evaluate(design.robot, function, arrays, extended)
     results = decode(design, function, words, extended)
     errors = function_errors(design.robot, function, arrays, results, reference, floors)
-    beyond = sum(np.count_nonzero((own > DEFAULT_MAX_ERROR) & (status == 0)) for own in errors.values())
+    beyond = sum(np.count_nonzero((error > DEFAULT_MAX_ERROR) & (status == 0)) for error in errors.values())
     return beyond, np.count_nonzero(status)
 
 
@@ -43,7 +43,7 @@ def test_every_result_is_within_the_budget_or_flagged(robot, samples, tasks):
     rng = np.random.default_rng(99)
     for function in DEFAULT_FUNCTIONS:
         pieces = [min(AT_ONCE, tasks - start) for start in range(0, tasks, AT_ONCE)]
-        found = [beyond_budget(design, function, floors, piece, rng) for piece in pieces]
-        beyond, flagged = np.sum(found, axis=0)
+        counts = [beyond_budget(design, function, floors, piece, rng) for piece in pieces]
+        beyond, flagged = np.sum(counts, axis=0)
         assert beyond == 0, function
         assert flagged <= 0.01 * tasks, function

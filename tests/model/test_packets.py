@@ -274,8 +274,8 @@ def test_results_are_rounded_to_singles_in_packets_and_arrays():
     )
     words = packets.contents(design, "dfd", sent)[1]
     assert words["dfd.da_dq[0,0]"].tolist() == [2**24, -(2**35), 5, 0]
-    for found in (values, words):
-        arrays = packets.decode(design, "dfd", found)
+    for results in (values, words):
+        arrays = packets.decode(design, "dfd", results)
         np.testing.assert_array_equal(arrays["da_dq"][:, 0, 0], sent.view(np.float32)[:, 1, 0])
 
 
@@ -322,10 +322,10 @@ def test_responses_are_told_apart_by_their_option():
     beats = packets.merge(places, sent)
     assert beats.last.tolist() == [False, True, False, False, True, False, False, True, False, True]
     for extended in (False, True):
-        found = packets.answers(design, beats, extended)["dfd"]
-        np.testing.assert_array_equal(found.places, places[extended])
-        np.testing.assert_array_equal(found.packets, sent[extended])
-        _, words = packets.contents(design, "dfd", found.packets, extended)
+        answers = packets.answers(design, beats, extended)["dfd"]
+        np.testing.assert_array_equal(answers.places, places[extended])
+        np.testing.assert_array_equal(answers.packets, sent[extended])
+        _, words = packets.contents(design, "dfd", answers.packets, extended)
         assert list(words) == list(values["dfd"])[: 3 if extended else 1]
         for name, values_found in words.items():
             np.testing.assert_array_equal(values_found, values["dfd"][name])
@@ -348,8 +348,8 @@ def test_a_response_of_the_wrong_length_is_not_whole():
 def test_no_beats_no_answers():
     design = rail_design()
     beats = packets.Beats(np.zeros((0, 8), np.uint8), np.zeros(0, np.bool_))
-    for function, found in packets.answers(design, beats).items():
-        status, words = packets.contents(design, function, found.packets)
-        assert len(found.places) == len(status) == 0
+    for function, answers in packets.answers(design, beats).items():
+        status, words = packets.contents(design, function, answers.packets)
+        assert len(answers.places) == len(status) == 0
         assert [word.shape for word in words.values()] == [(0,)]
     assert packets.encode(design, "id", {name: np.zeros((0, 1)) for name in "qva"})["q[0]"].shape == (0,)

@@ -49,8 +49,8 @@ LONG = ("kinds", "any", "fixed")
     "name", [pytest.param(name, marks=pytest.mark.verify if name in LONG else ()) for name in BUILDS]
 )
 def test_most_rollouts_stay_in_the_domain(name, tmp_path):
-    source, own = BUILDS[name]
-    options = BuildOptions(functions=("step",), width=24, ii=4, samples=128, horizon=32, **own)
+    source, settings = BUILDS[name]
+    options = BuildOptions(functions=("step",), width=24, ii=4, samples=128, horizon=32, **settings)
     robot = mechanism((JointKind.SPHERICAL, JointKind.PLANAR, JointKind.CONTINUOUS), [BASE, 0, 1], 3)
     if source == "toy":
         robot = replace(load_urdf(path("toy")), base_inertia=BODY)

@@ -83,4 +83,4 @@ def test_a_time_step_needs_an_integrator():
 def test_stages_loop_in_the_cores_that_have_them():
     cores = (CoreRequest(("drk4",), 4), CoreRequest(("id", "fd"), 8, "array"))
     options = BuildOptions(("id", "fd", "drk4"), cores=cores, share_stages="loop", width=18)
-    assert [own.share_stages for own in options.each_core()] == ["loop", "auto"]
+    assert [core.share_stages for core in options.each_core()] == ["loop", "auto"]

@@ -54,8 +54,8 @@ def test_ports_are_those_of_the_verilog(design: Path) -> None:
     header = re.search(rf"^module {block.module} \((.*?)^\);", text, re.MULTILINE | re.DOTALL)
     assert header is not None
     declared = re.findall(r"^ *(input|output) (?:wire|reg) (?:\[(\d+):0\] )?(\w+)", header[1], re.MULTILINE)
-    found = {(name, int(left or 0) + 1, way == "output") for way, left, name in declared}
-    assert {(port.name, port.width, port.output) for port in (*block.inputs, *block.ports)} == found
+    ports = {(name, int(left or 0) + 1, way == "output") for way, left, name in declared}
+    assert {(port.name, port.width, port.output) for port in (*block.inputs, *block.ports)} == ports
 
 
 def schema() -> etree.XMLSchema:

@@ -84,7 +84,7 @@ class Page(HTMLParser):
             self.rows[self.section][-1][-1] += data
 
     def row(self, section: str, first: str) -> list[str]:
-        (row,) = (own for own in self.rows[section] if own[0].strip() == first)
+        (row,) = (cells for cells in self.rows[section] if cells[0].strip() == first)
         return [" ".join(cell.split()) for cell in row]
 
 
@@ -150,17 +150,17 @@ def test_numbers_of_functions_and_errors(
     pages: dict[str, Page], manifests: dict[str, Any], kind: str
 ) -> None:
     page, manifest = pages[kind], manifests[kind]
-    for name, own in manifest["functions"].items():
+    for name, facts in manifest["functions"].items():
         _, _, products, sums, cycles, _, core, pace, rate, *energy, median, largest = page.row(
             "functions", name
         )
-        errors, estimate = (median, largest), own.get("energy")
-        built, error = own["built"], manifest["error"][name]
+        errors, estimate = (median, largest), facts.get("energy")
+        built, error = facts["built"], manifest["error"][name]
         assert products == f"{sum(built['multiplications'].values()):,}"
         assert (sums, cycles, core) == tuple(
-            f"{n:,}" for n in (built["additions"], own["latency_cycles"], own["core_latency_cycles"])
+            f"{n:,}" for n in (built["additions"], facts["latency_cycles"], facts["core_latency_cycles"])
         )
-        assert (pace, rate) == (short(own["cycles_per_task"]), f"{own['tasks_per_second']:,}")
+        assert (pace, rate) == (short(facts["cycles_per_task"]), f"{facts['tasks_per_second']:,}")
         figures = [short(estimate[key]) for key in ("watts", "nanojoules")] if estimate else ["–", "–"]
         assert energy == figures
         assert [float(text) for text in errors] == [float(f"{error[key]:.1e}") for key in ("median", "max")]
@@ -171,7 +171,7 @@ def test_numbers_of_functions_and_errors(
                 short(figures["floor"]),
                 short(figures["step"]),
             )
-            stated = [[own["median"], own["max"]] for own in figures["strata"].values()]
+            stated = [[stratum["median"], stratum["max"]] for stratum in figures["strata"].values()]
             shown = [[float(text) for text in cell.split(" / ")] for cell in strata]
             assert shown == [[float(f"{number:.1e}") for number in pair] for pair in stated]
 
@@ -184,23 +184,23 @@ def test_numbers_of_hardware(pages: dict[str, Page], manifests: dict[str, Any], 
         _, number, every, share, *_ = page.row("resources", words)
         assert (number, every) == (f"{manifest['estimate'][name]:,}", f"{getattr(device, name):,}")
         assert share == f"{manifest['estimate']['shares'][name]:.1%}"
-    for name, own in manifest["interval"]["link"]["functions"].items():
+    for name, link in manifest["interval"]["link"]["functions"].items():
         _, *traffic, rate, bandwidth = page.row("link", name)
-        assert traffic == [f"{own[key]:,}" for key in ("bytes_in", "bytes_out", "beats_in", "beats_out")]
+        assert traffic == [f"{link[key]:,}" for key in ("bytes_in", "bytes_out", "beats_in", "beats_out")]
         most = manifest["functions"][name]["tasks_per_second"]
         assert rate == f"{most:,}"
-        assert bandwidth == short(most * max(own["bytes_in"], own["bytes_out"]) / 1e9)
+        assert bandwidth == short(most * max(link["bytes_in"], link["bytes_out"]) / 1e9)
 
 
 @pytest.mark.parametrize("kind", HARDWARE)
 def test_packets_have_the_bits_of_the_manifest(
     pages: dict[str, Page], manifests: dict[str, Any], kind: str
 ) -> None:
-    found = re.findall(r"<b>(\w+)</b> (request|answer), ([\d,]+) bits", pages[kind].text)
-    bits = {(function, way): int(number.replace(",", "")) for function, way, number in found}
-    for function, own in manifests[kind]["interval"]["link"]["functions"].items():
+    matches = re.findall(r"<b>(\w+)</b> (request|answer), ([\d,]+) bits", pages[kind].text)
+    bits = {(function, way): int(number.replace(",", "")) for function, way, number in matches}
+    for function, link in manifests[kind]["interval"]["link"]["functions"].items():
         octets = [math.ceil(bits[function, way] / 8) for way in ("request", "answer")]
-        assert octets == [own["bytes_in"], own["bytes_out"]]
+        assert octets == [link["bytes_in"], link["bytes_out"]]
 
 
 @pytest.mark.parametrize("kind", HARDWARE)
@@ -222,7 +222,9 @@ def test_coordinates(pages: dict[str, Page], manifests: dict[str, Any], kind: st
     cells = [[cell for row in rows for cell in [row[column].strip()] if cell] for column in (4, 8)]
     shown = [re.findall(r"([qv]\[\d+\])", " ".join(column)) for column in cells]
     coordinates = manifests[kind]["coordinates"]
-    assert shown == [[f"{array}[{own['index']}]" for own in coordinates[array]] for array in "qv"]
+    assert shown == [
+        [f"{array}[{coordinate['index']}]" for coordinate in coordinates[array]] for array in "qv"
+    ]
     assert [row[2] for row in rows if row[2]] == manifests[kind]["robot"]["joints"]
 
 
@@ -247,13 +249,13 @@ def test_the_manifest_says_when_and_where(manifests: dict[str, Any], kind: str) 
 def test_histograms_hold_every_task_that_counts(manifests: dict[str, Any], kind: str) -> None:
     for entry in manifests[kind]["error"].values():
         for figures in entry["results"].values():
-            own = figures["histogram"]
-            assert own["below"] + sum(own["counts"]) <= figures["samples"] - figures["flagged"]
+            bars = figures["histogram"]
+            assert bars["below"] + sum(bars["counts"]) <= figures["samples"] - figures["flagged"]
             assert (
-                own["below"] + sum(own["counts"])
+                bars["below"] + sum(bars["counts"])
                 >= figures["samples"] - figures["flagged"] - figures["clipped"]
             )
-            edges = [10 ** ((own["lowest"] + len(own["counts"]) - k) / 4) for k in (1, 0)]
+            edges = [10 ** ((bars["lowest"] + len(bars["counts"]) - k) / 4) for k in (1, 0)]
             assert edges[0] <= figures["max"] < edges[1]
             assert figures["strata"][figures["worst"]["stratum"]]["max"] == figures["max"]
 

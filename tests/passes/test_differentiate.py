@@ -102,9 +102,9 @@ def test_forward_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
         return
     builder = builder_of(graph)
     expected = values_of(builder, seeds)
-    found = derivatives(builder, [edge for _, edge in graph.outputs], constants(builder, seeds))
+    slopes = derivatives(builder, [edge for _, edge in graph.outputs], constants(builder, seeds))
     values = values_of(builder, {})
-    for (_, edge), derivative in zip(graph.outputs, found, strict=True):
+    for (_, edge), derivative in zip(graph.outputs, slopes, strict=True):
         assert_close(edge_value(values, derivative).real, edge_value(expected, edge).imag / STEP)
 
 
@@ -118,10 +118,10 @@ def test_reverse_derivatives_are_those_of_the_complex_step(problem: tuple[Graph,
     *moved, fixed = seeds
     directions = [{i: seeds[i] for i in nodes} for nodes in (moved, moved[-1:], moved[::2])]
     _, value = graph.outputs[0]
-    found = gradient(builder, value, [constants(builder, own) for own in directions], [fixed])
+    slopes = gradient(builder, value, [constants(builder, direction) for direction in directions], [fixed])
     values = values_of(builder, {})
-    for own, derivative in zip(directions, found, strict=True):
-        expected = values_of(builder_of(graph), dict.fromkeys(seeds, 0.0) | own)
+    for direction, derivative in zip(directions, slopes, strict=True):
+        expected = values_of(builder_of(graph), dict.fromkeys(seeds, 0.0) | direction)
         assert_close(edge_value(values, derivative).real, edge_value(expected, value).imag / STEP)
 
 
@@ -152,9 +152,9 @@ class Scene:
 
     def by_x(self, value: Edge) -> Edge:
         """Return the forward derivative by ``x``, which must equal the reverse one."""
-        (found,) = derivatives(self.builder, [value], {self.x.node: self.one})
-        assert gradient(self.builder, value, [{self.x.node: self.one}]) == [found]
-        return found
+        (slope,) = derivatives(self.builder, [value], {self.x.node: self.one})
+        assert gradient(self.builder, value, [{self.x.node: self.one}]) == [slope]
+        return slope
 
     def turn(self) -> tuple[Edge, Edge, dict[int, Edge]]:
         """Return cosine and sine of a third input, and their seeds along this angle in radians."""
@@ -208,23 +208,23 @@ def test_choice_is_differentiated_on_both_sides(scene: Scene) -> None:
     make = scene.builder
     square = make.multiply(scene.x, scene.x, REGION)
     chosen = make.select(scene.flag, square, make.multiply(scene.x, scene.y, REGION), REGION)
-    (found,) = derivatives(make, [chosen], {scene.x.node: scene.one})
-    assert found == make.select(scene.flag, scene.x.shifted(1), scene.y, REGION)
+    (slope,) = derivatives(make, [chosen], {scene.x.node: scene.one})
+    assert slope == make.select(scene.flag, scene.x.shifted(1), scene.y, REGION)
 
 
 def test_flag_has_no_derivative(scene: Scene) -> None:
     chosen = scene.builder.select(scene.flag, scene.x, scene.y, REGION)
-    (found,) = derivatives(scene.builder, [chosen], {scene.flag.node: scene.one})
-    assert scene.builder.constant_value(found) == 0.0
-    (found,) = gradient(scene.builder, chosen, [{scene.flag.node: scene.one}])
-    assert scene.builder.constant_value(found) == 0.0
+    (slope,) = derivatives(scene.builder, [chosen], {scene.flag.node: scene.one})
+    assert scene.builder.constant_value(slope) == 0.0
+    (slope,) = gradient(scene.builder, chosen, [{scene.flag.node: scene.one}])
+    assert scene.builder.constant_value(slope) == 0.0
 
 
 def test_value_that_is_a_seed_has_its_derivative(scene: Scene) -> None:
     square = scene.builder.multiply(scene.x, scene.x, REGION)
     seeds = {scene.x.node: scene.one, square.node: scene.y}
-    found = derivatives(scene.builder, [square.negated(), scene.x], seeds)
-    assert found == [scene.y.negated(), scene.one]
+    slopes = derivatives(scene.builder, [square.negated(), scene.x], seeds)
+    assert slopes == [scene.y.negated(), scene.one]
 
 
 def test_seeds_may_be_functions_of_other_seeded_nodes(scene: Scene) -> None:
@@ -268,8 +268,8 @@ def test_seed_of_zero_stops_the_derivative(scene: Scene) -> None:
     make = scene.builder
     square = make.multiply(scene.x, scene.x, REGION)
     seeds = {scene.x.node: scene.one, square.node: make.constant(0.0, REGION)}
-    (found,) = derivatives(make, [make.add(square, scene.x, REGION)], seeds)
-    assert found == scene.one
+    (slope,) = derivatives(make, [make.add(square, scene.x, REGION)], seeds)
+    assert slope == scene.one
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -148,5 +148,5 @@ out g n5
 """)
     roots = sum_roots(graph)
     assert roots == {5}
-    found = [(edge.node, edge.negative, edge.shift) for edge in terms(graph, 5, roots)]
-    assert found == [(0, False, 0), (2, False, 0), (0, False, 1), (1, True, 1)]
+    parts = [(edge.node, edge.negative, edge.shift) for edge in terms(graph, 5, roots)]
+    assert parts == [(0, False, 0), (2, False, 0), (0, False, 1), (1, True, 1)]

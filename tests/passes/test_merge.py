@@ -29,9 +29,9 @@ def squares(factor: float = 1.0) -> Graph:
 
 @pytest.mark.parametrize(("factor", "negative", "shift"), [(1.0, True, 0), (-4.0, False, 2), (0.5, True, -1)])
 def test_equal_products_become_one(factor, negative, shift):
-    found = prune(merge(squares(factor), states("x", "y")))
-    assert found.count(Op.MULTIPLY) == 1
-    (_, one), (_, other) = found.outputs
+    merged = prune(merge(squares(factor), states("x", "y")))
+    assert merged.count(Op.MULTIPLY) == 1
+    (_, one), (_, other) = merged.outputs
     assert (other.node, other.negative, other.shift) == (one.node, negative, shift)
 
 
@@ -57,8 +57,8 @@ def test_cancelling_terms_are_zero():
     one, other = (edge.applied(moved[edge.node]) for _, edge in graph.outputs)
     z = builder.input("z", REGION)
     total = builder.add(builder.add(one, other, REGION), z, REGION)
-    found = prune(merge(builder.finish([("total", total)]), states("x", "y", "z")))
-    assert [node.name for node in found.nodes] == ["z"]
+    merged = prune(merge(builder.finish([("total", total)]), states("x", "y", "z")))
+    assert [node.name for node in merged.nodes] == ["z"]
 
 
 def test_numbers_that_never_change_are_constants():
@@ -66,12 +66,12 @@ def test_numbers_that_never_change_are_constants():
     builder = GraphBuilder()
     x, y = builder.input("x", REGION), builder.input("y", REGION)
     squares = [
-        builder.multiply(own, own, REGION)
-        for own in (builder.sin(x, 0.0, REGION), builder.cos(x, 0.0, REGION))
+        builder.multiply(factor, factor, REGION)
+        for factor in (builder.sin(x, 0.0, REGION), builder.cos(x, 0.0, REGION))
     ]
     product = builder.multiply(y, builder.scale(builder.add(*squares, REGION), 0.75, REGION), REGION)
-    found = prune(merge(builder.finish([("product", product)]), states("x", "y")))
-    assert [(node.op, node.name, node.value) for node in found.nodes] == [
+    merged = prune(merge(builder.finish([("product", product)]), states("x", "y")))
+    assert [(node.op, node.name, node.value) for node in merged.nodes] == [
         (Op.INPUT, "y", 0.0),
         (Op.SCALE, "", 1.5),
     ]
@@ -104,18 +104,18 @@ def test_what_a_flag_tells_apart_is_not_merged():
     twice = builder.multiply(x, y, REGION)
     chosen = builder.select(flag, twice, builder.multiply(x, x, REGION), REGION)
     graph = builder.finish([("chosen", chosen), ("twice", twice)])
-    found = merge(graph, states("x", "y") | {"flag": np.arange(8) % 2.0})
-    assert found == graph
+    merged = merge(graph, states("x", "y") | {"flag": np.arange(8) % 2.0})
+    assert merged == graph
 
 
 @given(graphs(trigonometry=True))
 def test_the_values_of_random_graphs_stay(graph):
     given = states(*INPUTS)
-    found = merge(graph, {name: given[name] for name in graph.inputs})
-    check(found)
-    assert found.count(Op.MULTIPLY) <= graph.count(Op.MULTIPLY)
+    merged = merge(graph, {name: given[name] for name in graph.inputs})
+    check(merged)
+    assert merged.count(Op.MULTIPLY) <= graph.count(Op.MULTIPLY)
     other = {name: values + 0.125 for name, values in given.items()}
-    before, after = interpret(graph, other), interpret(found, other)
+    before, after = interpret(graph, other), interpret(merged, other)
     for name, value in before.items():
         np.testing.assert_allclose(after[name], value, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(value).max()))
 

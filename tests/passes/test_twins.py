@@ -81,7 +81,7 @@ def test_products_by_constants_are_distinguished_by_their_users():
 def test_sums_are_twins_in_whatever_order_they_add():
     def record(builder, x, y, z):
         terms = [[builder.scale(edge, c, REGION) for c in (0.3, 0.55, 0.7)] for edge in (x, y)]
-        products = [builder.multiply(own[0], z, REGION) for own in terms]
+        products = [builder.multiply(scaled[0], z, REGION) for scaled in terms]
         one = builder.add(builder.add(terms[0][0], terms[0][1], REGION), products[0], REGION)
         other = builder.add(builder.add(terms[1][1], products[1], REGION), terms[1][0], REGION)
         return [builder.multiply(edge, z, REGION) for edge in (one, other)]
@@ -116,8 +116,8 @@ def test_every_operation_of_a_leg_has_twins():
     robot, graph = model_of("hyq").robot, graph_of("hyq")
     twins = find_twins(graph, limb_inputs(robot, limb_groups(robot)))
     legs = {op: graph.count(op) for op in (Op.ADD, Op.MULTIPLY, Op.SCALE, Op.SIN, Op.COS, Op.RECIPROCAL)}
-    found = {op: sum(len(g) for g in twins.groups if graph.nodes[g[0]].op is op) for op in legs}
-    assert found == legs
+    members = {op: sum(len(g) for g in twins.groups if graph.nodes[g[0]].op is op) for op in legs}
+    assert members == legs
 
 
 @pytest.mark.parametrize("ii", [2, 3, 4])
@@ -127,7 +127,7 @@ def test_groups_are_disjoint_and_ordered(ii):
     twins = find_twins(graph, limb_inputs(robot, find_shared_limbs(robot, "on", ii)))
     members = [i for group in twins.groups for i in group]
     assert len(members) == len(set(members)) > len(graph.nodes) // 3
-    place = {i: k for k, i in enumerate(twins.order)}
+    rank = {i: k for k, i in enumerate(twins.order)}
     for i, node in enumerate(graph.nodes):
         group = twins.group_of.get(twins.leader.get(i, i), (i,))
-        assert all(place[edge.node] < min(place[twin] for twin in group) for edge in node.args)
+        assert all(rank[edge.node] < min(rank[twin] for twin in group) for edge in node.args)

@@ -51,11 +51,11 @@ def test_the_manifest_has_errors_by_stratum_with_floor_step_and_limit():
     ]
     options = BuildOptions(functions=("id",), width=18)
     entry = error_entries(TOY, FORMATS.errors, options, {"id": words}, {}, {})["id"].data()
-    for own in (entry, entry["results"]["tau"]):
-        assert {name: own[name] for name in vars(BOX)} == vars(BOX)
-        assert own["strata"] == {"box": vars(BOX), "rest": vars(REST)}
-        assert (own["floor"], own["units"], own["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
-        assert own["limit"] == pytest.approx(9e-3)
+    for figures in (entry, entry["results"]["tau"]):
+        assert {name: figures[name] for name in vars(BOX)} == vars(BOX)
+        assert figures["strata"] == {"box": vars(BOX), "rest": vars(REST)}
+        assert (figures["floor"], figures["units"], figures["step"]) == (0.8, ["Nm", "N"], 2.0**-9)
+        assert figures["limit"] == pytest.approx(9e-3)
     budget = error_entries(
         TOY, FORMATS.errors, replace(options, width=None, max_error=0.01), {"id": words}, {}, {}
     )
@@ -83,7 +83,9 @@ def test_each_result_has_an_entry_of_its_own():
     assert (entry["step"], entry["units"]) == (2.0**-10, ["Nm/rad", "Nm s/rad"])
     assert entry["floor"] == {"did.dtau_dq": 0.8, "did.dtau_dv": 0.1, "did.tau": 2.0, "did.M": 3.0}
     assert entry["limit"] == pytest.approx(9e-3)
-    told = {name: (own["max"], own["step"], own["units"]) for name, own in entry["results"].items()}
+    told = {
+        name: (result["max"], result["step"], result["units"]) for name, result in entry["results"].items()
+    }
     assert told == {
         "dtau_dq": (4e-4, 2.0**-12, ["Nm/rad"]),
         "dtau_dv": (3e-3, 2.0**-10, ["Nm s/rad"]),
@@ -99,9 +101,9 @@ def test_errors_of_which_nothing_is_known_are_null_in_the_manifest():
     words = {"id": [OutputWord(name="id.tau[0]", unit="Nm", width=18, binary_point=12)]}
     entry = error_entries(TOY, errors, BuildOptions(functions=("id",), width=18), words, {}, {})["id"].data()
     unknown = {"median": None, "max": None, "samples": 50, "flagged": 50, "clipped": 0}
-    for own in (entry, entry["results"]["tau"]):
-        assert own["strata"] == {"box": unknown}
-        assert {name: own[name] for name in unknown} == unknown
+    for figures in (entry, entry["results"]["tau"]):
+        assert figures["strata"] == {"box": unknown}
+        assert {name: figures[name] for name in unknown} == unknown
     assert json.dumps(entry, allow_nan=False)
 
 
@@ -203,8 +205,8 @@ def test_the_default_budget_holds_where_robots_move(function, functions):
 @pytest.mark.parametrize("functions", [("id",), long(("id", "fd", "dfd"))])
 def test_errors_of_all_functions_support_the_default_budget_in_every_stratum(functions):
     plan = iiwa(functions)
-    for own in plan.formats.errors.values():
-        assert own.bound <= 1e-3
-        assert own.whole.samples == 4 * SAMPLES
+    for errors in plan.formats.errors.values():
+        assert errors.bound <= 1e-3
+        assert errors.whole.samples == 4 * SAMPLES
     assert plan.formats.tries[-1].whole
     assert set(plan.formats.reasons) == set(functions) < set(FUNCTIONS)

@@ -50,7 +50,9 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
     domain = input_domain(robot)
     if sizes is not None:
         motion = {name: domain.bounds[name] for name in ("v", "a", "tau")}
-        moved = {name: own * 10.0 ** sizes.uniform(-30, 4, (len(own), 1)) for name, own in motion.items()}
+        moved = {
+            name: ranges * 10.0 ** sizes.uniform(-30, 4, (len(ranges), 1)) for name, ranges in motion.items()
+        }
         domain = replace(domain, bounds={**domain.bounds, **moved})
     domain = add_inverse_bounds(domain, robot, options)
     return choose_formats(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
@@ -62,10 +64,10 @@ def test_formats_too_far_apart_for_the_model_are_refused():
     with pytest.raises(InputError) as caught:
         make_plan(robot, BuildOptions(functions=("cfd",), width=18, ii=16, samples=64))
     error = caught.value
-    place = "contact_factorization at joint 'iiwa_joint_7'"
+    region = "contact_factorization at joint 'iiwa_joint_7'"
     assert error.where == "width"
     assert re.fullmatch(
-        rf"formats of 18 bits are too far apart in {place} of cfd: its integers have \d+ bits", error.reason
+        rf"formats of 18 bits are too far apart in {region} of cfd: its integers have \d+ bits", error.reason
     )
     assert error.expected == "64 bits, as the bit-exact model and its C have"
     assert error.remedy == "use a domain file with smaller bounds, or with a larger damping in [contacts]"

@@ -64,7 +64,9 @@ def assert_held(robot: Robot, functions: tuple[str, ...], samples: int = 512) ->
         extended = bool(FUNCTIONS[function].optional_outputs)
         status, words = respond(design, function, encode(design, function, tasks, extended), extended)
         right = golden.evaluate(robot, function, tasks, extended)
-        floors = {f"{function}.{name}": own.floor for name, own in formats.errors[function].results.items()}
+        floors = {
+            f"{function}.{name}": result.floor for name, result in formats.errors[function].results.items()
+        }
         results = decode(design, function, words, extended)
         every = function_errors(robot, function, tasks, results, right, floors)
         assert set(every) == set(right)

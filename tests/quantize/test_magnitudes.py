@@ -41,8 +41,8 @@ def test_the_margin_grows_with_the_difference_between_groups(largest, room):
 def test_values_that_exceed_their_magnitude_by_three_tenths_get_room(known, raised):
     """The input is at most 1; a value of mostly rounding errors gets four times the largest observed."""
     program = lower(GRAPH, [1.0, 2.0], {"x": InputRange(-1.0, 1.0, "m")}, plain_widths(GRAPH, 16))
-    found = raise_to_noise([known, 2.0], program, ("id",), {"x": np.array([0.5, -1.0, 0.25])})
-    assert found == [raised, 2.0]
+    magnitudes = raise_to_noise([known, 2.0], program, ("id",), {"x": np.array([0.5, -1.0, 0.25])})
+    assert magnitudes == [raised, 2.0]
 
 
 def test_a_range_includes_tasks_that_were_not_drawn():

@@ -144,13 +144,13 @@ def check(robot, functions, width, tasks, steps, mixed=0, seed=0):
     and of the worst at another width.
     """
     proved, rng = Proved(robot, functions, width), np.random.default_rng(seed)
-    found = {}
+    spreads = {}
     for function in functions:
         drawn = draw(robot, proved.domain, tasks, rng).of(function)
         highest, climbed = proved.climb(function, drawn, width, rng, steps)
         highest = max(highest, proved.ratios(function, drawn, width).max())
         both = {name: np.concatenate([array, climbed[name]]) for name, array in drawn.items()}
-        found[function] = proved.spread(function, both, width)
+        spreads[function] = proved.spread(function, both, width)
         if mixed:
             _, worst = proved.climb(function, drawn, OTHER_WIDTH, rng, steps)
             drawn = {name: np.concatenate([array, worst[name]]) for name, array in drawn.items()}
@@ -158,7 +158,7 @@ def check(robot, functions, width, tasks, steps, mixed=0, seed=0):
             other = {name: array[rng.integers(len(array), size=AT_ONCE)] for name, array in drawn.items()}
             highest = max(highest, proved.ratios_in_bulk(function, other, width).max())
         assert highest <= 1.0
-    return found
+    return spreads
 
 
 CASES = [
@@ -178,8 +178,8 @@ def test_no_task_errs_more_than_is_proven(name, base, functions, width, tasks, s
     robot = load_mounted(path(name), Mounting(base))
     if "kin" in functions:
         robot = load_mounted(path(name), Mounting(base, frames=(robot.bodies[-1].name,)))
-    found = check(robot, functions, width, tasks, steps, mixed)
-    assert min(found.values()) > 1e-3, found
+    spreads = check(robot, functions, width, tasks, steps, mixed)
+    assert min(spreads.values()) > 1e-3, spreads
 
 
 @settings(max_examples=2)
@@ -193,8 +193,8 @@ def test_no_task_of_a_random_robot_errs_more_than_is_proven(robot):
 @pytest.mark.parametrize("seed", range(10))
 def test_no_task_of_a_random_tree_errs_more_than_is_proven(seed):
     functions = ("id", "m", "did")
-    found = check(random_tree(seed, 4), functions, 16, 8192, 6, BULK // len(functions))
-    assert min(found.values()) > 1e-3, found
+    spreads = check(random_tree(seed, 4), functions, 16, 8192, 6, BULK // len(functions))
+    assert min(spreads.values()) > 1e-3, spreads
 
 
 def test_the_norm_has_every_element_of_a_symmetric_matrix():

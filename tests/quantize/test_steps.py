@@ -14,9 +14,8 @@ from rbdhw.frontend.chain import prepare_chain, record_chain
 from rbdhw.model.packets import decode, encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
-from rbdhw.quantize import steps as own
 from rbdhw.quantize.formats import Formats, accelerator_model
-from rbdhw.quantize.steps import choose_step_formats, given_ranges, observe_links
+from rbdhw.quantize.steps import COMMON_WIDTHS, choose_step_formats, given_ranges, observe_links
 from tests.support.chains import chain, domain_of, program_of
 
 
@@ -34,23 +33,23 @@ OPTIONS = BuildOptions(("fd",), core="chain", samples=128)
 
 
 def test_more_bits_err_less_and_few_tasks_overflow() -> None:
-    found = [formats(3, replace(OPTIONS, width=width)).errors["fd"].whole for width in (18, 27, 32)]
-    medians = [figures.median for figures in found]
+    errors = [formats(3, replace(OPTIONS, width=width)).errors["fd"].whole for width in (18, 27, 32)]
+    medians = [figures.median for figures in errors]
     assert medians[0] > medians[1] > 100.0 * medians[2]
-    assert all(figures.flagged <= 5 and figures.samples == 512 for figures in found)
+    assert all(figures.flagged <= 5 and figures.samples == 512 for figures in errors)
 
 
 def test_slow_motions_err_little_if_the_forces_hold_the_chain() -> None:
     """Formats that hold what forces up to these bounds can do err by 90 %."""
     robot, rng = chain(12), np.random.default_rng(1)
     model, width = prepare_chain(robot), replace(OPTIONS, width=27)
-    found = formats(12, width, effort=1000.0)
-    assert all(own.clipped == 0 for own in found.errors["fd"].strata.values())
+    chosen = formats(12, width, effort=1000.0)
+    assert all(stratum.clipped == 0 for stratum in chosen.errors["fd"].strata.values())
     scales = {"q": 3.0, "v": 0.05, "a": 0.3}
     tasks = {name: rng.uniform(-scale, scale, (300, 12)) for name, scale in scales.items()}
     tasks |= golden.evaluate(robot, "id", tasks)
     domain = input_domain(robot, Overrides(default=JointBounds(velocity=1.0, effort=1000.0)))
-    design = accelerator_model(model, domain, [found.program], width)
+    design = accelerator_model(model, domain, [chosen.program], width)
     status, words = respond(design, "fd", encode(design, "fd", tasks))
     assert np.count_nonzero(status) <= 3
     off = np.linalg.norm(decode(design, "fd", words)["a"] - tasks["a"], axis=1)
@@ -58,26 +57,26 @@ def test_slow_motions_err_little_if_the_forces_hold_the_chain() -> None:
 
 
 def test_no_error_is_stated_for_motions_of_a_chain_that_its_forces_do_not_hold() -> None:
-    found = formats(12, replace(OPTIONS, width=27), effort=10.0).errors["fd"]
-    stated = {name: own.stated for name, own in found.strata.items()}
+    errors = formats(12, replace(OPTIONS, width=27), effort=10.0).errors["fd"]
+    stated = {name: stratum.stated for name, stratum in errors.strata.items()}
     assert stated == {"box": True, "motion": False, "rest": True, "balanced": False, "single": False}
-    assert set(found.results["a"].bounds) == {"box", "rest"}
-    assert found.bound < 0.1
+    assert set(errors.results["a"].bounds) == {"box", "rest"}
+    assert errors.bound < 0.1
 
 
 def test_inverse_dynamics_takes_motions_beyond_the_forces() -> None:
     """Any motion within the domain is in range, also one that the joint forces could not cause."""
     options = replace(OPTIONS, functions=("id",), width=27)
-    found = formats(12, options, effort=0.1).errors["id"]
-    assert found.whole.flagged <= 5
-    assert found.whole.median < 1e-3
+    errors = formats(12, options, effort=0.1).errors["id"]
+    assert errors.whole.flagged <= 5
+    assert errors.whole.median < 1e-3
 
 
 def test_a_budget_takes_the_narrowest_width() -> None:
-    found = formats(3, replace(OPTIONS, max_error=1e-4))
-    assert [taken.widths[0][0] for taken in found.tries] == list(own.COMMON_WIDTHS[: len(found.tries)])
-    assert found.errors["fd"].bound <= 1e-4 < min(taken.bound for taken in found.tries[:-1])
-    assert found.program.port_widths[0] == found.taken.widths[0][0]
+    chosen = formats(3, replace(OPTIONS, max_error=1e-4))
+    assert [taken.widths[0][0] for taken in chosen.tries] == list(COMMON_WIDTHS[: len(chosen.tries)])
+    assert chosen.errors["fd"].bound <= 1e-4 < min(taken.bound for taken in chosen.tries[:-1])
+    assert chosen.program.port_widths[0] == chosen.taken.widths[0][0]
 
 
 def test_a_budget_that_no_width_meets() -> None:

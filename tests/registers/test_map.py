@@ -50,7 +50,7 @@ def test_constants_are_in_their_fields() -> None:
 def test_page_has_every_register_and_field() -> None:
     page = (Path(__file__).parents[2] / "docs" / "registers.md").read_text()
     rows = dict(re.findall(r"^\| 0x([0-9A-F]{3})[^|]* \| `(\w+)`[^|]* \|", page, re.MULTILINE))
-    known = {f"{own.absolute_address:03X}": name for name, own in DESCRIBED.items()}
+    known = {f"{register.absolute_address:03X}": name for name, register in DESCRIBED.items()}
     between = {f"{Register.IDENTITY + 4 * k:03X}" for k in range(1, registers.IDENTITY_WORDS)}
     assert rows == {address: name for address, name in known.items() if address not in between}
     for register in ("streams", "control", "status", "interrupt_enable"):

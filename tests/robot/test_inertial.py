@@ -75,11 +75,11 @@ def scaled(robot, mass, length):
     bodies = []
     for body in robot.bodies:
         moved = replace(body.joint.placement, translation=scale(length, body.joint.placement.translation))
-        own = body.inertia
+        unscaled = body.inertia
         inertia = Inertia(
-            mass * own.mass,
-            scale(mass * length, own.first_moment),
-            tuple(mass * length**2 * entry for entry in own.rotational),
+            mass * unscaled.mass,
+            scale(mass * length, unscaled.first_moment),
+            tuple(mass * length**2 * entry for entry in unscaled.rotational),
         )
         joint = replace(body.joint, placement=moved, pitch=length * body.joint.pitch)
         bodies.append(replace(body, inertia=inertia, joint=joint))
@@ -115,7 +115,7 @@ class TestMimics:
         return with_mimic(robot, 1, 0, multiplier)
 
     @pytest.mark.parametrize(
-        ("first", "second", "multiplier", "found"),
+        ("first", "second", "multiplier", "expected"),
         [
             (POINT, Inertia(), 1.0, None),
             (Inertia(), POINT, -1.0, None),
@@ -123,8 +123,8 @@ class TestMimics:
             (Inertia(), Inertia(), 1.0, 0),
         ],
     )
-    def test_move_inertia_for_the_joint_they_follow(self, first, second, multiplier, found):
-        assert needs_inertia(self.hand(first, second, multiplier)) == found
+    def test_move_inertia_for_the_joint_they_follow(self, first, second, multiplier, expected):
+        assert needs_inertia(self.hand(first, second, multiplier)) == expected
 
 
 class TestRoundedFigures:

@@ -79,9 +79,9 @@ class TestJointsOfSeveralFreedoms:
         assert body.joint.limits == (Limits(-inf, inf, 3.0, 4.0),) * kind.nv
 
     def test_take_the_axis_of_a_plane(self, load):
-        found = load(arm_with(kind="planar", rest='<axis xyz="0 3 4"/>'))
-        assert found.bodies[0].joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
-        assert found.remarks == (
+        robot = load(arm_with(kind="planar", rest='<axis xyz="0 3 4"/>'))
+        assert robot.bodies[0].joint.axis == pytest.approx((0.0, 0.6, 0.8), rel=1e-15)
+        assert robot.remarks == (
             "joint 'shoulder': planar across 0 3 4; Pinocchio takes the plane across 0 0 1 whatever <axis> "
             "says, and its coordinates differ",
         )

@@ -77,10 +77,10 @@ def test_a_point_of_a_link() -> None:
     assert [frame.name for frame in robot.frames] == names
     assert (same.body, same.placement) == (tip.body, tip.placement)
     assert behind.placement.translation == (0.0, 0.0, 0.1)
-    found = golden.evaluate(robot, "kin", random_states(robot, 3, 0))
-    assert np.array_equal(found["J"][:, 0], found["J"][:, 1])
-    moved = found["placement"][:, 0] @ [-0.4, 0.0, 0.1, 1.0]
-    assert found["placement"][:, 2, :, 3] == pytest.approx(moved, abs=1e-12)
+    kinematics = golden.evaluate(robot, "kin", random_states(robot, 3, 0))
+    assert np.array_equal(kinematics["J"][:, 0], kinematics["J"][:, 1])
+    moved = kinematics["placement"][:, 0] @ [-0.4, 0.0, 0.1, 1.0]
+    assert kinematics["placement"][:, 2, :, 3] == pytest.approx(moved, abs=1e-12)
 
 
 def test_a_floating_base_moves_its_link() -> None:

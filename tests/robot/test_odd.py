@@ -76,8 +76,8 @@ def test_pinocchio_reads_the_same_robot(load, case):
     rng = np.random.default_rng(3)
     q = pin.randomConfiguration(theirs, np.full(theirs.nq, -1.0), np.full(theirs.nq, 1.0))
     v, a = rng.normal(size=(2, theirs.nv))
-    own = golden.evaluate(ours, "id", {"q": ours_of(theirs, q), "v": v[None], "a": a[None]})["tau"][0]
-    np.testing.assert_allclose(own, pin.rnea(theirs, theirs.createData(), q, v, a), atol=1e-12)
+    tau = golden.evaluate(ours, "id", {"q": ours_of(theirs, q), "v": v[None], "a": a[None]})["tau"][0]
+    np.testing.assert_allclose(tau, pin.rnea(theirs, theirs.createData(), q, v, a), atol=1e-12)
 
 
 def ours_of(model, q):

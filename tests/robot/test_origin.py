@@ -45,11 +45,11 @@ TAKEN = {
 def test_a_rotation_is_that_of_pinocchio(load, case):
     text, remark = TAKEN[case]
     ours, theirs = load(text), pin.buildModelFromXML(text)
-    assert [remark in own for own in ours.remarks] == [True] * bool(remark)
+    assert [remark in line for line in ours.remarks] == [True] * bool(remark)
     rng = np.random.default_rng(3)
     q, v, a = rng.uniform(-1.0, 1.0, (3, 2))
-    own = golden.evaluate(ours, "id", {"q": q[None], "v": v[None], "a": a[None]})["tau"][0]
-    np.testing.assert_allclose(own, pin.rnea(theirs, theirs.createData(), q, v, a), atol=1e-12)
+    tau = golden.evaluate(ours, "id", {"q": q[None], "v": v[None], "a": a[None]})["tau"][0]
+    np.testing.assert_allclose(tau, pin.rnea(theirs, theirs.createData(), q, v, a), atol=1e-12)
 
 
 def test_a_quaternion_of_any_length_turns(load):

@@ -95,11 +95,11 @@ def test_a_cosine_and_a_sine_off_the_circle_are_refused(urdf, joint):
     robot = load_urdf(urdf)
     layout, body = PinocchioLayout(robot), [body.joint.name for body in robot.bodies].index(joint)
     theirs = layout.pinocchio_configuration(configurations(robot))
-    place = slice(layout.q_of[body].stop - 2, layout.q_of[body].stop)
-    theirs[2, place] *= 1.0 + 0.9 * UNIT_SLACK
+    circle = slice(layout.q_of[body].stop - 2, layout.q_of[body].stop)
+    theirs[2, circle] *= 1.0 + 0.9 * UNIT_SLACK
     layout.configuration(theirs.astype(np.float32))
     assert not off_unit(robot, theirs).any()
-    theirs[2, place] = 1.0, np.pi / 2
+    theirs[2, circle] = 1.0, np.pi / 2
     assert off_unit(robot, theirs).tolist() == [False, False, True, False, False]
     reason = f"joint '{joint}': its cosine and sine have length 1.86.*; expected a point of the unit circle"
     with pytest.raises(InputError, match=reason):

@@ -255,9 +255,9 @@ def test_the_trials_are_bounded(evaluations, links):
 def test_fewer_roots_of_a_large_robot_are_compared(monkeypatch, most, links, skipped):
     """At least two roots are compared; as every cost is 1, the work is the number of trials."""
     monkeypatch.setattr(module, "MOST_WORK", most)
-    found = best_root(floating("atlas"), lambda _: 1.0)
-    assert [trial.link for trial in found.trials] == links
-    assert found.skipped == skipped
+    best = best_root(floating("atlas"), lambda _: 1.0)
+    assert [trial.link for trial in best.trials] == links
+    assert best.skipped == skipped
 
 
 def test_a_root_that_saves_nothing_is_not_chosen():

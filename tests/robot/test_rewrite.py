@@ -137,7 +137,7 @@ class TestLarge:
         robot = load_urdf(path("tiago"))
         cost = Counted(dear)
         best, _, skipped = best_rewrite(robot, cost)
-        sizes = [len(own.bodies) for own in cost.asked]
+        sizes = [len(asked.bodies) for asked in cost.asked]
         parts = [size for size in sizes if size < len(robot.bodies)]
         assert len(sizes) - len(parts) <= 8  # two ways to regroup, five of all frames, and the result
         assert len(sizes) <= 4 * len(robot.bodies) + 10 + 1
@@ -160,9 +160,9 @@ class TestLarge:
 
     def test_the_search_respects_its_work_limit(self):
         cost = Counted(lambda robot: 100.0 * dear(robot))
-        found = best_rewrite(load_urdf(path("atlas")), cost)
+        best = best_rewrite(load_urdf(path("atlas")), cost)
         assert len(cost.asked) == 1
-        assert found.skipped.endswith("not by the whole robot, and the search ended after evaluation 1")
+        assert best.skipped.endswith("not by the whole robot, and the search ended after evaluation 1")
 
     def test_moves_that_do_not_make_the_whole_robot_cheaper_are_dropped(self):
         def only_parts_fall(robot):

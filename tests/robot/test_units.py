@@ -34,11 +34,11 @@ def product(text: str) -> float:
     newton = KILOGRAM * METRE / SECOND**2
     known = {"m": METRE, "kg": KILOGRAM, "s": SECOND, "rad": 1.0, "1": 1.0}
     known |= {"N": newton, **dict.fromkeys(("Nm", "J"), newton * METRE)}
-    found = 1.0
+    value = 1.0
     for factor in text.split():
         name, _, exponent = factor.partition("^")
-        found *= known[name] ** int(exponent or 1)
-    return found
+        value *= known[name] ** int(exponent or 1)
+    return value
 
 
 def rescale(robot: Robot) -> Robot:
@@ -69,10 +69,10 @@ def rescale_pose(placement: Placement) -> Placement:
 def sizes(robot: Robot, array: str, shape: tuple[int, ...], function: str | None = None) -> np.ndarray:
     """Return the size of each element's unit in an array, an input or a result of a function."""
     units = Units(robot)
-    found = np.empty(shape)
+    magnitudes = np.empty(shape)
     for index in np.ndindex(*shape):
-        found[index] = size(units.of(array, index, function))
-    return found
+        magnitudes[index] = size(units.of(array, index, function))
+    return magnitudes
 
 
 @pytest.mark.parametrize(
@@ -96,20 +96,20 @@ def test_results_change_with_the_units(kinds, function):
     arrays = {name: rng.normal(size=(3, robot.nv)) for name in ("v", "a", "tau", *MULTIPLIERS)}
     arrays |= {"fext": rng.normal(size=(3, len(robot.bodies), 6)), "q": rng.normal(size=(3, robot.nq))}
     arrays["h"] = rng.uniform(0.01, 0.02, 3)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, coordinates in zip(robot.bodies, robot.q_of, strict=True):
         if body.joint.kind.quaternion is not None:
-            part = arrays["q"][:, place][:, body.joint.kind.quaternion]
+            part = arrays["q"][:, coordinates][:, body.joint.kind.quaternion]
             part /= np.linalg.norm(part, axis=1, keepdims=True)
     scaled = {
         name: array * sizes(robot, name, array.shape[1:]) for name, array in arrays.items() if name != "q"
     }
     lengths = np.ones(robot.nq)
-    for body, place in zip(robot.bodies, robot.q_of, strict=True):
+    for body, coordinates in zip(robot.bodies, robot.q_of, strict=True):
         kind = body.joint.kind
         turns = np.array(kind.angles)
         if kind.quaternion is not None:
             turns[kind.quaternion] = True
-        lengths[place] = np.where(turns, 1.0, METRE)
+        lengths[coordinates] = np.where(turns, 1.0, METRE)
     scaled["q"] = arrays["q"] * lengths
     plain, changed = (
         evaluate(*given, extended=True) for given in ((robot, function, arrays), (other, function, scaled))

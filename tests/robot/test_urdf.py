@@ -193,8 +193,8 @@ class TestTolerantReading:
         k = theirs.joints[theirs.getJointId("shoulder")].idx_v
         v, a = np.random.default_rng(5).normal(size=(2, theirs.nv))
         q = pin.integrate(theirs, pin.neutral(theirs), np.full(theirs.nv, 0.7))
-        place = theirs.joints[theirs.getJointId("shoulder")].idx_q
-        task = {"q": q[None, place : place + 1], "v": v[None, k : k + 1], "a": a[None, k : k + 1]}
+        first = theirs.joints[theirs.getJointId("shoulder")].idx_q
+        task = {"q": q[None, first : first + 1], "v": v[None, k : k + 1], "a": a[None, k : k + 1]}
         expected = np.zeros(theirs.nv)
         expected[k] = golden.evaluate(ours, "id", task)["tau"][0, 0]
         np.testing.assert_allclose(pin.rnea(theirs, theirs.createData(), q, v, a), expected, atol=1e-12)
@@ -244,11 +244,11 @@ def test_rounding_may_break_the_triangle_inequality_a_little(load):
 
 
 @pytest.mark.parametrize(
-    ("place", "reason"),
+    ("name", "reason"),
     [("none", "no such file"), ("", "is a directory"), ("file/below", "cannot be read (Not a directory)")],
 )
-def test_places_without_a_file(tmp_path, place, reason):
+def test_places_without_a_file(tmp_path, name, reason):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as refusal:
-        load_urdf(tmp_path / place)
-    assert (refusal.value.where, refusal.value.reason) == (str(tmp_path / place), reason)
+        load_urdf(tmp_path / name)
+    assert (refusal.value.where, refusal.value.reason) == (str(tmp_path / name), reason)

@@ -36,19 +36,19 @@ def shown(widths, expressions):
 def values(widths, expressions, draws):
     """Return the values of expressions of signed signals, for each draw of the signals."""
     m, signals, results = shown(widths, expressions)
-    found = []
+    rows = []
 
     async def testbench(ctx):
         for draw in draws:
             for signal, value in zip(signals, draw, strict=True):
                 ctx.set(signal, value)
             await ctx.delay(1e-9)
-            found.append([ctx.get(result) for result in results])
+            rows.append([ctx.get(result) for result in results])
 
     simulator = Simulator(m)
     simulator.add_testbench(testbench)
     simulator.run()
-    return found
+    return rows
 
 
 def draws(widths, seed):
@@ -61,8 +61,8 @@ def draws(widths, seed):
 @pytest.mark.parametrize("shift", [-9, -6, -5, -1, 0, 1, 4])
 def test_an_operand_moves_like_an_integer(shift):
     inputs = draws((6,), 0)
-    found = values((6,), lambda x: [align(x[0], Operand(0, True, shift))], inputs)
-    assert found == [[x << shift if shift >= 0 else x >> -shift] for (x,) in inputs]
+    aligned = values((6,), lambda x: [align(x[0], Operand(0, True, shift))], inputs)
+    assert aligned == [[x << shift if shift >= 0 else x >> -shift] for (x,) in inputs]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -80,14 +80,14 @@ def test_sums_round_and_wrap_and_say_so(seed):
         return [total(operands, taken), *cut(total(operands, taken, operation.drop), operation)]
 
     width = operation.format.width
-    for found, draw in zip(values(widths, expressions, inputs), inputs, strict=True):
+    for row, draw in zip(values(widths, expressions, inputs), inputs, strict=True):
         moved = [
             x << o.shift if o.shift >= 0 else x >> -o.shift for x, o in zip(draw, operands, strict=False)
         ]
         exact = sum(-x if o.negative else x for x, o in zip(moved, operands, strict=True))
         rounded = round_half_up(exact, operation.drop)
         wrapped = (rounded + 2 ** (width - 1)) % 2**width - 2 ** (width - 1)
-        assert found == [exact, wrapped, int(wrapped != rounded)]
+        assert row == [exact, wrapped, int(wrapped != rounded)]
 
 
 @pytest.mark.parametrize(("drop", "expected"), [(0, 0), (1, 1), (5, 16)])
@@ -97,14 +97,14 @@ def test_half_of_what_is_cut(drop, expected):
 
 def test_what_is_not_checked_never_flags():
     operation = Operation(Kind.ADD, (Operand(0),), Format(3, 0), REGION)
-    found = values((6,), lambda x: list(cut(x[0], operation)), [[31], [-5]])
-    assert found == [[-1, 0], [3, 0]]
+    results = values((6,), lambda x: list(cut(x[0], operation)), [[31], [-5]])
+    assert results == [[-1, 0], [3, 0]]
 
 
 def test_constants_are_operands_too():
     operands = (Operand(0, True, 2), Operand(1, True, -1))
-    found = values((5,), lambda x: [total(operands, [x[0], Const(-3, signed(3))])], [[7], [-16]])
-    assert found == [[-28 + 2], [64 + 2]]
+    sums = values((5,), lambda x: [total(operands, [x[0], Const(-3, signed(3))])], [[7], [-16]])
+    assert sums == [[-28 + 2], [64 + 2]]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_the_half_needs_no_adder(negative, shift):
     text = rtlil.convert(module, ports=[*signals, *results])
     assert text.count("cell $add") + text.count("cell $sub") == 1
     inputs = draws((5, 5), 1)
-    found = values((5, 5), lambda x: [total(operands, x, 2)], inputs)
+    sums = values((5, 5), lambda x: [total(operands, x, 2)], inputs)
     moved = [y << shift if shift >= 0 else y >> -shift for _, y in inputs]
-    assert found == [[x + (-y if negative else y) + 2] for (x, _), y in zip(inputs, moved, strict=True)]
+    assert sums == [[x + (-y if negative else y) + 2] for (x, _), y in zip(inputs, moved, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -127,8 +127,8 @@ def test_choices_take_one_value_and_round_it(seed):
     operands = (Operand(0), *(Operand(i, rng.random() < 0.5, rng.randint(-2, 2)) for i in (1, 2)))
     drop = rng.randint(0, 3)
     inputs = [[flag, x, y] for flag in (0, 1) for x, y in draws((6, 7), seed)]
-    found = values((2, 6, 7), lambda x: [choose(operands, x, drop)], inputs)
-    for (result,), draw in zip(found, inputs, strict=True):
+    chosen = values((2, 6, 7), lambda x: [choose(operands, x, drop)], inputs)
+    for (result,), draw in zip(chosen, inputs, strict=True):
         operand = operands[1 if draw[0] else 2]
         moved = draw[operand.value] << 2 + operand.shift >> 2
         assert result == (-moved if operand.negative else moved) + half(drop)
@@ -173,8 +173,8 @@ def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, sign
     def both(x):
         return [add_or_subtract(operands, x, bits, drop), total(plain, x, drop)]
 
-    for found, expected in values(widths, both, draws(widths, 3)):
-        assert found >> drop == expected >> drop
+    for result, expected in values(widths, both, draws(widths, 3)):
+        assert result >> drop == expected >> drop
 
 
 @pytest.mark.parametrize("sign", [0, 1])
@@ -182,8 +182,8 @@ def test_one_operand_may_be_negated_by_a_bit(sign):
     def alone(x):
         return [add_or_subtract((Operand(0),), x, [Const(sign, 1)]), negate(x[0], Const(sign, 1))]
 
-    for (x,), found in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
-        assert found == [-x if sign else x] * 2
+    for (x,), row in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
+        assert row == [-x if sign else x] * 2
 
 
 CONSTANTS = (1, 2, 3, 5, 11, 85, 109, 0x798B, 2**17 - 1)
@@ -202,18 +202,18 @@ def product(constant, drop):
 @pytest.mark.parametrize("drop", [0, 1, 4, 12, 20])
 def test_products_by_constants_are_exact_and_hold_the_half(constant, drop):
     m, factor, result = product(constant, drop)
-    found = []
+    products = []
 
     async def testbench(ctx):
         for value in range(-64, 64):
             ctx.set(factor, value)
             await ctx.delay(1e-9)
-            found.append(ctx.get(result))
+            products.append(ctx.get(result))
 
     simulator = Simulator(m)
     simulator.add_testbench(testbench)
     simulator.run()
-    assert found == [value * constant + half(drop) for value in range(-64, 64)]
+    assert products == [value * constant + half(drop) for value in range(-64, 64)]
 
 
 @pytest.mark.parametrize("constant", CONSTANTS)

@@ -19,7 +19,9 @@ from tests.support.marks import long, some
 TASKS = 120
 SIZE = 8
 OPTIONS = BuildOptions(("id", "m"), width=18, data_width=8 * SIZE, ii=4, samples=64)
-CLOCKS = tuple({"clk": core, "stream_clk": own} for core, own in ((14, 22), (22, 14), (6, 62), (82, 10)))
+CLOCKS = tuple(
+    {"clk": core, "stream_clk": stream} for core, stream in ((14, 22), (22, 14), (6, 62), (82, 10))
+)
 """Periods in nanoseconds."""
 
 FLAGGED = ("outside", "overflow", "malformed", "not_finite")
@@ -66,7 +68,7 @@ def statuses(received: list[str]) -> list[int]:
 def good(design: Design, seed: int, tasks: int) -> tuple[list[str], set[str]]:
     """Return requests, and the right answers to them."""
     stream = disturbed(design, tasks, seed)
-    return packets_of(stream.beats), {text.hex() for own in stream.expected.values() for text in own}
+    return packets_of(stream.beats), {text.hex() for packets in stream.expected.values() for text in packets}
 
 
 @pytest.mark.parametrize("stall", [(0.5, 0.2), (0.1, 0.7), long((0.0, 0.0))])
@@ -83,17 +85,17 @@ def test_answers_are_those_of_the_model_and_are_counted(block, design, traffic, 
     assert rest == []
     assert status == IDLE
     assert answered(design, beats_of(received, SIZE)) == traffic.expected
-    found = dict(zip(COUNTERS, counts, strict=True))
-    assert found["requests"] == found["answers"] == TASKS
-    assert found["request_beats"] == len(traffic.beats.last)
-    assert found["answer_beats"] == sum(len(text) // 2 // SIZE for text in received)
+    counted = dict(zip(COUNTERS, counts, strict=True))
+    assert counted["requests"] == counted["answers"] == TASKS
+    assert counted["request_beats"] == len(traffic.beats.last)
+    assert counted["answer_beats"] == sum(len(text) // 2 // SIZE for text in received)
     for bit, name in enumerate(FLAGGED):
-        assert found[name] == sum(value >> bit & 1 for value in statuses(received)), name
-    assert found["outside"] > 0
-    assert found["malformed"] > 0
-    assert found["cycles"] > found["busy_cycles"] > TASKS
-    assert found["answer_waits"] > 0 or stall[1] == 0.0
-    assert found["request_waits"] > 0
+        assert counted[name] == sum(value >> bit & 1 for value in statuses(received)), name
+    assert counted["outside"] > 0
+    assert counted["malformed"] > 0
+    assert counted["cycles"] > counted["busy_cycles"] > TASKS
+    assert counted["answer_waits"] > 0 or stall[1] == 0.0
+    assert counted["request_waits"] > 0
 
 
 def test_registers_say_which_design_it_is(one_clock) -> None:
@@ -205,5 +207,5 @@ def test_clocks_are_crossed_without_a_loss(two_clocks, traffic, clocks, stall) -
     _, _, received, *counts, rest = simulate(block, steps, clocks, seed=1, reset_cycles=1)
     assert rest == []
     assert answered(design, beats_of(received, SIZE)) == traffic.expected
-    found = dict(zip(COUNTERS, counts, strict=True))
-    assert found["requests"] == found["answers"] == TASKS
+    counted = dict(zip(COUNTERS, counts, strict=True))
+    assert counted["requests"] == counted["answers"] == TASKS

@@ -29,9 +29,11 @@ def around(blocks: dict[str, str]) -> str:
     for prefix, text in blocks.items():
         inside = re.search(r"^module (\w+_axi) \((.*?)\n\);", text, re.DOTALL | re.MULTILINE)
         assert inside is not None
-        own = re.findall(r"(input|output) wire (\[\d+:0\] )?(\w+)", inside[2])
-        named = {name: name if name in ("clk", "rst") else f"{prefix}{name}" for _, _, name in own}
-        ports += [f"{way} wire {bits}{prefix}{name}" for way, bits, name in own if name not in ("clk", "rst")]
+        declared = re.findall(r"(input|output) wire (\[\d+:0\] )?(\w+)", inside[2])
+        named = {name: name if name in ("clk", "rst") else f"{prefix}{name}" for _, _, name in declared}
+        ports += [
+            f"{way} wire {bits}{prefix}{name}" for way, bits, name in declared if name not in ("clk", "rst")
+        ]
         ways = ", ".join(f".{port}({wire})" for port, wire in named.items())
         instances.append(f"  {inside[1]} {prefix}block ({ways});")
     return "\n".join([f"module both ({', '.join(ports)});", *instances, "endmodule", ""])
@@ -60,7 +62,7 @@ def test_two_blocks_stand_in_one_design_and_pairs_of_streams_are_counted_togethe
     steps = {
         "left_": [
             ["stall", 0.2, 0.4],
-            *(["send", packets_of(own.beats), pair] for pair, own in enumerate(pairs)),
+            *(["send", packets_of(stream.beats), pair] for pair, stream in enumerate(pairs)),
             ["receive", TASKS, 0],
             ["receive", TASKS, 1],
             ["count", counter_address("answers")],
@@ -72,10 +74,10 @@ def test_two_blocks_stand_in_one_design_and_pairs_of_streams_are_counted_togethe
     }
     results = simulate(simulator, steps)
     *_, first, second, answers, beats, status, identity = results["left_"]
-    for received, own in zip((first, second), pairs, strict=True):
-        assert answered(left, beats_of(received, 4)) == own.expected
+    for received, stream in zip((first, second), pairs, strict=True):
+        assert answered(left, beats_of(received, 4)) == stream.expected
     assert (answers, status) == (2 * TASKS, 1)
-    assert beats == sum(len(own.beats.last) for own in pairs)
+    assert beats == sum(len(stream.beats.last) for stream in pairs)
     _, received, other = results["right_"]
     assert answered(right, beats_of(received, 4)) == alone.expected
     for design, word in ((left, identity), (right, other)):

@@ -37,7 +37,7 @@ def test_packed_words():
 
 
 def test_singles(monkeypatch):
-    monkeypatch.setattr(singles, "BY_CODE", {own.code: own for own in singles.FUNCTIONS})
+    monkeypatch.setattr(singles, "BY_CODE", {function.code: function for function in singles.FUNCTIONS})
     core = FakeCore(ii=1, functions=singles.FUNCTIONS, latencies=singles.LATENCIES)
     dut = Accelerator(cores=[core], interface=Interface(core.order, 64, number="float32"))
     numbers = [singles.single(value) for value in (1, 2, 3)]

@@ -11,13 +11,13 @@ def test_patterns_match_a_range_and_nothing_else(bits: int) -> None:
     for start in numbers:
         for stop in range(start + 1, len(numbers) + 1):
             patterns = range_patterns(start, stop, bits)
-            found = [
+            matching = [
                 number
                 for number in numbers
                 for pattern in patterns
                 if all(x in ("-", y) for x, y in zip(pattern, f"{number:0{bits}b}", strict=True))
             ]
-            assert sorted(found) == list(range(start, stop))
+            assert sorted(matching) == list(range(start, stop))
             assert len(patterns) <= 2 * bits
 
 

@@ -43,10 +43,10 @@ def test_a_function_of_cores_with_different_functions_keeps_its_order() -> None:
     packets = Bench(accelerator(SETS["overlap"], 64), 1.0, 0.7).run(
         [task.packet(64) for task in tasks], cycles=8000, expected=len(tasks)
     )
-    tags = {code: [packet[0] & 0xFFFF for packet in own] for code, own in by_function(packets).items()}
+    tags = {code: [packet[0] & 0xFFFF for packet in group] for code, group in by_function(packets).items()}
     wanted = {
-        code: [packet[0] & 0xFFFF for packet in own]
-        for code, own in by_function(
+        code: [packet[0] & 0xFFFF for packet in group]
+        for code, group in by_function(
             response(task, 64, core_of(tuple(LATENCIES), 1)) for task in tasks
         ).items()
     }
@@ -85,10 +85,10 @@ def test_tasks_that_wait_for_a_core_hold_no_others_up() -> None:
     tasks = [Task(tag, slow.code, 0) for tag in range(WAITING)] + [Task(99, fast.code, 0)]
     bench = Bench(dut)
     packets = bench.run([task.packet(256) for task in tasks], cycles=3000, expected=len(tasks))
-    place = [packet[0] & 0xFFFF for packet in packets].index(99)
+    index = [packet[0] & 0xFFFF for packet in packets].index(99)
     ends = [cycle for cycle, (_, last) in bench.beats if last]
     latency = packet_latency(dut.interface, fast, LATENCIES["id"])
-    assert ends[place] == bench.sent[-1][0] + latency
+    assert ends[index] == bench.sent[-1][0] + latency
     assert bench.sent[-1][0] - bench.sent[0][0] == WAITING
 
 

@@ -12,11 +12,11 @@ COUNT, MOST = 5, 2
 
 async def look(ctx: SimulatorContext, dut: Counters) -> list[int]:
     """Return the values of all counters, each in its next turn."""
-    found = {}
-    while len(found) < COUNT:
-        found[ctx.get(dut.turn)] = ctx.get(dut.value)
+    values = {}
+    while len(values) < COUNT:
+        values[ctx.get(dut.turn)] = ctx.get(dut.value)
         await ctx.tick()
-    return [found[k] for k in range(COUNT)]
+    return [values[k] for k in range(COUNT)]
 
 
 def test_counters_add_up_what_they_are_given_and_begin_again() -> None:

@@ -29,19 +29,19 @@ def bounded_words(draw: st.DrawFn) -> tuple[Word, ...]:
 def flags(functions: tuple[FunctionWords, ...], tasks: list[tuple[int, int]], extended: int = 0) -> list[int]:
     """Return the component's output for tasks (function index, packed words), one a cycle."""
     dut = DomainCheck(interface=Interface(functions, 32))
-    found: list[int] = []
+    flagged: list[int] = []
 
     async def bench(ctx: Any) -> None:
         for k in range(len(tasks) + CHECKED):
-            place, packed = tasks[min(k, len(tasks) - 1)]
-            ctx.set(dut.select, 1 << place)
+            index, packed = tasks[min(k, len(tasks) - 1)]
+            ctx.set(dut.select, 1 << index)
             ctx.set(dut.extended, extended)
             ctx.set(dut.words, packed)
-            found.append(ctx.get(dut.outside))
+            flagged.append(ctx.get(dut.outside))
             await ctx.tick()
 
     Simulation(dut).run(bench)
-    return found[CHECKED:]
+    return flagged[CHECKED:]
 
 
 def unpack(inputs: tuple[Word, ...], packed: list[int]) -> dict[str, np.ndarray]:
@@ -71,14 +71,14 @@ def test_each_task_is_held_against_its_own_function() -> None:
 
 def test_words_in_one_slot_have_bounds_of_their_own_and_fill_it() -> None:
     values = [-16, -3, -2, 3, 4, 9, 10, 11]
-    tasks = [(place, (value & 31) << 30) for place in (0, 1) for value in values]
+    tasks = [(index, (value & 31) << 30) for index in (0, 1) for value in values]
     inside = [-16 <= v <= 9 for v in values] + [-2 <= v <= 3 for v in values]
     assert flags(FUNCTIONS, tasks) == [not x for x in inside]
 
 
 @pytest.mark.parametrize("extended", [0, 1])
 def test_optional_words_count_only_if_they_came(extended: int) -> None:
-    tasks = [(place, value << 55) for place in (0, 1, 2) for value in (5, 6, (1 << 50) - 6)]
+    tasks = [(index, value << 55) for index in (0, 1, 2) for value in (5, 6, (1 << 50) - 6)]
     assert flags(FUNCTIONS, tasks, extended) == [0] * 7 + [extended] * 2
 
 

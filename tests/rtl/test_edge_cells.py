@@ -45,7 +45,7 @@ def test_a_beat_that_waits_has_its_end(monkeypatch):
     interface, asked = rail_design(data_width=64, bodies=40).interface, []
     queue = type(ECP5).queue
     monkeypatch.setattr(
-        type(ECP5), "queue", lambda own, bits, depth: asked.append(bits) or queue(own, bits, depth)
+        type(ECP5), "queue", lambda fabric, bits, depth: asked.append(bits) or queue(fabric, bits, depth)
     )
     cells_of(interface, {"id": 64, "fd": 64}, 64, ECP5)
     assert asked.count(interface.response_beat + 1) == len(LATENCY)
@@ -61,7 +61,7 @@ def test_every_cycle_of_latency_takes_two_flip_flops_of_each_function():
 def test_each_pair_of_streams_has_an_edge_of_its_own():
     """Two pairs take twice the cells of one, and what lets them take turns at the core."""
     one = rail_design(data_width=64, bodies=3).interface
-    alone, both = (cells_of(own, LATENCY, 8, ECP5) for own in (one, replace(one, streams=2)))
+    alone, both = (cells_of(interface, LATENCY, 8, ECP5) for interface in (one, replace(one, streams=2)))
     bits = sum(one.slots)
     assert 2 * alone["edge"].luts + bits <= both["edge"].luts <= 2.5 * alone["edge"].luts + 2 * bits
     assert both["buffers"].luts >= 2 * alone["buffers"].luts + bits
@@ -82,8 +82,8 @@ def test_only_streams_that_have_a_bit_there_are_chosen_among():
     assert interface.response_beats(long, extended=True) == 1
     fewer = long.result_bits - short.result_bits
     both, one = (
-        cells_of(replace(interface, functions=(long, own)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
-        for own in (replace(other, outputs=long.outputs), short)
+        cells_of(replace(interface, functions=(long, function)), LATENCY, 1, ULTRASCALE_PLUS)["edge"].luts
+        for function in (replace(other, outputs=long.outputs), short)
     )
     chosen = ULTRASCALE_PLUS.multiplexer(2, fewer)
     assert fewer > 0
@@ -100,9 +100,9 @@ def test_the_quotas_of_a_round_are_counted():
     latency = {"m": 10, "id": 10}
     kept = cells_of(interface, latency, 1, ECP5)["edge"]
     for priority, more in ((("id",), 5 - 3), (("m",), 3 - 1), (("m", "id"), 5 - 3 + 3 - 1)):
-        found = cells_of(replace(interface, priority=priority), latency, 1, ECP5)["edge"]
-        assert found.flip_flops - kept.flip_flops == more
-        assert found.luts == kept.luts
+        edge = cells_of(replace(interface, priority=priority), latency, 1, ECP5)["edge"]
+        assert edge.flip_flops - kept.flip_flops == more
+        assert edge.luts == kept.luts
 
 
 def test_an_output_slower_than_the_interval_needs_fewer_places():

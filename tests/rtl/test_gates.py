@@ -32,7 +32,7 @@ def told(dut: RequestGate | AnswerGate, event: Any, packets: list[tuple[str, int
 
     The beats behind the first look like headers of other functions.
     """
-    found = []
+    verdicts = []
 
     async def bench(ctx: SimulatorContext) -> None:
         ctx.set(dut.o.ready, 1)
@@ -44,11 +44,11 @@ def told(dut: RequestGate | AnswerGate, event: Any, packets: list[tuple[str, int
                 ctx.set(dut.i.p.last, beat == beats - 1)
                 ctx.set(dut.i.valid, 1)
                 if ctx.get(event):
-                    found.append(bool(ctx.get(dut.rollout)))
+                    verdicts.append(bool(ctx.get(dut.rollout)))
                 await ctx.tick()
 
     Simulation(dut).run(bench)
-    return found
+    return verdicts
 
 
 def test_requests_of_rollouts_are_told(interface: Interface) -> None:
@@ -59,5 +59,5 @@ def test_requests_of_rollouts_are_told(interface: Interface) -> None:
 def test_answers_of_rollouts_are_told(interface: Interface) -> None:
     """The last one is still in the gate's register."""
     dut = AnswerGate(interface=interface)
-    found = told(dut, dut.left, [*PACKETS, ("step", 1)])
-    assert found == [function == "rollout" for function, _ in PACKETS]
+    verdicts = told(dut, dut.left, [*PACKETS, ("step", 1)])
+    assert verdicts == [function == "rollout" for function, _ in PACKETS]

@@ -102,17 +102,17 @@ def test_packets_leave_whole_and_in_the_order_of_their_input(lengths: tuple[int,
     assert [(data, last) for _, data, last in traffic.beats][: len(expected)] == expected
 
 
-@pytest.mark.parametrize("own", [long((1, 1, 1)), (4, 2, 1), (3, 1, 4)])
-def test_saturated_inputs_take_turns_by_quotas_without_a_pause(own: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("quotas", [long((1, 1, 1)), (4, 2, 1), (3, 1, 4)])
+def test_saturated_inputs_take_turns_by_quotas_without_a_pause(quotas: tuple[int, ...]) -> None:
     """Inputs 0, 1 and 2 each send their quota of packets in turn; the output is never idle."""
-    traffic = Traffic(own, (1, 2, 4), (1.0, 1.0, 1.0))
+    traffic = Traffic(quotas, (1, 2, 4), (1.0, 1.0, 1.0))
     traffic.run(300)
-    a_round = [k for k, quota in enumerate(own) for _ in range(quota)]
+    a_round = [k for k, quota in enumerate(quotas) for _ in range(quota)]
     order = traffic.order()
     rounds = len(order) // len(a_round)
     assert rounds > 10
     # With the first packet of an input only one is there, so that its first turn is short.
-    steady = order[order.index(2) + own[2] :]
+    steady = order[order.index(2) + quotas[2] :]
     assert steady == (a_round * (rounds + 1))[: len(steady)]
     cycles = [cycle for cycle, _, _ in traffic.beats]
     assert cycles == list(range(1, 300))
@@ -121,11 +121,11 @@ def test_saturated_inputs_take_turns_by_quotas_without_a_pause(own: tuple[int, .
 @pytest.mark.parametrize("rare", [0, long(1), 2, long(3)])
 def test_a_wait_is_bounded_by_what_the_others_may_send(rare: int) -> None:
     """The bound is the rest of a round plus the shares before the input's in the next, in any state."""
-    own, lengths = (5, 3, 1, 1), (1, 2, 5, 5)
+    quotas, lengths = (5, 3, 1, 1), (1, 2, 5, 5)
     rates = tuple(0.02 if k == rare else 1.0 for k in range(4))
-    traffic = Traffic(own, lengths, rates, seed=rare)
+    traffic = Traffic(quotas, lengths, rates, seed=rare)
     traffic.run(1200)
-    beats = [quota * length for quota, length in zip(own, lengths, strict=True)]
+    beats = [quota * length for quota, length in zip(quotas, lengths, strict=True)]
     bound = sum(beats) - beats[rare] + sum(beats[:rare]) + Merger.latency
     came = traffic.arrived[rare]
     gaps = [later - earlier for earlier, later in pairwise(came)]

@@ -17,7 +17,7 @@ from tests.support.marks import some
 from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
-PRIMITIVES = list({own.primitive.name: own.primitive for own in TARGETS.values()}.values())
+PRIMITIVES = list({device.primitive.name: device.primitive for device in TARGETS.values()}.values())
 SMALL = (4, 5)
 
 HARNESS = b"""
@@ -116,7 +116,9 @@ class Comparison(wiring.Component):
         """Return the sums of a product without registers by a device's block, and in portable RTL."""
         numbers, name = [value.as_signed() for value in inputs], f"{primitive.name}_{k}"
         kinds = {name: primitive, f"portable_{name}": None}
-        return [multiply_add(m, own, *numbers, registers=0, primitive=kind) for own, kind in kinds.items()]
+        return [
+            multiply_add(m, prefix, *numbers, registers=0, primitive=kind) for prefix, kind in kinds.items()
+        ]
 
 
 def test_every_block_equals_the_portable_multiplier(tmp_path):

@@ -38,7 +38,7 @@ def assignments(text: str) -> list[tuple[str, str]]:
     """Return the expressions assigned to wires in a module, with the range of their bits."""
     ranges = {name: bits for bits, name in re.findall(r"wire (\[\d+:0\] )?(\w+)", text)}
     statements = re.findall(r"\b(?:assign|wire(?: \[\d+:0\])?) (\w+) = ([^;]*);", text)
-    return [(ranges[name], own) for name, own in statements]
+    return [(ranges[name], expression) for name, expression in statements]
 
 
 def products_of_units(design: Design) -> int:
@@ -61,8 +61,8 @@ def test_no_operator_is_written_twice(design: Design) -> None:
     cells = {name: text for name, text in modules(design.verilog).items() if "_ecp5" not in name}
     for name, text in cells.items():
         counts = Counter(assignments(text))
-        operators = [own for own in counts if re.search(r"[-+*<>&|^~]", own[1]) and " ? " not in own[1]]
-        assert [own for own in operators if counts[own] > 1] == [], name
+        operators = [pair for pair in counts if re.search(r"[-+*<>&|^~]", pair[1]) and " ? " not in pair[1]]
+        assert [pair for pair in operators if counts[pair] > 1] == [], name
 
 
 def test_sums_are_those_of_the_program_and_their_rounding(design: Design) -> None:
@@ -73,7 +73,9 @@ def test_sums_are_those_of_the_program_and_their_rounding(design: Design) -> Non
     for name, text in modules(design.verilog).items():
         entry = regions.get(name.removeprefix("accelerator_core_"))
         if entry is not None:
-            sums = [own for _, own in assignments(text) if re.search(r"^[^?]* [-+] ", own)]
+            sums = [
+                expression for _, expression in assignments(text) if re.search(r"^[^?]* [-+] ", expression)
+            ]
             assert len(sums) <= 2 * entry["operations"] + entry["multipliers"] + 1, name
 
 

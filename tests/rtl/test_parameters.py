@@ -52,20 +52,20 @@ class Sets:
         self.values = [INITIAL] * self.count
         self.loads = [0] * self.count
 
-    def answer(self, core: FakeCore, own: FunctionWords, tag: int, payload: int, number: int) -> Packet:
+    def answer(self, core: FakeCore, function: FunctionWords, tag: int, payload: int, number: int) -> Packet:
         """Return the answer to a task or a load of a set, which may not be there."""
         known = number < self.count
         odd = self.loads[number if known else 0] % 2
         words = [payload & 0xFFF, payload >> 12 & 0x3FFFF, payload >> 30]
         value, status = 0, MALFORMED
         if known:
-            if own is LOAD:
+            if function is LOAD:
                 self.values[number] = words[1]
                 self.loads[number] += 1
             words[1] = self.values[number]
-            value, overflow = (0, False) if own is LOAD else core.answer(own, join(words), 0)
-            status = OVERFLOW * overflow | OUTSIDE * any(outside(word, words) for word in own.inputs)
-        header, bits = tag | own.code << 16 | odd << 23 | status << 24, packed_bits(own.outputs)
+            value, overflow = (0, False) if function is LOAD else core.answer(function, join(words), 0)
+            status = OVERFLOW * overflow | OUTSIDE * any(outside(word, words) for word in function.inputs)
+        header, bits = tag | function.code << 16 | odd << 23 | status << 24, packed_bits(function.outputs)
         return as_beats(header | (value & (1 << bits) - 1) << 32, -(-(32 + bits) // 64), 64)
 
 
@@ -93,12 +93,14 @@ def test_each_task_has_the_set_of_its_header(
     rng, sets = random.Random(count), Sets(count)
     packets, expected = [], []
     for tag in range(150):
-        own = rng.choice((*FUNCTIONS, *FUNCTIONS, LOAD))
+        function = rng.choice((*FUNCTIONS, *FUNCTIONS, LOAD))
         number = rng.choice([*range(count), count, 129]) if tag % 8 == 0 else rng.randrange(count)
-        payload = rng.getrandbits(30 if own is LOAD else 35)
-        header = tag | own.code << 16 | number << 24
-        packets.append(as_beats(header | payload << 32, -(-(32 + (30 if own is LOAD else 35)) // 64), 64))
-        expected.append(sets.answer(cores[0], own, tag, payload, number))
+        payload = rng.getrandbits(30 if function is LOAD else 35)
+        header = tag | function.code << 16 | number << 24
+        packets.append(
+            as_beats(header | payload << 32, -(-(32 + (30 if function is LOAD else 35)) // 64), 64)
+        )
+        expected.append(sets.answer(cores[0], function, tag, payload, number))
     bench = Bench(Accelerator(cores=cores, interface=interface), valid=valid, ready=ready)
     came = bench.run(packets, cycles=6000, expected=len(packets))
     assert by_function(came) == by_function(expected)

@@ -84,7 +84,11 @@ def test_random_operands_of_every_size(width, result_width, extra):
     ("width", "result_width", "extra", "registers"),
     [
         *((22, 18, 0, 1), (31, 27, 3, 2), (36, 32, 1, 3)),
-        *(long(*spec, own) for spec in ((22, 18, 0), (31, 27, 3), (36, 32, 1)) for own in (1, 2, 3)),
+        *(
+            long(*spec, registers)
+            for spec in ((22, 18, 0), (31, 27, 3), (36, 32, 1))
+            for registers in (1, 2, 3)
+        ),
     ],
 )
 def test_products_may_have_pipeline_registers(width, result_width, extra, registers):

@@ -31,8 +31,8 @@ def around(interface=None, copies=1, ii=1, **core):
     cores = [
         FakeCore(**{"ii": 1, "functions": FUNCTIONS, "latencies": LATENCIES} | core) for _ in range(copies)
     ]
-    for own in cores:
-        own.ii = ii
+    for each in cores:
+        each.ii = ii
     return Accelerator(cores=cores, interface=interface or Interface(cores[0].order, 32))
 
 

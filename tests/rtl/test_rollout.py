@@ -25,12 +25,12 @@ from tests.support.simulation import Simulation
 def packet(function: str, tag: int, parts: tuple[str, ...] = (), **numbers: int) -> list[tuple[int, bool]]:
     """Return a request of one or more beats."""
     interface = rollouts(parts)
-    bits, place = tag | CODES[function] << 16, 32
-    values = {own.slot: numbers.get(own.name, 0) for own in interface.inputs(function)}
+    bits, position = tag | CODES[function] << 16, 32
+    values = {word.slot: numbers.get(word.name, 0) for word in interface.inputs(function)}
     for slot, width in enumerate(interface.request_widths(function)):
-        bits |= (values.get(slot, 0) & (1 << width) - 1) << place
-        place += width
-    count = -(-place // WIDTH)
+        bits |= (values.get(slot, 0) & (1 << width) - 1) << position
+        position += width
+    count = -(-position // WIDTH)
     return [(bits >> k * WIDTH & (1 << WIDTH) - 1, k == count - 1) for k in range(count)]
 
 
@@ -114,7 +114,7 @@ def expected(core: FakeCore, step: FunctionWords, rows: list[int], q: int, v: in
 
 def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
     """Also those that lie in the domain when their upper bits are lost."""
-    step = replace(STEP, outputs=tuple(replace(own, format=Format(14, 2)) for own in STEP.outputs))
+    step = replace(STEP, outputs=tuple(replace(word, format=Format(14, 2)) for word in STEP.outputs))
     core = FakeCore(ii=2, functions=(step,), latencies={"step": 9})
     program = Program((), step.inputs, (), {"step": step.outputs}, None, None, (9, 9))
     interface = program_interface([program], WIDTH, rollout=RolloutShape(HORIZON, 1, "step"))
@@ -132,14 +132,14 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
         if last:
             answers.append(sum(beat << WIDTH * k for k, beat in enumerate(came)))
             came.clear()
-    found = {answer & 0xFFFF: answer for answer in answers if answer >> 16 & 31 == CODES[ROLLOUT]}
-    assert sorted(found) == list(range(len(states)))
+    by_tag = {answer & 0xFFFF: answer for answer in answers if answer >> 16 & 31 == CODES[ROLLOUT]}
+    assert sorted(by_tag) == list(range(len(states)))
     flagged = 0
     for tag, (q, v) in enumerate(states):
         steps = 1 + tag % 3
         status, first, packed = expected(core, step, rows[:steps], q, v)
         words = packed & (1 << 28) - 1 | steps << 28 | first << 32
-        assert found[tag] == tag | CODES[ROLLOUT] << 16 | status << 24 | words << 32
+        assert by_tag[tag] == tag | CODES[ROLLOUT] << 16 | status << 24 | words << 32
         flagged += first > 1
     assert flagged
 

@@ -36,10 +36,12 @@ def drawn(feedback: Feedback) -> tuple[dict[str, Any], dict[str, int], dict[str,
     """Return words of the state, a row of references, and gains."""
     rng = np.random.default_rng(3)
     values = {
-        own.name: rng.integers(own.lowest or own.format.lowest, own.highest or own.format.highest, TASKS)
-        for own in STATE
+        word.name: rng.integers(word.lowest or word.format.lowest, word.highest or word.format.highest, TASKS)
+        for word in STATE
     }
-    row = {own.name: int(rng.integers(own.format.lowest // 4, own.format.highest // 4)) for own in REFERENCES}
+    row = {
+        word.name: int(rng.integers(word.format.lowest // 4, word.format.highest // 4)) for word in REFERENCES
+    }
     gains = {
         feedback.stored(term): int(rng.integers(GAIN.lowest, GAIN.highest, endpoint=True))
         for term in feedback.terms
@@ -57,8 +59,8 @@ def test_sums_of_products_of_different_widths(feedback: Feedback) -> None:
             off = (off + (1 << 15)) % (1 << 16) - (1 << 15)
         gain = gains[feedback.stored(term)] * 2.0**-GAIN.binary_point * feedback.largest(term)
         exact += off * 2.0**-term.word.format.binary_point * gain
-    found = feedback.added(values, row, gains) * 2.0**-feedback.force.format.binary_point
-    np.testing.assert_allclose(found, exact, atol=0.01 * np.abs(exact).max() * 2.0**-10, rtol=1e-6)
+    added = feedback.added(values, row, gains) * 2.0**-feedback.force.format.binary_point
+    np.testing.assert_allclose(added, exact, atol=0.01 * np.abs(exact).max() * 2.0**-10, rtol=1e-6)
 
 
 def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
@@ -66,9 +68,9 @@ def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
     dut = FeedbackSum(feedback=[feedback], words=REFERENCES)
     (width,) = dut.widths
     packed = pack([gains[feedback.stored(term)] for term in feedback.terms], [GAIN.width] * 3)
-    widths = [own.format.width for own in STATE]
-    references = pack([row[own.name] for own in REFERENCES], [own.format.width for own in REFERENCES])
-    found: list[int] = []
+    widths = [word.format.width for word in STATE]
+    references = pack([row[word.name] for word in REFERENCES], [word.format.width for word in REFERENCES])
+    added: list[int] = []
 
     async def testbench(ctx: Any) -> None:
         ctx.set(dut.row, references)
@@ -76,10 +78,10 @@ def test_hardware_adds_what_the_model_adds(feedback: Feedback) -> None:
         for k in range(TASKS + dut.latency):
             if k >= dut.latency:
                 bits = ctx.get(dut.added)
-                found.append(bits - (bits >> width - 1 << width))
+                added.append(bits - (bits >> width - 1 << width))
             if k < TASKS:
-                ctx.set(dut.values, pack([int(values[own.name][k]) for own in STATE], widths))
+                ctx.set(dut.values, pack([int(values[word.name][k]) for word in STATE], widths))
             await ctx.tick()
 
     Simulation(dut).run(testbench)
-    np.testing.assert_array_equal(found, feedback.added(values, row, gains))
+    np.testing.assert_array_equal(added, feedback.added(values, row, gains))

@@ -21,14 +21,14 @@ def test_samples_equal_the_models() -> None:
     rng = np.random.default_rng(0)
     seeds = np.concatenate([rng.integers(0, 2**31, draws - 2), [0, 2**31 - 1]])
     steps = rng.integers(0, 128, draws)
-    found: list[list[int]] = []
+    samples: list[list[int]] = []
 
     async def testbench(ctx: Any) -> None:
         for k in range(draws + dut.latency):
             if k >= dut.latency:
                 bits = ctx.get(dut.samples)
                 parts = [bits >> SAMPLE.width * j & (1 << SAMPLE.width) - 1 for j in range(coordinates)]
-                found.append([part - (part >> SAMPLE.width - 1 << SAMPLE.width) for part in parts])
+                samples.append([part - (part >> SAMPLE.width - 1 << SAMPLE.width) for part in parts])
             if k < draws:
                 ctx.set(dut.seed, int(seeds[k]))
                 ctx.set(dut.step, int(steps[k]))
@@ -36,7 +36,7 @@ def test_samples_equal_the_models() -> None:
 
     Simulation(dut).run(testbench)
     expected = [normal_integers(seeds[k : k + 1], steps[k : k + 1], coordinates)[0, 0] for k in range(draws)]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(samples, expected)
 
 
 def test_a_wider_force_takes_a_wider_sum_and_wider_limits() -> None:

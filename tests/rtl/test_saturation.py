@@ -95,15 +95,15 @@ def test_a_function_with_priority_is_served_first(few_long: list[Task]) -> None:
 
 def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
     """A round has a bounded number of beats, and every waiting function is served in it."""
-    found = saturated(few_long, priority=("difd", "dfd"))
+    bench = saturated(few_long, priority=("difd", "dfd"))
     a_round = 9 * 2 + 4 * 18 + 4 * 4 * 4
-    own_places = places(found.dut.interface, ID, LATENCIES["id"], 1)
-    assert max(found.waits["id"]) <= found.least(ID) + own_places * a_round
-    assert by_function(found.packets) == by_function(found.expected)
+    own_places = places(bench.dut.interface, ID, LATENCIES["id"], 1)
+    assert max(bench.waits["id"]) <= bench.least(ID) + own_places * a_round
+    assert by_function(bench.packets) == by_function(bench.expected)
 
 
 @pytest.mark.parametrize("priority", [long(()), ("difd", "dfd")])
 def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
-    found = saturated(good_tasks(60, 3, FUNCTIONS), priority, ready=0.4)
-    assert by_function(found.packets) == by_function(found.expected)
-    assert len(found.packets) == 60
+    bench = saturated(good_tasks(60, 3, FUNCTIONS), priority, ready=0.4)
+    assert by_function(bench.packets) == by_function(bench.expected)
+    assert len(bench.packets) == 60

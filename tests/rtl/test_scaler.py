@@ -15,8 +15,8 @@ from tests.support.simulation import Simulation
 SOURCES, FACTORS = (Format(20, 10), Format(9, 12)), (Format(12, 9), Format(24, 22), Format(8, -3))
 
 ITEMS = tuple(
-    Scaled(f"x[{place},{by}]", place, by, source, factor, target, negative)
-    for place, source in enumerate(SOURCES)
+    Scaled(f"x[{index},{by}]", index, by, source, factor, target, negative)
+    for index, source in enumerate(SOURCES)
     for by, factor in enumerate(FACTORS)
     for target in (Format(18, 10), Format(7, 2), Format(27, 26))
     for negative in (False, True)
@@ -27,8 +27,8 @@ RUNS = 40
 
 
 ROUNDED = tuple(
-    Scaled("x", place, 0, source, FACTORS[0], Format(12, point))
-    for place, source in enumerate(SOURCES)
+    Scaled("x", index, 0, source, FACTORS[0], Format(12, point))
+    for index, source in enumerate(SOURCES)
     for point in (4, 9)
 )
 """Products that all lose bits, with the sign as it is."""
@@ -37,7 +37,7 @@ ROUNDED = tuple(
 @pytest.mark.parametrize("items", [ITEMS, ROUNDED])
 def test_words_are_those_of_the_model(items: tuple[Scaled, ...]) -> None:
     dut = Scaler(items=items, sources=[f.width for f in SOURCES], factors=[f.width for f in FACTORS])
-    rng, found = np.random.default_rng(0), []
+    rng, outputs = np.random.default_rng(0), []
     values, factors = (
         np.array([[rng.integers(f.lowest, f.highest, endpoint=True) for f in formats] for _ in range(RUNS)])
         for formats in (SOURCES, FACTORS)
@@ -55,7 +55,7 @@ def test_words_are_those_of_the_model(items: tuple[Scaled, ...]) -> None:
             await ctx.tick().repeat(LATENCY)
             for item in range(len(items)):
                 assert (ctx.get(dut.valid), ctx.get(dut.item)) == (1, item)
-                found.append((ctx.get(dut.word), bool(ctx.get(dut.beyond))))
+                outputs.append((ctx.get(dut.word), bool(ctx.get(dut.beyond))))
                 await ctx.tick()
             assert not ctx.get(dut.valid)
 
@@ -65,7 +65,7 @@ def test_words_are_those_of_the_model(items: tuple[Scaled, ...]) -> None:
         for run in range(RUNS)
         for item in items
     ]
-    assert found == expected
+    assert outputs == expected
     assert {beyond for _, beyond in expected} == {False, True}
     assert (min(item.drop for item in items) < 0) == (items is ITEMS)
 

@@ -129,19 +129,19 @@ def test_latency_of_the_edge(latency: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "ii", "width"), [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 7)]
+    ("index", "ii", "width"), [(1, 10, 32), *some(pairwise(range(3), (1, 3, 10), DATA_WIDTHS), 7)]
 )
-def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(place: int, ii: int, width: int) -> None:
+def test_the_phase_and_the_turn_add_to_the_latency_of_a_task_alone(index: int, ii: int, width: int) -> None:
     """Each phase has its own wait. After a reset the turn is the first function's."""
     functions = (ID, replace(DFD, outputs=words(150), optional_outputs=words(130)), DIFD)
-    function = functions[place]
+    function = functions[index]
     core = core_of(ii, functions=functions)
     dut = accelerator(core, width)
     least = packet_latency(dut.interface, function, LATENCIES[function.name])
     first, *others = unloaded_latencies(dut, Task(1, function.code, 0).packet(width, functions), ii)
     assert sorted(others) == list(range(least, least + ii))
-    assert least + (place > 0) <= first < least + ii + (place > 0)
-    if width == 32 and place == 1:
+    assert least + (index > 0) <= first < least + ii + (index > 0)
+    if width == 32 and index == 1:
         assert streams(dut.interface, function, LATENCIES["dfd"], ii) == (ii == 10)
 
 

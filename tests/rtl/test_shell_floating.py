@@ -23,9 +23,9 @@ from tests.support.marks import long
 from tests.support.singles import DIFD, FUNCTIONS, LATENCIES, NONE, Task, accelerator, core_of, single
 
 
-def some_single(rng: random.Random, own: Word) -> int:
+def some_single(rng: random.Random, word: Word) -> int:
     """Return a single, mostly within the domain, sometimes far beyond, rarely one that is refused."""
-    largest = max(abs(own.lowest or 400), own.highest or 400) * own.format.step
+    largest = max(abs(word.lowest or 400), word.highest or 400) * word.format.step
     match rng.randrange(40):
         case 0:
             return rng.choice(NONE)
@@ -46,7 +46,7 @@ def any_tasks(count: int, seed: int, width: int) -> list[Task]:
     for tag in range(count):
         function = rng.choice(FUNCTIONS)
         options = rng.choice([0, EXTENDED]) if function.extensible else 0
-        singles = [some_single(rng, own) for own in function.brought(bool(options))]
+        singles = [some_single(rng, word) for word in function.brought(bool(options))]
         task = Task(tag, function.code, singles, options)
         spoil(task, rng, width)
         tasks.append(task)
@@ -66,8 +66,8 @@ def test_every_task_is_answered_in_order(width: int, valid: float, ready: float)
     bench = Bench(accelerator(core, width), valid, ready, seed=width)
     packets = bench.run([task.packet(width) for task in tasks], cycles=8000, expected=len(tasks))
     assert by_function(packets) == by_function(task.response(width, core) for task in tasks)
-    found = {packet[0] >> 24 & 0xFF for packet in packets}
-    assert {0, OUTSIDE, MALFORMED, NOT_FINITE} <= found
+    statuses = {packet[0] >> 24 & 0xFF for packet in packets}
+    assert {0, OUTSIDE, MALFORMED, NOT_FINITE} <= statuses
 
 
 def alone(task: Task, width: int) -> tuple[int, list[int]]:
@@ -76,19 +76,19 @@ def alone(task: Task, width: int) -> tuple[int, list[int]]:
     others = Task(1, DIFD.code, [single(x) for x in (1, 2, 3, 4, 5)], EXTENDED), Task(3, 5, [0, 0, 0])
     packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
     answers = Bench(accelerator(core, width)).run(packets, cycles=200, expected=3)
-    found = {packet[0] & 0xFFFF: packet for packet in answers}
-    assert (found.pop(1), found.pop(3)) == tuple(other.response(width, core) for other in others)
-    ((tag, packet),) = found.items()
+    by_tag = {packet[0] & 0xFFFF: packet for packet in answers}
+    assert (by_tag.pop(1), by_tag.pop(3)) == tuple(other.response(width, core) for other in others)
+    ((tag, packet),) = by_tag.items()
     value = sum(beat << (width * k) for k, beat in enumerate(packet))
     assert tag == task.tag
     return value >> 24 & 0xFF, [value >> (32 * k) & 0xFFFFFFFF for k in range(1, len(packet) * width // 32)]
 
 
 @pytest.mark.parametrize("width", [32, long(256)])
-@pytest.mark.parametrize(("place", "bits"), [(0, NONE[0]), (1, NONE[2]), (2, NONE[4]), (2, NONE[1])])
-def test_what_is_no_number_is_told(place: int, bits: int, width: int) -> None:
+@pytest.mark.parametrize(("index", "bits"), [(0, NONE[0]), (1, NONE[2]), (2, NONE[4]), (2, NONE[1])])
+def test_what_is_no_number_is_told(index: int, bits: int, width: int) -> None:
     singles = [0, 0, 0]
-    singles[place] = bits
+    singles[index] = bits
     status, answer = alone(Task(77, 0, singles), width)
     assert status == NOT_FINITE
     assert not any(answer)
@@ -130,14 +130,14 @@ def test_a_zero_is_plus_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "place"),
+    ("width", "index"),
     [(32, 0), (64, 1), (256, 2), *(long(*case) for case in product(DATA_WIDTHS, range(3)))],
 )
-def test_latency_of_a_task_alone(width: int, place: int) -> None:
+def test_latency_of_a_task_alone(width: int, index: int) -> None:
     """Conversions take five cycles each way, the edge five more in addition to the beats."""
-    function = FUNCTIONS[place]
+    function = FUNCTIONS[index]
     dut = accelerator(core_of(2), width)
-    brought, returned = (-(-32 * (1 + len(own)) // width) for own in (function.inputs, function.outputs))
+    brought, returned = (-(-32 * (1 + len(words)) // width) for words in (function.inputs, function.outputs))
     least = brought - 1 + returned - 1 + 15 + LATENCIES[function.name]
     assert packet_latency(dut.interface, function, LATENCIES[function.name]) == least
     packet = Task(1, function.code, [0] * len(function.inputs)).packet(width)

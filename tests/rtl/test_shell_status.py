@@ -23,9 +23,9 @@ def alone(task: Task, width: int = 32) -> Packet:
     others = Task(1, DIFD.code, 12 << 60, EXTENDED), Task(3, DFD.code, 3 << 30)
     packets = [others[0].packet(width), task.packet(width), others[1].packet(width)]
     answers = Bench(accelerator(core, width)).run(packets, cycles=200, expected=3)
-    found = {packet[0] & 0xFFFF: packet for packet in answers}
-    assert (found.pop(1), found.pop(3)) == tuple(response(other, width, core) for other in others)
-    (answer,) = found.values()
+    by_tag = {packet[0] & 0xFFFF: packet for packet in answers}
+    assert (by_tag.pop(1), by_tag.pop(3)) == tuple(response(other, width, core) for other in others)
+    (answer,) = by_tag.values()
     return answer
 
 
@@ -92,8 +92,8 @@ def statuses(tasks: list[Task], width: int = 64) -> list[int]:
     packets = Bench(accelerator(core, width)).run(
         [t.packet(width) for t in tasks], cycles=100, expected=len(tasks)
     )
-    found = {packet[0] & 0xFFFF: packet[0] >> 24 & 0xFF for packet in packets}
-    return [found[task.tag] for task in tasks]
+    by_tag = {packet[0] & 0xFFFF: packet[0] >> 24 & 0xFF for packet in packets}
+    return [by_tag[task.tag] for task in tasks]
 
 
 def test_a_function_looks_at_its_own_words_only() -> None:

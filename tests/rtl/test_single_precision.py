@@ -15,18 +15,18 @@ from tests.support.simulation import Simulation
 
 def pipelined(dut: Any, inputs: list[dict[str, int]], outputs: tuple[str, ...]) -> list[tuple[int, ...]]:
     """Return the outputs of a pipeline that gets new inputs in every cycle."""
-    found: list[tuple[int, ...]] = []
+    results: list[tuple[int, ...]] = []
 
     async def bench(ctx: Any) -> None:
         for k in range(len(inputs) + dut.latency):
             for name, value in inputs[min(k, len(inputs) - 1)].items():
                 ctx.set(Value.cast(getattr(dut, name)), value)
             if k >= dut.latency:
-                found.append(tuple(ctx.get(Value.cast(getattr(dut, name))) for name in outputs))
+                results.append(tuple(ctx.get(Value.cast(getattr(dut, name))) for name in outputs))
             await ctx.tick()
 
     Simulation(dut).run(bench)
-    return found
+    return results
 
 
 def singles_of_all_kinds(seed: int) -> np.ndarray:
@@ -65,8 +65,8 @@ def test_singles_become_integers(width: int, wrapping: bool) -> None:
         for wrap in (0, 1):
             where = used & (chosen == k) & (wraps == wrap)
             expected[where], refused[where] = from_singles(singles[where], field, wraps=bool(wrap))
-    found = pipelined(dut, inputs, ("number", "refused"))
-    assert found == list(zip(expected.tolist(), refused.tolist(), strict=True))
+    numbers = pipelined(dut, inputs, ("number", "refused"))
+    assert numbers == list(zip(expected.tolist(), refused.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("width", [32, 36])
@@ -78,9 +78,9 @@ def test_of_an_angle_of_many_turns_the_last_bits_count(width: int) -> None:
     inputs = [
         {"single": bits, "used": 1, "scale": dut.scale_of(field), "wrap": 1} for bits in singles.tolist()
     ]
-    found = [number for (number,) in pipelined(dut, inputs, ("number",))]
-    assert found == [2 ** (width - 2), -(2 ** (width - 1)), 0]
-    assert found == from_singles(singles, field, wraps=True)[0].tolist()
+    numbers = [number for (number,) in pipelined(dut, inputs, ("number",))]
+    assert numbers == [2 ** (width - 2), -(2 ** (width - 1)), 0]
+    assert numbers == from_singles(singles, field, wraps=True)[0].tolist()
 
 
 @pytest.mark.parametrize("width", [32, 41])
@@ -98,10 +98,10 @@ def test_integers_become_singles(width: int) -> None:
         {"number": number, "exponent": dut.exponent_of(Format(width, point))}
         for number, point in zip(every.tolist(), points.tolist(), strict=True)
     ]
-    found = np.array(pipelined(dut, inputs, ("single",)), np.uint32)[:, 0]
+    converted = np.array(pipelined(dut, inputs, ("single",)), np.uint32)[:, 0]
     for point in (-5, 0, 17, 40):
         where = points == point
-        np.testing.assert_array_equal(found[where], to_singles(every[where], point))
+        np.testing.assert_array_equal(converted[where], to_singles(every[where], point))
 
 
 def test_the_follower_knows_each_beat() -> None:

@@ -58,9 +58,9 @@ def test_each_pair_answers_its_own_tasks_in_order(
 ) -> None:
     tasks = [any_tasks(20, seed=width + k) for k in range(streams)]
     pairs = benches(accelerator(cores, width, streams), valid=valid, ready=ready)
-    sent = [[task.packet(width) for task in own] for own in tasks]
+    sent = [[task.packet(width) for task in batch] for batch in tasks]
     came = run_together(pairs, sent, cycles=8000, expected=20 * streams)
-    assert [by_function(packets) for packets in came] == [expected(own, width, cores) for own in tasks]
+    assert [by_function(packets) for packets in came] == [expected(batch, width, cores) for batch in tasks]
 
 
 def ends(bench: Bench) -> list[int]:
@@ -96,8 +96,8 @@ def test_pairs_multiply_the_rate_of_the_link() -> None:
     pairs = benches(dut)
     run_together(pairs, [packets] * 4, cycles=2000, expected=96)
     assert beats == 4
-    for own in pairs:
-        cycles = ends(own)[16:]
+    for pair in pairs:
+        cycles = ends(pair)[16:]
         assert cycles[-1] - cycles[0] == (len(cycles) - 1) * beats
 
 
@@ -107,9 +107,9 @@ def test_pairs_that_all_have_tasks_share_a_core_equally(streams: int, cores: Cor
     packets = [Task(tag, FUNCTIONS[0].code, 0).packet(256) for tag in range(200)]
     pairs = benches(dut)
     run_together(pairs, [packets] * streams, cycles=ii * 20 * streams)
-    counts = [len(own.packets()) for own in pairs]
+    counts = [len(pair.packets()) for pair in pairs]
     assert max(counts) - min(counts) <= 1
-    cycles = sorted(cycle for own in pairs for cycle in ends(own))[10:]
+    cycles = sorted(cycle for pair in pairs for cycle in ends(pair))[10:]
     assert cycles == list(range(cycles[0], cycles[0] + ii * len(cycles), ii))
 
 
@@ -121,8 +121,8 @@ def test_latency_of_a_task_alone(cores: Cores) -> None:
         waiting = waiting_places(len(cores), ii, 2)
         least = packet_latency(dut.interface, function, LATENCIES[function.name], waiting)
         task = Task(1, function.code, 0).packet(32)
-        found = unloaded_latencies(dut, task, ii, ports=dut.interface.ports[1])
-        assert min(found) == least
+        latencies = unloaded_latencies(dut, task, ii, ports=dut.interface.ports[1])
+        assert min(latencies) == least
 
 
 def test_a_reset_discards_the_tasks_of_every_pair() -> None:
@@ -130,12 +130,12 @@ def test_a_reset_discards_the_tasks_of_every_pair() -> None:
     dut, width = accelerator(SLOW, 32, 2), 32
     tasks = [any_tasks(40, seed=k) for k in range(2)]
     pairs = benches(dut, reset=range(start, start + 3), ready=0.8)
-    sent = [[task.packet(width) for task in own] for own in tasks]
+    sent = [[task.packet(width) for task in batch] for batch in tasks]
     run_together(pairs, sent, cycles=900)
-    for own, given in zip(pairs, tasks, strict=True):
-        first = 1 + max(number for cycle, number in own.sent if cycle < start)
+    for pair, given in zip(pairs, tasks, strict=True):
+        first = 1 + max(number for cycle, number in pair.sent if cycle < start)
         assert 0 < first < len(given)
-        assert by_function(own.packets(after=start)) == expected(given[first:], width, SLOW)
+        assert by_function(pair.packets(after=start)) == expected(given[first:], width, SLOW)
 
 
 def test_each_pair_has_parameters_of_its_own() -> None:
@@ -162,7 +162,9 @@ def test_verilog_has_ports_for_each_pair() -> None:
     header = text[text.index("module accelerator (") :]
     names = re.findall(r"[sm]_axis\w*", header[: header.index(");")])
     signals = ("tdata", "tvalid", "tready", "tlast")
-    assert sorted(names) == sorted(f"{way}_axis_{k}_{own}" for way in "sm" for k in (0, 1) for own in signals)
+    assert sorted(names) == sorted(
+        f"{way}_axis_{k}_{signal}" for way in "sm" for k in (0, 1) for signal in signals
+    )
 
 
 def test_an_arbiter_serves_every_edge_in_its_turn() -> None:

@@ -42,7 +42,7 @@ def test_the_first_function_names_a_shared_result() -> None:
 def test_sines_are_called_after_their_angle() -> None:
     program = program_of("id")
     names = named(program)
-    turning = [k for k, own in enumerate(program.operations) if own.kind in (Kind.SIN, Kind.COS)]
+    turning = [k for k, operation in enumerate(program.operations) if operation.kind in (Kind.SIN, Kind.COS)]
     assert {names[k] for k in turning} <= {
         f"{program.operations[k].region}__{program.operations[k].kind.value}_q_{i}"
         for k in turning
@@ -52,7 +52,7 @@ def test_sines_are_called_after_their_angle() -> None:
 
 def test_hosts_and_quantities_name_the_rest_and_numbers_tell_parts_apart() -> None:
     program = program_of("id")
-    sums = [k for k, own in enumerate(program.operations) if own.kind is Kind.ADD]
+    sums = [k for k, operation in enumerate(program.operations) if operation.kind is Kind.ADD]
     results = {word.value for word in program.outputs["id"]}
     first, second, third = [k for k in sums if k not in results][:3]
     region = Region("rnea_forward", 1, "eta_z")

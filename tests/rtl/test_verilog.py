@@ -217,7 +217,7 @@ def test_verilog_is_equivalent_to_the_netlist(tmp_path: Path) -> None:
         [find_tool("yosys"), "prove.ys"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     proved = re.findall(r"^proved (\w+)", done.stdout, re.MULTILINE)
-    assert proved == [own.__name__ for own in COMPONENTS], done.stdout[-2000:] + done.stderr
+    assert proved == [component.__name__ for component in COMPONENTS], done.stdout[-2000:] + done.stderr
 
 
 @pytest.mark.parametrize("component", [Logic, Choices, Storage, Parts])

@@ -36,9 +36,9 @@ class Maker:
 
 def test_a_program_is_made_once_and_remains_executable(folder):
     make = Maker()
-    found = [find_or_make("program-1", make) for _ in range(2)]
-    assert found == [folder / "program-1"] * 2
-    assert os.access(found[0], os.X_OK)
+    paths = [find_or_make("program-1", make) for _ in range(2)]
+    assert paths == [folder / "program-1"] * 2
+    assert os.access(paths[0], os.X_OK)
     assert len(make.folders) == 1
     assert not make.folders[0].exists()
 
@@ -63,17 +63,17 @@ def test_only_the_user_may_open_the_cache(folder):
 def test_a_damaged_file_is_made_again(folder, damage):
     make = Maker()
     damage(find_or_make("program-1", make))
-    found = find_or_make("program-1", make)
-    assert (found, len(make.folders)) == (folder / "program-1", 2)
-    assert found.read_text() == "#!/bin/sh\n"
-    assert find_or_make("program-1", make) == found
+    program = find_or_make("program-1", make)
+    assert (program, len(make.folders)) == (folder / "program-1", 2)
+    assert program.read_text() == "#!/bin/sh\n"
+    assert find_or_make("program-1", make) == program
     assert len(make.folders) == 2
 
 
-def planted(place):
+def planted(target):
     """Write a program of another user, with its digest, to a folder."""
-    (place.parent / "evil").write_text("evil")
-    cache.keep(place.parent / "evil", place / "program-1")
+    (target.parent / "evil").write_text("evil")
+    cache.keep(target.parent / "evil", target / "program-1")
 
 
 def shared(folder, _monkeypatch):
@@ -101,11 +101,11 @@ def test_a_folder_to_which_others_may_write_is_not_used(folder, monkeypatch, dou
     folder.parent.mkdir()
     doubtful(folder, monkeypatch)
     make = Maker()
-    found = [find_or_make("program-1", make) for _ in range(2)]
-    assert found[0] == found[1]
-    assert found[0].read_text() == "#!/bin/sh\n"
-    assert stat.S_IMODE(found[0].parent.stat().st_mode) == 0o700
-    assert not found[0].is_relative_to(folder.parent)
+    paths = [find_or_make("program-1", make) for _ in range(2)]
+    assert paths[0] == paths[1]
+    assert paths[0].read_text() == "#!/bin/sh\n"
+    assert stat.S_IMODE(paths[0].parent.stat().st_mode) == 0o700
+    assert not paths[0].is_relative_to(folder.parent)
     assert not log_file("tool.log").is_relative_to(folder.parent)
     assert len(make.folders) == 1
 

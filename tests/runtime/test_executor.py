@@ -40,9 +40,9 @@ def test_errors_of_work_are_raised():
 
 def test_errors_may_be_results(tmp_path):
     store = Store(tmp_path, "1")
-    found = execute(jobs.inverse, {"zero": 0, "two": 2}, workers=1, keep_errors=True, store=store)
-    assert isinstance(found["zero"], ZeroDivisionError)
-    assert found["two"] == 0.5
+    results = execute(jobs.inverse, {"zero": 0, "two": 2}, workers=1, keep_errors=True, store=store)
+    assert isinstance(results["zero"], ZeroDivisionError)
+    assert results["two"] == 0.5
     assert [file.name for file in tmp_path.iterdir()] == ["two.json"]
 
 
@@ -52,10 +52,10 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
     assert json.loads((tmp_path / "two.json").read_text()) == {"version": "1", "result": 4}
     (tmp_path / "two.json").write_text(json.dumps({"version": "1", "result": 5}))
     told = []
-    found = execute(
+    results = execute(
         jobs.square, NAMES, workers=1, store=store, told=lambda name, _, done: told.append((name, done))
     )
-    assert (found, told) == ({"one": 1, "two": 5, "three": 9}, [("three", 3)])
+    assert (results, told) == ({"one": 1, "two": 5, "three": 9}, [("three", 3)])
 
 
 def test_results_in_order_and_the_first_error():
@@ -94,6 +94,6 @@ def test_a_cluster_of_two_workers_of_which_one_is_killed(tmp_path):
     with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         assert execute(jobs.square, NAMES, cluster=address) == SQUARES
-        found = execute(jobs.dies_once, work, cluster=address, warn=lines.extend)
-    assert found == {"safe": 9, "fatal": 25}
+        results = execute(jobs.dies_once, work, cluster=address, warn=lines.extend)
+    assert results == {"safe": 9, "fatal": 25}
     assert any("ended; its work is begun again elsewhere: fatal" in line for line in lines)

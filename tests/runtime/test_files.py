@@ -25,10 +25,10 @@ def refusal_of(action, *arguments):
 
 def received(pipe: Path) -> tuple[threading.Thread, list[bytes]]:
     """Read a pipe; return its contents once it has ended."""
-    found: list[bytes] = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    contents: list[bytes] = []
+    reader = threading.Thread(target=lambda: contents.append(pipe.read_bytes()))
     reader.start()
-    return reader, found
+    return reader, contents
 
 
 class TestReading:
@@ -85,11 +85,11 @@ class TestWriting:
     def test_a_pipe_receives_the_content_and_stays(self, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
-        reader, found = received(pipe)
+        reader, contents = received(pipe)
         check_file(pipe)
         write_text(pipe, "content")
         reader.join()
-        assert found == [b"content"]
+        assert contents == [b"content"]
         assert stat.S_ISFIFO(pipe.stat().st_mode)
 
     def test_a_pipe_that_is_opened_under_a_number(self):
@@ -139,12 +139,12 @@ class TestCommands:
         states, pipe, file = tmp_path / "states.npz", tmp_path / "pipe", tmp_path / "file.npz"
         np.savez(states, **{name: np.ones((3, 1)) for name in "qva"})
         os.mkfifo(pipe)
-        reader, found = received(pipe)
+        reader, contents = received(pipe)
         assert rbdhw("run", rail, "id", "--input", states, "--output", pipe)[0] == 0
         reader.join()
         assert stat.S_ISFIFO(pipe.stat().st_mode)
         assert rbdhw("run", rail, "id", "--input", states, "--output", file)[0] == 0
-        assert found == [file.read_bytes()]
+        assert contents == [file.read_bytes()]
 
     def test_results_into_a_device(self, rbdhw, rail, tmp_path):
         states = tmp_path / "states.npz"

@@ -29,9 +29,9 @@ def test_real_programs(robot, device, clock, ii):
 
 def test_steps_chain_within_a_cycle_where_they_fit():
     task, _ = small()
-    found = schedule(task)
-    verify(task, found)
-    assert found == Schedule((Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0)))
+    result = schedule(task)
+    verify(task, result)
+    assert result == Schedule((Time(0, 0.0), Time(0, 0.0), Time(2, 1.6), Time(3, 0.0)))
 
 
 def test_an_empty_program_has_an_empty_schedule():

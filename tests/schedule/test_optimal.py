@@ -113,16 +113,16 @@ class Formulation:
             if limit < len(steps):
                 slots = [self._slots(i) for i in steps]
                 for slot in range(self.problem.ii):
-                    self.model.add(sum(own[slot] for own in slots) <= limit)
+                    self.model.add(sum(row[slot] for row in slots) <= limit)
 
     def _slots(self, i: int) -> list[cp_model.IntVar]:
         """Return for each slot whether a step starts in it."""
         ii = self.problem.ii
-        own = [self.model.new_bool_var(f"slot_{i}_{slot}") for slot in range(ii)]
+        starts = [self.model.new_bool_var(f"slot_{i}_{slot}") for slot in range(ii)]
         task = self.model.new_int_var(0, self.last // ii, f"task_{i}")
-        self.model.add_exactly_one(own)
-        self.model.add(self.cycles[i] == task * ii + sum(slot * own[slot] for slot in range(ii)))
-        return own
+        self.model.add_exactly_one(starts)
+        self.model.add(self.cycles[i] == task * ii + sum(slot * starts[slot] for slot in range(ii)))
+        return starts
 
     def _minimise(self) -> None:
         self.end = self.model.new_int_var(0, self.last, "end")
@@ -146,9 +146,9 @@ class Formulation:
 
 def assert_near_optimum(task: Problem) -> None:
     """The list scheduler's span is within a tenth of the least."""
-    found = schedule(task)
-    verify(task, found)
-    assert span(task, found) <= 1.1 * Formulation(task, found).solve().bound
+    result = schedule(task)
+    verify(task, result)
+    assert span(task, result) <= 1.1 * Formulation(task, result).solve().bound
 
 
 @given(problems())
@@ -195,5 +195,5 @@ def test_limbs_that_share(ii):
 
 @pytest.mark.parametrize("task", [small(), twinned()])
 def test_the_formulation_finds_the_schedule_by_hand(task):
-    found = Formulation(*task).solve()
-    assert found.bound == span(task[0], found.schedule) == span(*task)
+    solution = Formulation(*task).solve()
+    assert solution.bound == span(task[0], solution.schedule) == span(*task)

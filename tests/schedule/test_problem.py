@@ -171,8 +171,8 @@ def test_a_choice_is_a_multiplexer_and_an_adder_where_it_rounds_or_negates():
 )
 def test_a_reciprocal_takes_more_cycles_where_multiplexers_are_slow(width, device, clock, ii, timing):
     task = problem(mixed_program(width), target(device), clock, ii)
-    (found,) = {(s.setup, s.latency, s.delay) for s in task.steps if s.resource is Resource.RECIPROCAL}
-    assert found == pytest.approx(timing)
+    (times,) = {(s.setup, s.latency, s.delay) for s in task.steps if s.resource is Resource.RECIPROCAL}
+    assert times == pytest.approx(timing)
     verify(task, schedule(task))
 
 
@@ -199,8 +199,8 @@ def test_without_a_clock_the_schedule_is_that_of_the_targets_own(device, width):
     """Only the clock of the design is slower, by the target's margin."""
     program, device = program_of("toy", width), target(device)
     clock = clock_of(program, device, None, 2)
-    default, own = problem(program, device, None, 2), problem(program, device, clock.schedule_mhz, 2)
-    assert default == replace(own, clock_mhz=clock.mhz)
+    default, explicit = problem(program, device, None, 2), problem(program, device, clock.schedule_mhz, 2)
+    assert default == replace(explicit, clock_mhz=clock.mhz)
     assert clock.mhz == math.floor(clock.schedule_mhz * (1.0 - device.margin))
 
 

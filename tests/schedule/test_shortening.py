@@ -18,14 +18,14 @@ from tests.support.schedule_problems import INPUTS, REGION, problems, small, twi
 @given(problems())
 def test_random_problems(task):
     known = list_schedule(task)
-    found = shorten(task, known)
-    verify(task, found)
+    shortened = shorten(task, known)
+    verify(task, shortened)
     network = Network(task)
-    before, after = network.ends(known), network.ends(found)
+    before, after = network.ends(known), network.ends(shortened)
     assert max(after) <= max(before)
     if max(after) < max(before) <= LATENESS_LIMIT * max(network.unlimited_ends()):
         assert all(new <= old for new, old in zip(after, before, strict=True))
-    assert shorten(task, known) == found
+    assert shorten(task, known) == shortened
 
 
 @pytest.mark.parametrize(("ii", "before", "after"), [(1, 10, 10), (2, 15, 15), (4, 18, 15)])
@@ -112,10 +112,10 @@ def test_delays_with_fractions_of_picoseconds_leave_no_gaps():
     known = list_schedule(tight)
     network = Network(tight)
     assert network.room == [0, 0, 0]
-    found = StartSearch(network, network.ends(known)).run()
-    assert found is not None
-    verify(tight, found)
-    assert [start.cycle for start in found.starts] == [0, 1, 2]
+    result = StartSearch(network, network.ends(known)).run()
+    assert result is not None
+    verify(tight, result)
+    assert [start.cycle for start in result.starts] == [0, 1, 2]
 
 
 def test_delays_are_rounded_up_to_picoseconds():
@@ -124,9 +124,9 @@ def test_delays_are_rounded_up_to_picoseconds():
     sums = [Step((value,), (value - 1,), REGION, None, 3.6009, 0, 3.6009) for value in (3, 4)]
     tight = replace(task, steps=tuple(sums))
     late = Schedule((Time(0, 0.0), Time(3, 0.0)))
-    found = shorten(tight, late)
-    verify(tight, found)
-    assert [start.cycle for start in found.starts] == [0, 1]
+    shortened = shorten(tight, late)
+    verify(tight, shortened)
+    assert [start.cycle for start in shortened.starts] == [0, 1]
 
 
 def test_moments_are_cycles_and_picoseconds():

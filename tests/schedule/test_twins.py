@@ -50,11 +50,11 @@ def test_operations_share_that_differ_in_constants_and_signs_alone():
 @pytest.mark.parametrize("change", ["width", "drop", "kind"])
 def test_operations_of_another_shape_do_not_share(change):
     group = next(g for g in groups(4) if hyq().operations[g[0]].kind is Kind.SCALE)
-    own = hyq().operations[group[1]]
+    operation = hyq().operations[group[1]]
     other = {
-        "width": replace(own, format=replace(own.format, width=own.format.width + 1)),
-        "drop": replace(own, drop=own.drop + 1),
-        "kind": replace(own, kind=Kind.MULTIPLY),
+        "width": replace(operation, format=replace(operation.format, width=operation.format.width + 1)),
+        "drop": replace(operation, drop=operation.drop + 1),
+        "kind": replace(operation, kind=Kind.MULTIPLY),
     }[change]
     operations = list(hyq().operations)
     operations[group[1]] = other

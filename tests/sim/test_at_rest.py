@@ -60,8 +60,8 @@ def computed(folder, function, engine):
     target = folder / f"{function}_{engine}.npz"
     extended = bool(FUNCTIONS[function].optional_outputs)
     run(folder / "design", function, folder / "tasks.npz", target, engine, extended=extended)
-    with np.load(target) as found:
-        return dict(found)
+    with np.load(target) as arrays:
+        return dict(arrays)
 
 
 def forward_differences(robot, q):

@@ -33,7 +33,7 @@ def test_links_of_both_kinds(tmp_path: Path, function: str, inward: list[bool]) 
     assert (part.core, part.ii, part.copies) == ("chain", 8, 2)
     assert part.links is not None
     assert (part.links.links, part.links.window) == (4, 2)
-    assert [own.inward for own in part.links.sweeps] == inward
+    assert [sweep.inward for sweep in part.links.sweeps] == inward
     latency = report.functions[function].latency_cycles
     assert latency >= design.description.functions[function].latency_cycles
     library, rng = ExactLibrary(design), np.random.default_rng(5)
@@ -42,10 +42,10 @@ def test_links_of_both_kinds(tmp_path: Path, function: str, inward: list[bool]) 
         for word in design.interface.inputs(function, False)
     }
     status, results = respond(design, function, words, False)
-    found_status, found = library.respond(function, words, False)
-    np.testing.assert_array_equal(found_status, status)
+    computed_status, computed = library.respond(function, words, False)
+    np.testing.assert_array_equal(computed_status, status)
     for name, values in results.items():
-        np.testing.assert_array_equal(found[name], values)
+        np.testing.assert_array_equal(computed[name], values)
 
 
 @pytest.mark.usefixtures("only_heading")

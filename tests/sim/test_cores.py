@@ -68,9 +68,9 @@ LONG: dict[str, BuildOptions] = {
 
 @pytest.fixture(scope="module", params=[name if name == "kinds" else long(name) for name in (*BUILDS, *LONG)])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp(request.param) / "design"
-    write(generate(path("toy"), (BUILDS | LONG)[request.param]), found)
-    return found
+    target = tmp_path_factory.mktemp(request.param) / "design"
+    write(generate(path("toy"), (BUILDS | LONG)[request.param]), target)
+    return target
 
 
 def test_the_hardware_is_bit_exact(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_the_hardware_is_bit_exact(folder: Path, monkeypatch: pytest.MonkeyPatch
     report = simulate(folder, 600, seed=3, bulk=True)
     assert (report.tasks, report.mismatches) == (600, 0)
     count = len(report.functions)
-    assert all(own.tasks > 400 / count for own in report.functions.values())
+    assert all(function.tasks > 400 / count for function in report.functions.values())
     ends = np.flatnonzero(asked[0].last)
     firsts = asked[0].data[np.concatenate([[0], ends[:-1] + 1]), :4]
     header = np.ascontiguousarray(firsts).view("<u4")[:, 0].astype(np.int64)
@@ -103,8 +103,8 @@ def test_a_task_alone_takes_the_stated_latency(folder: Path, tmp_path: Path) -> 
     """The first task also waits for the turn of the merger, which has one for each core."""
     manifest = read(folder).description
     phases = math.lcm(*(part.ii for part in manifest.parts)) * sum(part.copies for part in manifest.parts)
-    for name, (_, *found) in measured(folder, tmp_path, phases).items():
-        assert min(found) == manifest.functions[name].latency_cycles
+    for name, (_, *latencies) in measured(folder, tmp_path, phases).items():
+        assert min(latencies) == manifest.functions[name].latency_cycles
 
 
 def test_the_model_in_c_has_the_same_bits(folder: Path) -> None:
@@ -117,10 +117,10 @@ def test_the_model_in_c_has_the_same_bits(folder: Path) -> None:
                 for word in design.interface.inputs(function, extended)
             }
             status, results = respond(design, function, words, extended)
-            found_status, found = library.respond(function, words, extended)
-            np.testing.assert_array_equal(found_status, status)
+            computed_status, computed = library.respond(function, words, extended)
+            np.testing.assert_array_equal(computed_status, status)
             for name, values in results.items():
-                np.testing.assert_array_equal(found[name], values)
+                np.testing.assert_array_equal(computed[name], values)
 
 
 def test_the_design_is_read_as_it_was_written(folder: Path) -> None:
@@ -142,9 +142,9 @@ def test_the_manifest_describes_every_core(folder: Path) -> None:
     assert manifest.estimate.dsp_blocks == manifest.dsp_blocks
     for part in manifest.parts:
         for name in part.functions:
-            own, packets = manifest.functions[name], manifest.interval.link.functions[name]
+            entry, packets = manifest.functions[name], manifest.interval.link.functions[name]
             beats = max(packets.beats_in, packets.beats_out)
-            assert own.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
+            assert entry.cycles_per_task == pytest.approx(max(part.ii / part.copies, beats), abs=1e-4)
 
 
 @pytest.mark.usefixtures("only_heading")

@@ -84,14 +84,16 @@ def test_residuals_in_a_mixed_stream(folder, parts, bubbles, back_pressure):
     design, rng = read(folder), np.random.default_rng(1)
     stream, flagged = Stream(design), []
     for turn in range(2):
-        own = prepare(design, first_states(design, 1, seed=turn) | arrays_of(design, parts, turn), 0)
-        rows = dict(own.rows)
+        rollouts = prepare(design, first_states(design, 1, seed=turn) | arrays_of(design, parts, turn), 0)
+        rows = dict(rollouts.rows)
         if turn:
             rows |= coefficients(design, rng.uniform(-1.0, 1.0, (ROWS, 4)))
         stream.rows(rows)
         for tag in range(100 * turn, 100 * turn + 60, 3):
             tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
-            state = {name: own.words[name][[0, 0, 0]] if tag % 2 else words[name] for name in own.words}
+            state = {
+                name: rollouts.words[name][[0, 0, 0]] if tag % 2 else words[name] for name in rollouts.words
+            }
             state |= {"seed": np.abs(words["seed"])} if "samples" in parts else {}
             steps = int(rng.integers(1, HORIZON + 1))
             stream.rollouts(state, rows, steps, tag % 4, tags, states=bool(tag % 2))
@@ -107,11 +109,11 @@ def test_a_residual_beyond_its_format_flags_its_own_step(folder, parts):
     design = read(folder)
     arrays = calm(design, 1, seed=3) | arrays_of(design, parts, 3)
     arrays |= {"C": np.zeros((ROWS, 4)), "h": np.full(1, design.domain.bounds["h"][0, 0])}
-    own = prepare(design, arrays, 0)
-    rows = dict(own.rows) | coefficients(design, np.outer([0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]))
+    rollouts = prepare(design, arrays, 0)
+    rows = dict(rollouts.rows) | coefficients(design, np.outer([0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]))
     word = next(word for word in design.interface.inputs("step") if word.name == "q[0]")
     rows["x_ref[0]"] = np.full(HORIZON, word.lowest)
-    state = dict(own.words) | {"q[0]": np.array([word.highest // 2])}
+    state = dict(rollouts.words) | {"q[0]": np.array([word.highest // 2])}
     rows["y[1]"] = np.where(np.arange(HORIZON) == 2, -(1 << 26) + 1, 0)
     stream = Stream(design)
     stream.rows(rows)
@@ -127,21 +129,21 @@ def test_a_residual_beyond_its_format_flags_its_own_step(folder, parts):
 def test_residuals_are_loaded_once_and_counted(folder, parts):
     """A rollout needs all of them; loads that leave gaps, or are none of them, are refused."""
     design = read(folder)
-    own = prepare(design, calm(design, 3, seed=3) | arrays_of(design, parts, 3), 0)
+    rollouts = prepare(design, calm(design, 3, seed=3) | arrays_of(design, parts, 3), 0)
     words = design.interface.inputs(LOAD_RESIDUAL)
     lowest = {word.name: word.format.lowest for word in words if word.name != "row"}
-    stream, rows = Stream(design), dict(own.rows)
+    stream, rows = Stream(design), dict(rollouts.rows)
     none = {name: row[:0] for name, row in rows.items()}
     stream.rows(rows, but=LOAD_RESIDUAL)
     stream.row(1, lowest, 1, MALFORMED, LOAD_RESIDUAL)
     for k in range(ROWS):
-        stream.rollouts(dict(own.words), none, 1, 0, np.arange(10 * k, 10 * k + 3))
+        stream.rollouts(dict(rollouts.words), none, 1, 0, np.arange(10 * k, 10 * k + 3))
         stream.row(k, lowest, 2 + k, OUTSIDE, LOAD_RESIDUAL)
     for number in (-1, ROWS):
         stream.row(number, lowest, 9, MALFORMED, LOAD_RESIDUAL)
     rows |= coefficients(design, np.full((ROWS, 4), -1.0))
     for steps in (1, HORIZON):
-        stream.rollouts(dict(own.words), rows, steps, 0, np.arange(50 * steps, 50 * steps + 3))
+        stream.rollouts(dict(rollouts.words), rows, steps, 0, np.arange(50 * steps, 50 * steps + 3))
     stream.check(folder, Disturbance())
 
 
@@ -150,9 +152,9 @@ def test_costs_are_those_of_the_golden_model(folder, size):
     """Whatever the size of coefficients; and those of the definition, alone and beside others."""
     acc, golden, design = rbdhw.load(folder), rbdhw.load(folder, "golden"), read(folder)
     arrays = calm(design, 20, seed=6) | weights(6) | residuals(6, size=size)
-    found, expected = acc.rollout(**arrays, every=1), golden.rollout(**arrays, every=1)
-    assert not found.status.any()
-    np.testing.assert_allclose(found.cost, expected.cost, rtol=2e-3)
+    results, expected = acc.rollout(**arrays, every=1), golden.rollout(**arrays, every=1)
+    assert not results.status.any()
+    np.testing.assert_allclose(results.cost, expected.cost, rtol=2e-3)
     states, forces = expected.states, np.broadcast_to(arrays["tau"], (20, HORIZON, 2))
     terms = arrays["x_ref"], arrays["Q"], arrays["R"]
     whole = Costs(*terms, Residuals(arrays["C"], arrays["y"], arrays["W"]))
@@ -177,14 +179,14 @@ def test_no_state_within_its_words_exceeds_a_residual(folder, reach):
     arrays = calm(design, 1, seed=1) | {"x_ref": ends, "y": [-reach, reach, 0.0], "W": np.ones(ROWS)}
     arrays["C"] = np.array([np.ones(4), [1.0, -1.0, 1.0, -1.0], [3e-3, 1.0, 7e-5, 0.0]])
     rollouts = prepare(design, arrays, 0)
-    rows, own = rollouts.row(0), rollout_residuals(design.interface.step, design.interface.rollout)
+    rows, terms = rollouts.row(0), rollout_residuals(design.interface.step, design.interface.rollout)
     for low in (False, True):
         formats = {name: word.format for name, word in step.items() if name[0] in "qv"}
         values = {
             name: np.array([each.lowest if low == (reach > 0.0) else each.highest])
             for name, each in formats.items()
         }
-        assert not weighted_residuals(own, values, rows)[1].any()
+        assert not weighted_residuals(terms, values, rows)[1].any()
 
 
 def test_residuals_from_a_file(folder, parts, tmp_path):
@@ -192,8 +194,8 @@ def test_residuals_from_a_file(folder, parts, tmp_path):
     arrays = calm(design, 5, seed=8) | arrays_of(design, parts, 8)
     np.savez(tmp_path / "x.npz", **arrays)
     assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz").ignored == ()
-    with np.load(tmp_path / "y.npz") as found:
-        np.testing.assert_array_equal(found["cost"], rbdhw.load(folder, "numpy").rollout(**arrays).cost)
+    with np.load(tmp_path / "y.npz") as results:
+        np.testing.assert_array_equal(results["cost"], rbdhw.load(folder, "numpy").rollout(**arrays).cost)
 
 
 @pytest.mark.parametrize("engine", ["rtl", long("driver", minutes=2)])
@@ -287,8 +289,8 @@ def test_a_robot_with_a_quaternion(tmp_path):
     C = np.zeros((1, 8))
     C[0, 3:] = (1.0, -0.5, 0.2, 0.1, 0.7)
     asked = {"x_ref": x_ref, "C": C, "W": [3.0], "y": [0.1]}
-    found, expected = (
+    results, expected = (
         each.rollout(q, np.full(4, 0.3), np.zeros((4, 4)), 0.002, **asked) for each in (acc, golden)
     )
-    assert found.status == 0
-    np.testing.assert_allclose(found.cost, expected.cost, rtol=5e-3)
+    assert results.status == 0
+    np.testing.assert_allclose(results.cost, expected.cost, rtol=5e-3)

@@ -35,13 +35,13 @@ def test_from_python(folder: Path, function: str, engine: str) -> None:
     acc = rbdhw.load(folder, engine)
     rng = np.random.default_rng(2)
     q, v, tau = rng.uniform(-1.0, 1.0, (3, 5, 2))
-    found = getattr(acc, function)(q, v, tau, 0.01)
+    results = getattr(acc, function)(q, v, tau, 0.01)
     given = {"q": q, "v": v, "tau": tau, "h": np.full(5, 0.01)}
     expected = golden.evaluate(acc.robot, function, given)
-    assert found._fields == (*expected, "status")
+    assert results._fields == (*expected, "status")
     for name, array in expected.items():
         change = np.abs(array - np.hstack([q, v])).max() if name == "x_next" else np.abs(array).max()
-        np.testing.assert_allclose(getattr(found, name), array, atol=2e-3 * change)
+        np.testing.assert_allclose(getattr(results, name), array, atol=2e-3 * change)
 
 
 def test_the_step_is_checked(folder: Path) -> None:

@@ -165,23 +165,23 @@ def expected_of(
 ) -> dict[str, np.ndarray]:
     """Return the golden model's results."""
     robot, arrays = device.design.robot, arrays_of(device, values, np.random.default_rng(1))
-    found = dict(evaluate(robot, function, arrays))
+    results = dict(evaluate(robot, function, arrays))
     if function == "dfd" and extended:
-        found |= evaluate(robot, "minv", arrays) | evaluate(robot, "fd", arrays)
-    return {name: result[0] for name, result in found.items()}
+        results |= evaluate(robot, "minv", arrays) | evaluate(robot, "fd", arrays)
+    return {name: result[0] for name, result in results.items()}
 
 
 def results_of(values: dict[str, float], nv: int) -> dict[str, np.ndarray]:
     """Return arrays from a response's words: other entries are zero, and symmetric matrices are completed."""
-    found: dict[str, np.ndarray] = defaultdict(lambda: np.zeros((nv, nv)))
+    results: dict[str, np.ndarray] = defaultdict(lambda: np.zeros((nv, nv)))
     for name, value in values.items():
         array, index = name.partition("[")[0].partition(".")[2], index_of(name)
         if len(index) == 1:
-            found.setdefault(array, np.zeros(nv))
-        found[array][index] = value
+            results.setdefault(array, np.zeros(nv))
+        results[array][index] = value
         if array in ("M", "Minv"):
-            found[array][index[::-1]] = value
-    return found
+            results[array][index[::-1]] = value
+    return results
 
 
 @pytest.mark.parametrize("name", ["fixed", "singles"])
@@ -201,14 +201,14 @@ def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
             continue
         good += 1
         expected = expected_of(device, function, extended, values)
-        found = results_of(answer.values, len(device.design.robot.joints))
-        assert set(found) == set(expected)
+        results = results_of(answer.values, len(device.design.robot.joints))
+        assert set(results) == set(expected)
         for array, result in expected.items():
-            assert np.linalg.norm(found[array] - result) <= 5e-3 * np.linalg.norm(result), (function, array)
+            assert np.linalg.norm(results[array] - result) <= 5e-3 * np.linalg.norm(result), (function, array)
     assert good > 0.9 * len(tasks)
     for function in device.design.functions:
-        own = [answer.tag for answer in answers if answer.function == function]
-        assert own == sorted(own)
+        tags = [answer.tag for answer in answers if answer.function == function]
+        assert tags == sorted(tags)
 
 
 def test_structure_is_left_out_and_units_are_those_of_the_joints(fixed):
@@ -258,22 +258,23 @@ def malformed(client: Any, functions: Sequence[str]) -> list[tuple[list[int], st
     """Return malformed packets, the function of each response, and the repeated options."""
     rng = np.random.default_rng(9)
     bits = client.stream["tdata_width"]
-    found: list[tuple[list[int], str | None, int]] = []
+    packets: list[tuple[list[int], str | None, int]] = []
     for function in functions:
         values = {word["name"]: any_value(word, rng) for word in client.manifest["inputs"][function]}
         good = client.request(function, 0, values)
-        found += [(good + [0] * more, function, 0) for more in (1, 2, 30)]
-        found += [(good[:-less], function, 0) for less in range(1, len(good))]
-        found += [([good[0] | 1 << bit, *good[1:]], function, 0) for bit in range(24, 32)]
+        packets += [(good + [0] * more, function, 0) for more in (1, 2, 30)]
+        packets += [(good[:-less], function, 0) for less in range(1, len(good))]
+        packets += [([good[0] | 1 << bit, *good[1:]], function, 0) for bit in range(24, 32)]
         options = [4, 5] + [1] * (not FUNCTIONS[function].extensible)
-        found += [([good[0] | option << 21, *good[1:]], function, option) for option in options]
-        found += [([good[0] | option << 21, *good[1:]], None, option) for option in (2, 7)]  # codes above 31
+        packets += [([good[0] | option << 21, *good[1:]], function, option) for option in options]
+        # Codes above 31.
+        packets += [([good[0] | option << 21, *good[1:]], None, option) for option in (2, 7)]
     difd = client.request("difd", 0, {w["name"]: 0.1 for w in client.manifest["inputs"]["difd"]})
-    found.append(([difd[0] | 1 << 21, *difd[1:]], "difd", 1))
+    packets.append(([difd[0] | 1 << 21, *difd[1:]], "difd", 1))
     for code, more, options in product((7, 15, 31), (0, 1, 40), (0, 5)):
         header = code << 16 | options << 21
-        found.append(([header, *[(1 << bits) - 1] * more], None, options))
-    return found
+        packets.append(([header, *[(1 << bits) - 1] * more], None, options))
+    return packets
 
 
 @pytest.mark.parametrize("name", ["fixed", "singles"])
@@ -392,11 +393,12 @@ def test_a_client_of_the_page_fills_tensors(tmp_path, number):
             tag, name, _, values = client.answer(beats)
             assert (tag, name) == (k, function)
             assert len(values) > len(results)
-            found = {
-                array: tensor_of(values, f"{function}.{array}", own[k]) for array, own in expected.items()
+            tensors = {
+                array: tensor_of(values, f"{function}.{array}", reference[k])
+                for array, reference in expected.items()
             }
-            for array, own in expected.items():
-                np.testing.assert_array_equal(found[array], own[k], err_msg=array)
+            for array, reference in expected.items():
+                np.testing.assert_array_equal(tensors[array], reference[k], err_msg=array)
 
 
 SYMMETRIC_AXES = {"d2tau_dqdq": (1, 2), "d2tau_dvdv": (1, 2), "dM_dq": (0, 1), "H_qq": (0, 1), "H_vv": (0, 1)}
@@ -404,12 +406,12 @@ SYMMETRIC_AXES = {"d2tau_dqdq": (1, 2), "d2tau_dvdv": (1, 2), "dM_dq": (0, 1), "
 
 def tensor_of(values: dict[str, float], name: str, like: np.ndarray) -> np.ndarray:
     """Return an array from the elements of an answer; the others mirror them or are zero."""
-    found = np.zeros_like(like)
+    tensor = np.zeros_like(like)
     axes = SYMMETRIC_AXES.get(name.partition(".")[2])
     for index in np.ndindex(like.shape):
         mirror = list(index)
         if axes:
             mirror[axes[0]], mirror[axes[1]] = mirror[axes[1]], mirror[axes[0]]
-        texts = [f"{name}[{','.join(map(str, own))}]" for own in (index, mirror)]
-        found[index] = next((values[text] for text in texts if text in values), 0.0)
-    return found
+        texts = [f"{name}[{','.join(map(str, indices))}]" for indices in (index, mirror)]
+        tensor[index] = next((values[text] for text in texts if text in values), 0.0)
+    return tensor

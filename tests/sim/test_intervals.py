@@ -45,4 +45,4 @@ def test_schedule_and_hardware_are_exact(tmp_path, robot, ii):
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS
-    assert all(own.tasks for own in report.functions.values())
+    assert all(function.tasks for function in report.functions.values())

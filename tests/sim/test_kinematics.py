@@ -36,15 +36,15 @@ def test_each_result_keeps_to_the_budget(tmp_path: Path) -> None:
     write(design, tmp_path / "design")
     arrays = sample(design.robot, design.domain, 400, np.random.default_rng(4))
     given = {name: arrays[name] for name in ("q", "v", "a")}
-    found = rbdhw.load(tmp_path / "design").kin(**given, extended=True)
+    results = rbdhw.load(tmp_path / "design").kin(**given, extended=True)
     expected = golden.evaluate(design.robot, "kin", given, extended=True)
-    own = FUNCTIONS["kin"]
-    assert (*expected, "status") == found._fields == (*own.outputs, *own.optional_outputs, "status")
-    good = found.status == 0
+    entry = FUNCTIONS["kin"]
+    assert (*expected, "status") == results._fields == (*entry.outputs, *entry.optional_outputs, "status")
+    good = results.status == 0
     for name, array in expected.items():
-        error = np.abs(getattr(found, name) - array)[good].max()
+        error = np.abs(getattr(results, name) - array)[good].max()
         assert error <= BUDGET * np.abs(array).max(), name
-    np.testing.assert_array_equal(found.placement[:, :, 3], np.tile([0.0, 0.0, 0.0, 1.0], (400, 2, 1)))
+    np.testing.assert_array_equal(results.placement[:, :, 3], np.tile([0.0, 0.0, 0.0, 1.0], (400, 2, 1)))
 
 
 def test_the_manifest_names_the_frames() -> None:

@@ -292,7 +292,7 @@ def random_cores(rng, fewest):
     homes = [*range(number), *rng.integers(0, number, len(ALL) - number)]
     order = rng.permutation(ALL)
     for home in range(number):
-        functions = {str(name) for name, own in zip(order, homes, strict=True) if own == home}
+        functions = {str(name) for name, chosen in zip(order, homes, strict=True) if chosen == home}
         kind, least = ("array", 20 + 3 * fewest) if rng.random() < 0.3 else ("pipeline", fewest)
         ordered = tuple(name for name in ALL if name in functions)
         yield CoreRequest(ordered, least + int(rng.integers(0, 9)), kind, int(rng.integers(1, 3)))

@@ -72,10 +72,10 @@ def exchanged(design: Design) -> tuple[Beats, Beats]:
 
 @pytest.mark.verify
 def test_two_designs_are_simulated_together(folders, tmp_path):
-    texts = [both(list(folders)), *((own / "accelerator.v").read_text() for own in folders.values())]
+    texts = [both(list(folders)), *((folder / "accelerator.v").read_text() for folder in folders.values())]
     (tmp_path / "accelerator.v").write_text("\n".join(texts))
     (tmp_path / "manifest.json").write_text('{"name": "both"}')
-    sent, expected = zip(*(exchanged(read(own)) for own in folders.values()), strict=True)
+    sent, expected = zip(*(exchanged(read(folder)) for folder in folders.values()), strict=True)
     for came, right in zip(bulk.exchange(bulk.build(tmp_path), sent, Disturbance()), expected, strict=True):
         assert came.violations == 0
         np.testing.assert_array_equal(came.responses.data, right.data)
@@ -86,7 +86,7 @@ def test_two_designs_are_simulated_together(folders, tmp_path):
 def sources(folders, tmp_path) -> list[str]:
     """Copy the sources of both designs to the test's folder; return their names."""
     (tmp_path / "both.v").write_text(both(list(folders)))
-    files = [(own / f"{file}.v", f"{name}_{file}.v") for name, own in folders.items() for file in FILES]
+    files = [(folder / f"{file}.v", f"{name}_{file}.v") for name, folder in folders.items() for file in FILES]
     return ["both.v", *(shutil.copy(source, tmp_path / copy).name for source, copy in files)]
 
 

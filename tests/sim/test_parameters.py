@@ -67,11 +67,11 @@ def test_a_payload_in_the_middle_of_a_stream(folder):
     """Each task is computed wholly with its own parameters."""
     design = read(folder)
     words = words_of(design, np.repeat([0.0, 0.9 * most_mass(design), 0.0], 8))
-    status, found = open_engine(folder, "rtl").respond("fd", words)
+    status, results = open_engine(folder, "rtl").respond("fd", words)
     assert not status.any()
     for name, values in respond(design, "fd", words)[1].items():
-        np.testing.assert_array_equal(found[name], values)
-    first = np.stack(list(found.values()))
+        np.testing.assert_array_equal(results[name], values)
+    first = np.stack(list(results.values()))
     assert len(np.unique(first[:, :8], axis=1).T) == len(np.unique(first[:, 8:16], axis=1).T) == 1
     assert (first[:, 0] != first[:, 8]).any()
     np.testing.assert_array_equal(first[:, :8], first[:, 16:])
@@ -98,7 +98,7 @@ def test_loads_of_wrong_length_change_nothing(loading):
     good = requests(design, LOAD_PARAMETERS, np.array([7]), load)
     longer, shorter = np.concatenate([good, good[:, :1]], axis=1), good[:, :-1]
     elsewhere = requests(design, LOAD_PARAMETERS, np.array([7]), load, sets=np.array([SETS]))
-    task = requests(design, "fd", np.array([1]), {name: own[:1] for name, own in words.items()})
+    task = requests(design, "fd", np.array([1]), {name: column[:1] for name, column in words.items()})
     packets = dict(
         zip("abcdefghi", (task, longer, task, elsewhere, task, shorter, task, good, task), strict=True)
     )
@@ -110,9 +110,9 @@ def test_loads_of_wrong_length_change_nothing(loading):
     np.testing.assert_array_equal(field(headers, "status"), [malformed, malformed, malformed, 0])
     headers = unpack(tasks.packets, [])[0]
     np.testing.assert_array_equal(field(headers, "options") >> LOADED, [0, 0, 0, 0, 1])
-    _, found = contents(design, "fd", tasks.packets)
+    _, results = contents(design, "fd", tasks.packets)
     _, expected = respond(design, "fd", words)
-    for name, values in found.items():
+    for name, values in results.items():
         np.testing.assert_array_equal(values, expected[name][[0, 0, 0, 0, 1]])
 
 
@@ -154,10 +154,10 @@ def test_rollouts_take_loads(tmp_path):
     parameters = np.repeat(model.parameters[None], 3, axis=0)
     parameters[1, 1, 0] *= 1.1
     expected = model.rollout(state, state, forces, 1e-3, parameters=parameters)
-    found = verilog.rollout(state, state, forces, 1e-3, parameters=parameters)
-    np.testing.assert_array_equal(found.states, expected.states)
-    assert (found.states[0] == found.states[2]).all()
-    assert (found.states[0] != found.states[1]).any()
+    simulated = verilog.rollout(state, state, forces, 1e-3, parameters=parameters)
+    np.testing.assert_array_equal(simulated.states, expected.states)
+    assert (simulated.states[0] == simulated.states[2]).all()
+    assert (simulated.states[0] != simulated.states[1]).any()
     model.load_parameters(parameters[1], set=1)
     chosen = model.rollout(state[0], state[0], forces, 1e-3, parameter_set=1)
     np.testing.assert_array_equal(chosen.states, expected.states[1])

@@ -104,8 +104,8 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
     fext = rng.uniform(-0.5, 0.5, (TASKS, model.njoints - 1, 6))
     needed = np.array(
         [
-            pin.rnea(model, model.createData(), *own, [pin.Force.Zero(), *map(pin.Force, wrenches)])
-            for *own, wrenches in zip(q, *moves, fext, strict=True)
+            pin.rnea(model, model.createData(), *motion, [pin.Force.Zero(), *map(pin.Force, wrenches)])
+            for *motion, wrenches in zip(q, *moves, fext, strict=True)
         ]
     )
     return {
@@ -120,10 +120,10 @@ def states(model: pin.Model, rng: np.random.Generator) -> Arrays:
 def invertible(M: np.ndarray) -> np.ndarray:
     """Return which mass matrices (N, nv, nv) are far from singular, whatever the units of their rows."""
     diagonal = np.einsum("kii->ki", M)
-    found = (diagonal > 0.0).all(axis=1)
-    scale = 1.0 / np.sqrt(diagonal[found])
-    found[found] = np.linalg.cond(M[found] * scale[:, :, None] * scale[:, None, :]) < WORST_CONDITION
-    return found
+    regular = (diagonal > 0.0).all(axis=1)
+    scale = 1.0 / np.sqrt(diagonal[regular])
+    regular[regular] = np.linalg.cond(M[regular] * scale[:, :, None] * scale[:, None, :]) < WORST_CONDITION
+    return regular
 
 
 def ranging_tasks(model: Model, functions: Sequence[str]) -> tuple[Arrays, Domain]:
@@ -169,13 +169,13 @@ def written(file: Path, base: str, functions: tuple[str, ...], folder: Path) -> 
 
 def pinocchio_results(model: pin.Model, function: str, arrays: Arrays) -> Arrays:
     """Return Pinocchio's results of each task, in its own layout."""
-    data, found = model.createData(), []
+    data, tasks = model.createData(), []
     drive = "tau" if FUNCTIONS[function].takes_force else "a"
     for k in range(TASKS):
         q, v, u = (arrays[name][k] for name in ("q", "v", drive))
         forces = pin.StdVec_Force([pin.Force.Zero(), *map(pin.Force, arrays["fext"][k])])
-        found.append(compute(model, data, function, q, v, u, forces))
-    return {name: np.stack([results[name] for results in found]) for name in found[0]}
+        tasks.append(compute(model, data, function, q, v, u, forces))
+    return {name: np.stack([results[name] for results in tasks]) for name in tasks[0]}
 
 
 def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, arrays: Arrays) -> Arrays:
@@ -195,10 +195,13 @@ def reduced_results(layout: PinocchioLayout, model: pin.Model, function: str, ar
         arrays = arrays | {"a": layout.pinocchio_velocity(a)}
         if function == "fd":
             return {"a": a}
-    by = {name: layout.matrix(own) for name, own in pinocchio_results(model, "did", arrays).items()}
+    by = {
+        name: layout.matrix(derivative)
+        for name, derivative in pinocchio_results(model, "did", arrays).items()
+    }
     if function == "did":
         return by
-    return {name.replace("dtau", "da"): -np.linalg.solve(M, own) for name, own in by.items()}
+    return {name.replace("dtau", "da"): -np.linalg.solve(M, derivative) for name, derivative in by.items()}
 
 
 def within_domain(robot: Robot, given: Arrays) -> Arrays:

@@ -48,8 +48,8 @@ def test_the_bits_of_requests_toggle_as_the_packets_say(folder: Path, saif: Path
     beats = merge({"id": places}, {"id": requests(design, "id", places, words)})
     bits = np.unpackbits(beats.data, axis=1, bitorder="little").astype(int)
     expected = np.abs(np.diff(bits, axis=0, prepend=0)).sum(axis=0)
-    found = re.findall(r"\(s_axis_tdata\\\[(\d+)\\\] .*\(TC (\d+)\)\)", saif.read_text())
-    counted = {int(bit): int(count) for bit, count in found}
+    matches = re.findall(r"\(s_axis_tdata\\\[(\d+)\\\] .*\(TC (\d+)\)\)", saif.read_text())
+    counted = {int(bit): int(count) for bit, count in matches}
     assert [counted[bit] for bit in range(len(expected))] == list(expected)
 
 
@@ -75,14 +75,14 @@ def test_a_reader_of_expressions_finds_the_same_toggles(report, saif: Path) -> N
     duration = next(int(entry[1]) for entry in entries if entry[0] == "DURATION")
     toggles: Counter[str] = Counter()
 
-    def walk(instance: list, place: str) -> None:
+    def walk(instance: list, module: str) -> None:
         for kind, *content in instance:
             if kind == "INSTANCE":
-                walk(content[1:], place if place == "completion_m" else content[0])
+                walk(content[1:], module if module == "completion_m" else content[0])
             for _, *counts in content if kind == "NET" else ():
                 count = {name: int(value) for name, value in counts}
                 assert sum(count[name] for name in ("T0", "T1", "TZ", "TX", "TB")) == duration
-                toggles[place] += count["TC"]
+                toggles[module] += count["TC"]
 
     walk([entry for entry in entries if entry[0] == "INSTANCE"], "")
     region = report.regions["completion_m"]

@@ -34,10 +34,10 @@ def small(kind: JointKind) -> Robot:
 def test_a_quaternion_far_from_unit_length_is_flagged(kind):
     design = model_of(small(kind))
     robot = design.robot
-    place = robot.q_of[0 if kind is K.FLOATING else 1].start + (3 if kind is K.FLOATING else 0)
+    first = robot.q_of[0 if kind is K.FLOATING else 1].start + (3 if kind is K.FLOATING else 0)
     arrays = sample(robot, design.domain, 64, np.random.default_rng(4))
     expected = respond(design, "id", encode(design, "id", arrays))[0]
     assert np.count_nonzero(expected) <= 1
-    arrays["q"][:, place : place + 4] *= np.linspace(0.9, 0.99, 64)[:, None]
+    arrays["q"][:, first : first + 4] *= np.linspace(0.9, 0.99, 64)[:, None]
     status, _ = respond(design, "id", encode(design, "id", arrays))
     assert (status & 1 << Status.OVERFLOW).all()

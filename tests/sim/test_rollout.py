@@ -46,13 +46,13 @@ def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure:
     stream, tag = Stream(design), 0
     loaded: dict[str, list[int]] = {}
     for turn in range(4):
-        own = prepare(design, first_states(design, 1, seed=turn), 0)
-        names = list(own.rows)
+        rollouts = prepare(design, first_states(design, 1, seed=turn), 0)
+        names = list(rollouts.rows)
         for k in range((3, HORIZON, HORIZON, 2)[turn]):
-            stream.row(k, {name: int(own.rows[name][k]) for name in names}, k, 0)
+            stream.row(k, {name: int(rollouts.rows[name][k]) for name in names}, k, 0)
             for name in names:
                 row = loaded.setdefault(name, [])
-                row[k : k + 1] = [int(own.rows[name][k])]
+                row[k : k + 1] = [int(rollouts.rows[name][k])]
         rows = {name: np.array(row) for name, row in loaded.items()}
         if turn == 0:
             stream.row(5, dict.fromkeys(names, 0), 99, MALFORMED)  # leaves a gap
@@ -63,7 +63,7 @@ def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure:
                 stream.tasks(kind, tags, seed=tag)
                 continue
             words = draw_words(design, ROLLOUT, False, 3, seed=tag)
-            state = {name: words[name] for name in own.words}
+            state = {name: words[name] for name in rollouts.words}
             steps, every = int(rng.integers(0, HORIZON + 2)), int(rng.integers(0, 4))
             stream.rollouts(state, rows, steps, every, tags)
     stream.check(folder, Disturbance(bubbles, back_pressure, seed=5, surplus=stream.surplus))
@@ -71,14 +71,14 @@ def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure:
 
 def test_forces_are_limited_when_they_are_loaded(folder: Path) -> None:
     design = read(folder)
-    own = prepare(design, first_states(design, 2, seed=3), 0)
-    bounds = {word.name: word for word in design.interface.inputs(LOAD) if word.name in own.rows}
+    rollouts = prepare(design, first_states(design, 2, seed=3), 0)
+    bounds = {word.name: word for word in design.interface.inputs(LOAD) if word.name in rollouts.rows}
     far = {name: word.format.highest for name, word in bounds.items()}
     assert all(far[name] > word.highest for name, word in bounds.items())
     stream = Stream(design)
     stream.row(0, far, 1, OUTSIDE)
     limited = {name: np.array([word.highest]) for name, word in bounds.items()}
-    stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))
+    stream.rollouts(dict(rollouts.words), limited, 1, 0, np.arange(2))
     stream.check(folder, Disturbance())
 
 
@@ -98,9 +98,9 @@ def test_a_state_goes_back_without_losing_a_bit(folder: Path) -> None:
     """The words of a state have all the fraction bits of the results: the format rule of accumulators."""
     design = read(folder)
     step = design.interface.words("step")
-    for own in state_words(step, design.robot.nq):
-        assert own.place is not None
-        assert own.word.format.binary_point >= step.outputs[own.place].format.binary_point
+    for state_word in state_words(step, design.robot.nq):
+        assert state_word.place is not None
+        assert state_word.word.format.binary_point >= step.outputs[state_word.place].format.binary_point
 
 
 @pytest.mark.parametrize("engine", ["model", "numpy"])
@@ -108,16 +108,16 @@ def test_a_rollout_is_a_loop_of_steps(folder: Path, engine: str) -> None:
     acc = rbdhw.load(folder, engine)
     arrays = calm(read(folder), 8, seed=6)
     q, v, tau, h = (arrays[name] for name in ("q", "v", "tau", "h"))
-    found = acc.rollout(q, v, tau, h, every=1)
+    rollouts = acc.rollout(q, v, tau, h, every=1)
     last = acc.rollout(q[0], v[0], tau, h[0])
-    assert found._fields == ("states", "first_flagged", "status")
-    assert (found.states.shape, last.states.shape) == ((8, HORIZON, 4), (1, 4))
-    np.testing.assert_array_equal(last.states[0], found.states[0, -1])
-    assert not found.status.any()
-    assert not found.first_flagged.any()
+    assert rollouts._fields == ("states", "first_flagged", "status")
+    assert (rollouts.states.shape, last.states.shape) == ((8, HORIZON, 4), (1, 4))
+    np.testing.assert_array_equal(last.states[0], rollouts.states[0, -1])
+    assert not rollouts.status.any()
+    assert not rollouts.first_flagged.any()
     for k, force in enumerate(tau):
         one = acc.step(q, v, force, h)
-        np.testing.assert_array_equal(found.states[:, k], one.x_next)
+        np.testing.assert_array_equal(rollouts.states[:, k], one.x_next)
         q, v = one.x_next[:, :2], one.x_next[:, 2:]
 
 
@@ -125,24 +125,24 @@ def test_golden_rollouts_are_pinocchios_steps(folder: Path) -> None:
     acc, arrays = rbdhw.load(folder, "golden"), calm(read(folder), 3, seed=7)
     q, v, tau, h = (arrays[name] for name in ("q", "v", "tau", "h"))
     far = np.vstack([tau[:2], np.full((1, 2), 1e5)])
-    found = acc.rollout(q, v, far, h, every=2)
+    rollouts = acc.rollout(q, v, far, h, every=2)
     limits = read(folder).domain.bounds["tau"]
     for force in np.clip(far, limits[:, 0], limits[:, 1]):
         given = {"q": q, "v": v, "h": h, "tau": np.tile(force, (3, 1))}
         after = golden.evaluate(acc.robot, "step", given)["x_next"]
         q, v = after[:, :2], after[:, 2:]
-    np.testing.assert_array_equal(found.states[:, -1], after)
-    assert found.states.shape == (3, 2, 4)
+    np.testing.assert_array_equal(rollouts.states[:, -1], after)
+    assert rollouts.states.shape == (3, 2, 4)
 
 
 def test_the_step_in_which_a_state_leaves_its_domain_is_named(folder: Path) -> None:
     acc, design = rbdhw.load(folder, "numpy"), read(folder)
     limits = design.domain.bounds
     q, v = np.zeros(2), limits["v"][:, 1] * 0.98
-    found = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (HORIZON, 1)), 0.02, every=1)
-    assert found.status & OUTSIDE
-    assert 1 < found.first_flagged <= HORIZON
-    fine = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (int(found.first_flagged) - 1, 1)), 0.02)
+    rollouts = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (HORIZON, 1)), 0.02, every=1)
+    assert rollouts.status & OUTSIDE
+    assert 1 < rollouts.first_flagged <= HORIZON
+    fine = acc.rollout(q, v, np.tile(limits["tau"][:, 1], (int(rollouts.first_flagged) - 1, 1)), 0.02)
     assert (fine.status, fine.first_flagged) == (0, 0)
     assert acc.rollout(q, v, np.zeros((2, 2)), 0.03).first_flagged == 1
 
@@ -212,7 +212,7 @@ def test_options_of_rollouts() -> None:
     assert (options.functions, options.horizon) == (("id", "step"), DEFAULT_HORIZON)
     options, _ = asked_build(cores="rollout,step:2 id", horizon=9)
     assert [core.functions for core in options.cores] == [("step",), ("id",)]
-    assert [own.horizon for own in options.each_core()] == [9, None]
+    assert [core.horizon for core in options.each_core()] == [9, None]
     same = BuildOptions(
         functions=("id", "rollout"), cores=(CoreRequest(("rollout",), 2), CoreRequest(("id",), 1))
     )
@@ -226,14 +226,14 @@ def assert_exact(design: Design, folder: Path, tasks: int, foreign: str) -> None
     """Check rollouts mixed with other tasks under random traffic."""
     write(design, folder / "design")
     design = read(folder / "design")
-    own = prepare(design, calm(design, tasks, seed=9), 0)
+    rollouts = prepare(design, calm(design, tasks, seed=9), 0)
     stream = Stream(design)
     for k in range(HORIZON):
-        stream.row(k, {name: int(row[k]) for name, row in own.rows.items()}, k, 0)
+        stream.row(k, {name: int(row[k]) for name, row in rollouts.rows.items()}, k, 0)
     for start in range(0, tasks, 5):
-        words = {name: values[start : start + 5] for name, values in own.words.items()}
+        words = {name: values[start : start + 5] for name, values in rollouts.words.items()}
         tags = np.arange(start, min(start + 5, tasks))
-        stream.rollouts(words, own.rows, 1 + start % HORIZON, start % 4, tags)
+        stream.rollouts(words, rollouts.rows, 1 + start % HORIZON, start % 4, tags)
         stream.tasks(foreign, tags, seed=start)
     stream.check(folder / "design", Disturbance(0.3, 0.3, seed=2, surplus=stream.surplus))
 

@@ -76,9 +76,9 @@ def test_a_rollout_is_a_loop_of_steps_with_the_contacts_of_their_rows(
     made: Callable[..., Path], parts: tuple[str, ...]
 ) -> None:
     acc, (state, rows) = rbdhw.load(made(*parts), "numpy"), touching(made(*parts), 5, seed=1)
-    found = acc.rollout(**state, **rows, every=1)
-    assert not found.status.any()
-    for force, contact, states in zip(rows["tau"], GAIT, found.states.swapaxes(0, 1), strict=True):
+    rollouts = acc.rollout(**state, **rows, every=1)
+    assert not rollouts.status.any()
+    for force, contact, states in zip(rows["tau"], GAIT, rollouts.states.swapaxes(0, 1), strict=True):
         after = acc.cstep(**state, tau=force, contact=contact).x_next
         np.testing.assert_array_equal(states, after)
         state |= {"q": after[:, :2], "v": after[:, 2:]}
@@ -87,21 +87,21 @@ def test_a_rollout_is_a_loop_of_steps_with_the_contacts_of_their_rows(
 def test_contacts_change_rollouts(folder: Path) -> None:
     acc, (state, rows) = rbdhw.load(folder, "numpy"), touching(folder, 5, seed=1)
     near = rbdhw.load(folder, "golden").rollout(**state, **rows, every=1).states
-    found = acc.rollout(**state, **rows, every=1).states
-    np.testing.assert_allclose(found, near, atol=5e-3)
+    reached = acc.rollout(**state, **rows, every=1).states
+    np.testing.assert_allclose(reached, near, atol=5e-3)
     every = acc.rollout(**state, tau=rows["tau"]).states
     np.testing.assert_array_equal(every, acc.rollout(**state, tau=rows["tau"], contact=[1]).states)
-    assert np.abs(every - found[:, -1:]).max() > 0.1
+    assert np.abs(every - reached[:, -1:]).max() > 0.1
 
 
 def test_golden_rollouts_are_golden_steps(folder: Path) -> None:
     acc, (state, rows) = rbdhw.load(folder, "golden"), touching(folder, 5, seed=2)
-    found = acc.rollout(**state, **rows, every=1)
+    rollouts = acc.rollout(**state, **rows, every=1)
     limits = read(folder).domain.bounds["tau"]
     for k, force in enumerate(np.clip(rows["tau"], limits[:, 0], limits[:, 1])):
         shared = {"tau": np.tile(force, (5, 1)), "contact": np.tile(GAIT[k], (5, 1))}
         after = golden.evaluate(acc.robot, "cstep", state | shared)["x_next"]
-        np.testing.assert_array_equal(found.states[:, k], after)
+        np.testing.assert_array_equal(rollouts.states[:, k], after)
         state |= {"q": after[:, :2], "v": after[:, 2:]}
 
 
@@ -115,14 +115,14 @@ def test_the_hardware_has_the_contacts_of_each_row(made: Callable[..., Path], pa
 
 def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> None:
     design = read(folder)
-    own = prepare(design, first_states(design, 2, seed=3), 0)
+    rollouts = prepare(design, first_states(design, 2, seed=3), 0)
     word = next(word for word in design.interface.inputs(LOAD) if word.array == "contact")
     assert (word.name, word.highest) == ("contact[0]", 1)
-    row = {name: int(values[0]) for name, values in own.rows.items()}
+    row = {name: int(values[0]) for name, values in rollouts.rows.items()}
     stream = Stream(design)
     stream.row(0, row | {word.name: word.format.lowest}, 1, OUTSIDE)
     limited = {name: np.array([value]) for name, value in (row | {word.name: 0}).items()}
-    stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))
+    stream.rollouts(dict(rollouts.words), limited, 1, 0, np.arange(2))
     stream.check(folder, Disturbance())
 
 
@@ -131,8 +131,8 @@ def test_the_driver_loads_contacts(made: Callable[..., Path], tmp_path: Path) ->
     folder = made(*ROLLOUT_PARTS)
     state, rows = touching(folder, 5, seed=5)
     expected = rbdhw.load(folder, "numpy").rollout(**state, **rows)
-    found = rbdhw.load(folder, "driver").rollout(**state, **rows)
-    np.testing.assert_array_equal(found.states, expected.states)
+    rollouts = rbdhw.load(folder, "driver").rollout(**state, **rows)
+    np.testing.assert_array_equal(rollouts.states, expected.states)
     np.savez(tmp_path / "x.npz", **state, **rows)
     outcome = run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
     assert (outcome.tasks, outcome.ignored) == (5, ())
@@ -173,7 +173,7 @@ def test_which_steps_rollouts_take() -> None:
         assert (options.functions, options.rolled) == (expected, expected[0])
     options, _ = asked_build(cores="rollout:2 id", contacts="tip:point", horizon=9)
     assert options.cores == (CoreRequest(("cstep",), 2), CoreRequest(("id",), 1))
-    assert [own.horizon for own in options.each_core()] == [9, None]
+    assert [core.horizon for core in options.each_core()] == [9, None]
     with pytest.raises(InputError, match="cores: rollouts return to one core, and cstep has copies"):
         asked_build(functions="rollout", contacts="tip:point", copies=2)
 

@@ -41,8 +41,8 @@ def outcome_of(folder: Path, tmp_path: Path):
 def test_one_time_step_for_all_rollouts(folder: Path, tmp_path: Path, outcome_of) -> None:
     arrays = calm(read(folder), 5, seed=8) | {"h": 0.004}
     assert outcome_of(**arrays).tasks == 5
-    with np.load(tmp_path / "y.npz") as found:
-        np.testing.assert_array_equal(found["states"], rbdhw.load(folder).rollout(**arrays).states)
+    with np.load(tmp_path / "y.npz") as results:
+        np.testing.assert_array_equal(results["states"], rbdhw.load(folder).rollout(**arrays).states)
 
 
 def test_the_first_flagged_step_is_explained(folder: Path, tmp_path: Path, outcome_of) -> None:
@@ -57,8 +57,8 @@ def test_the_first_flagged_step_is_explained(folder: Path, tmp_path: Path, outco
     arrays["h"][2] = 0.005
     outcome = outcome_of(**arrays)
     assert outcome.flagged == 2
-    with np.load(tmp_path / "y.npz") as found:
-        first = found["first_flagged"]
+    with np.load(tmp_path / "y.npz") as results:
+        first = results["first_flagged"]
     assert (first[4], np.count_nonzero(first)) == (1, 2)
     assert first[2] > 1
     states = rbdhw.load(folder).rollout(**arrays, every=1).states

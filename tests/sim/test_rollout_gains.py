@@ -56,22 +56,22 @@ def turning(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_gains_are_limited_and_counted(parts_folder):
     """A rollout needs the gains of every force; loads that leave gaps or have no force are refused."""
     design = read(parts_folder)
-    own = prepare(design, calm(design, 3, seed=3) | feedback(design, 3), 0)
+    rollouts = prepare(design, calm(design, 3, seed=3) | feedback(design, 3), 0)
     names = [word.name for word in design.interface.inputs(LOAD_GAINS) if word.name.startswith("gain")]
-    step = {name: int(row[0]) for name, row in own.rows.items()}
+    step = {name: int(row[0]) for name, row in rollouts.rows.items()}
     first = {name: step[name.replace("gain[", "gain[0,")] for name in names} | {"coordinate": 0}
     lowest = dict.fromkeys(names, -(1 << 17)) | {"coordinate": 1}
-    rows = {name: row[:1] for name, row in own.rows.items()}
-    none = {name: row[:0] for name, row in own.rows.items()}
+    rows = {name: row[:1] for name, row in rollouts.rows.items()}
+    none = {name: row[:0] for name, row in rollouts.rows.items()}
     stream = Stream(design)
     stream.rows(rows, but=LOAD_GAINS)
     stream.row(0, first, 2, 0, LOAD_GAINS)
-    stream.rollouts(dict(own.words), none, 1, 0, np.arange(3))  # the second force has no gains
+    stream.rollouts(dict(rollouts.words), none, 1, 0, np.arange(3))  # the second force has no gains
     stream.row(1, lowest, 3, MALFORMED, LOAD_GAINS)
     stream.row(0, first | {"coordinate": -1}, 4, MALFORMED, LOAD_GAINS)
     stream.row(0, lowest, 5, OUTSIDE, LOAD_GAINS)
     limited = {f"gain[1,{k}]": np.array([1 - (1 << 17)]) for k in range(len(names))}
-    stream.rollouts(dict(own.words), rows | limited, 1, 0, np.arange(10, 13))
+    stream.rollouts(dict(rollouts.words), rows | limited, 1, 0, np.arange(10, 13))
     stream.check(parts_folder, Disturbance())
 
 
@@ -80,11 +80,11 @@ def test_feedback_is_that_of_the_golden_model(parts_folder):
     arrays = calm(design, 20, seed=6)
     nominal = np.hstack([arrays["q"], arrays["v"]])[:HORIZON] * 0.5
     given = feedback(design, 6, 0.05) | {"x_nominal": nominal}
-    found, expected = acc.rollout(**arrays, **given, every=1), golden.rollout(**arrays, **given, every=1)
+    rollouts, expected = acc.rollout(**arrays, **given, every=1), golden.rollout(**arrays, **given, every=1)
     without = golden.rollout(**arrays, every=1)
-    assert found._fields == ("states", "cost", "first_flagged", "status")
-    assert not found.status.any()
-    error = np.abs(found.states - expected.states).max()
+    assert rollouts._fields == ("states", "cost", "first_flagged", "status")
+    assert not rollouts.status.any()
+    error = np.abs(rollouts.states - expected.states).max()
     assert error < 1e-3 < 0.1 * np.abs(expected.states - without.states).max()
     same = acc.rollout(**arrays, **given | {"K": np.zeros((2, 4))}, every=1)
     np.testing.assert_array_equal(same.states, acc.rollout(**arrays, every=1).states)
@@ -100,12 +100,12 @@ def test_gains_act_on_pinocchios_difference() -> None:
     moved = 1e-6 * rng.normal(size=(1, 2 * robot.nv))
     near = np.hstack([integrate(robot, q, moved[:, : robot.nv]), moved[:, robot.nv :]])
     nominal = np.hstack([q, np.zeros((1, robot.nv))])
-    found = tangent_of(robot, nominal)[0] @ (near - nominal)[0]
-    np.testing.assert_allclose(found, moved[0], atol=1e-10)
-    start, end = (to_pinocchio_q(robot, own[0]) for own in (q, near[:, : robot.nq]))
+    difference = tangent_of(robot, nominal)[0] @ (near - nominal)[0]
+    np.testing.assert_allclose(difference, moved[0], atol=1e-10)
+    start, end = (to_pinocchio_q(robot, configuration[0]) for configuration in (q, near[:, : robot.nq]))
     theirs = pin.difference(model, start, end)
-    smooth = [k for k, own in enumerate(np.repeat(kinds, [6, 3, 3, 1])) if own is not JointKind.PLANAR]
-    np.testing.assert_allclose(found[smooth], theirs[smooth], atol=1e-10)
+    smooth = [k for k, kind in enumerate(np.repeat(kinds, [6, 3, 3, 1])) if kind is not JointKind.PLANAR]
+    np.testing.assert_allclose(difference[smooth], theirs[smooth], atol=1e-10)
 
 
 def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
@@ -123,13 +123,13 @@ def test_both_quaternions_of_an_orientation_are_one(turning: Path) -> None:
     reference[:3, :nq] *= turn
     other = arrays | {"q": arrays["q"] * turn, "x_nominal": nominal, "x_ref": reference}
     for engine in (acc, golden):
-        found, same = engine.rollout(**arrays, every=1), engine.rollout(**other, every=1)
-        np.testing.assert_allclose(same.states[..., :nq] * turn, found.states[..., :nq], atol=1e-5)
-        np.testing.assert_allclose(same.states[..., nq:], found.states[..., nq:], atol=1e-4)
-        np.testing.assert_allclose(same.cost, found.cost, rtol=1e-4)
-    found, fine = acc.rollout(**arrays), acc.rollout(**arrays).status == 0
+        rollouts, same = engine.rollout(**arrays, every=1), engine.rollout(**other, every=1)
+        np.testing.assert_allclose(same.states[..., :nq] * turn, rollouts.states[..., :nq], atol=1e-5)
+        np.testing.assert_allclose(same.states[..., nq:], rollouts.states[..., nq:], atol=1e-4)
+        np.testing.assert_allclose(same.cost, rollouts.cost, rtol=1e-4)
+    rollouts, fine = acc.rollout(**arrays), acc.rollout(**arrays).status == 0
     assert np.count_nonzero(fine) >= 3
-    np.testing.assert_allclose(found.cost[fine], golden.rollout(**arrays).cost[fine], rtol=2e-3)
+    np.testing.assert_allclose(rollouts.cost[fine], golden.rollout(**arrays).cost[fine], rtol=2e-3)
 
 
 def test_states_of_feedback_have_unit_quaternions(turning: Path) -> None:

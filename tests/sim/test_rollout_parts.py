@@ -51,15 +51,15 @@ def test_parts_in_a_mixed_stream(folder, parts, bubbles, back_pressure):
     stream = Stream(design)
     for turn in range(2):
         given = arrays_of(design, parts, turn, (0.1, 0.4)[turn], (0.1, 2.0)[turn])
-        own = prepare(design, first_states(design, 1, seed=turn) | given, 0)
-        stream.rows(own.rows)
+        rollouts = prepare(design, first_states(design, 1, seed=turn) | given, 0)
+        stream.rows(rollouts.rows)
         for tag in range(100 * turn, 100 * turn + 60, 3):
             tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
-            state = {name: words[name] for name in own.words}
+            state = {name: words[name] for name in rollouts.words}
             if "samples" in parts:  # a seed below zero is refused
                 state[SEED] = np.full(3, -1) if tag % 7 == 0 else np.abs(state[SEED])
             steps, states = int(rng.integers(0, HORIZON + 2)), "cost" not in parts or bool(tag % 2)
-            stream.rollouts(state, own.rows, steps, tag % 4, tags, states=states)
+            stream.rollouts(state, rollouts.rows, steps, tag % 4, tags, states=states)
             stream.tasks("id", tags, seed=tag)
     stream.check(folder, Disturbance(bubbles, back_pressure, seed=5, surplus=stream.surplus))
 
@@ -71,8 +71,8 @@ def test_parts_from_a_file(folder, parts, tmp_path, engine):
     arrays |= {"seed": np.arange(5)} if "samples" in parts else {}
     np.savez(tmp_path / "x.npz", **arrays)
     assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", engine).ignored == ()
-    with np.load(tmp_path / "y.npz") as found:
-        results = dict(found)
+    with np.load(tmp_path / "y.npz") as stored:
+        results = dict(stored)
     expected = rbdhw.load(folder).rollout(**arrays)
     near = 1e-2 if engine == "golden" else 0.0
     np.testing.assert_allclose(results["states"], expected.states, atol=near)
@@ -137,13 +137,13 @@ def test_references_and_first_states_outside_are_limited(parts_folder, engine):
     x_ref = np.zeros((2, 4))
     x_ref[1, 2] = 1e6
     q[1, 0], q[2, 1] = 1e6, np.nan
-    found = acc.rollout(q, np.zeros(2), tau, 0.001, x_ref=x_ref, Q=np.full(4, 1e-3))
-    assert (found.status.tolist(), found.first_flagged.tolist()) == ([1, 1, 8], [2, 1, 1])
+    rollouts = acc.rollout(q, np.zeros(2), tau, 0.001, x_ref=x_ref, Q=np.full(4, 1e-3))
+    assert (rollouts.status.tolist(), rollouts.first_flagged.tolist()) == ([1, 1, 8], [2, 1, 1])
     q[1, 0], x_ref[1, 2] = acc._engine.source.content.domain.bounds["q"][0, 1], 0.0
     inside = acc.rollout(q[:2], np.zeros(2), tau, 0.001, x_ref=x_ref, Q=np.full(4, 1e-3))
-    np.testing.assert_array_equal(found.states[:2], inside.states)
-    assert np.isnan(found.states[2]).all()
-    assert np.isnan(found.cost[2])
+    np.testing.assert_array_equal(rollouts.states[:2], inside.states)
+    assert np.isnan(rollouts.states[2]).all()
+    assert np.isnan(rollouts.cost[2])
     with pytest.raises(InputError, match=r"array 'x_ref', row 0, column 0: 1e.06; expected"):
         rbdhw.load(parts_folder, engine, outside="refuse").rollout(q[0], q[0], tau, 0.01, x_ref=x_ref + 1e6)
 

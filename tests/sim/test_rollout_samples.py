@@ -17,15 +17,17 @@ from tests.support.rollouts import HORIZON, Stream, calm
 
 def test_deviations_are_limited_when_they_are_loaded(parts_folder):
     design = read(parts_folder)
-    own = prepare(design, calm(design, 2, seed=3) | {"seed": np.array([3, 4])}, 0)
+    rollouts = prepare(design, calm(design, 2, seed=3) | {"seed": np.array([3, 4])}, 0)
     bounds = {word.name: word for word in design.interface.inputs(LOAD) if word.name.startswith("std")}
-    far = {name: int(row[0]) for name, row in own.rows.items()}
+    far = {name: int(row[0]) for name, row in rollouts.rows.items()}
     far |= {name: word.format.highest for name, word in bounds.items()}
     stream = Stream(design)
-    stream.rows({name: row[:1] for name, row in own.rows.items()})
+    stream.rows({name: row[:1] for name, row in rollouts.rows.items()})
     stream.row(0, far, 1, OUTSIDE)
-    limited = {name: np.array([bounds[name].highest if name in bounds else far[name]]) for name in own.rows}
-    stream.rollouts(dict(own.words), limited, 1, 0, np.arange(2))
+    limited = {
+        name: np.array([bounds[name].highest if name in bounds else far[name]]) for name in rollouts.rows
+    }
+    stream.rollouts(dict(rollouts.words), limited, 1, 0, np.arange(2))
     stream.check(parts_folder, Disturbance())
 
 
@@ -35,7 +37,7 @@ def test_a_rollout_takes_the_forces_of_its_seed(parts_folder):
     arrays, seeds = calm(design, 1, seed=6), np.arange(40, 48)
     q, v, tau, h = arrays["q"][0], arrays["v"][0], arrays["tau"], arrays["h"][0]
     std = 0.1 * np.asarray(design.domain.bounds["tau"])[:, 1]
-    found = acc.rollout(q, v, tau, h, every=1, std=std, seed=seeds)
+    rollouts = acc.rollout(q, v, tau, h, every=1, std=std, seed=seeds)
     forces = acc.rollout_forces(tau, std, seeds)
     assert forces.shape == (8, HORIZON, 2)
     np.testing.assert_array_equal(forces[3], acc.rollout_forces(tau, std, 43))
@@ -47,10 +49,10 @@ def test_a_rollout_takes_the_forces_of_its_seed(parts_folder):
     q, v = (np.tile(array, (8, 1)) for array in (q, v))
     for k in range(HORIZON):
         one = acc.step(q, v, forces[:, k], h)
-        np.testing.assert_array_equal(found.states[:, k], one.x_next)
+        np.testing.assert_array_equal(rollouts.states[:, k], one.x_next)
         q, v = one.x_next[:, :2], one.x_next[:, 2:]
     plain = acc.rollout(arrays["q"], arrays["v"], tau, h)
-    assert not np.array_equal(plain.states[0, 0], found.states[0, -1])
+    assert not np.array_equal(plain.states[0, 0], rollouts.states[0, -1])
     np.testing.assert_array_equal(acc.rollout_forces(tau, 0 * std, 1), acc.rollout_forces(tau, 0 * std, 2))
 
 
@@ -70,9 +72,9 @@ def test_golden_rollouts_take_the_models_samples(parts_folder):
     arrays, seeds = calm(design, 3, seed=7), np.array([1, 1, 2])
     q, v, tau, h = (arrays[name] for name in ("q", "v", "tau", "h"))
     std = np.full((HORIZON, 2), 0.3)
-    found = acc.rollout(q, v, tau, h, std=std, seed=seeds)
+    rollouts = acc.rollout(q, v, tau, h, std=std, seed=seeds)
     forces = acc.rollout_forces(tau, std, seeds)
     for k in range(HORIZON):
         after = golden.evaluate(acc.robot, "step", {"q": q, "v": v, "h": h, "tau": forces[:, k]})["x_next"]
         q, v = after[:, :2], after[:, 2:]
-    np.testing.assert_array_equal(found.states[:, 0], after)
+    np.testing.assert_array_equal(rollouts.states[:, 0], after)

@@ -33,8 +33,8 @@ def refusal_of(action, *arguments, **options):
 def with_program(design: Design, change) -> Design:
     """Return the design with its first scale changed, so that the model differs from the hardware."""
     operations = list(design.programs[0].operations)
-    place = next(i for i, operation in enumerate(operations) if operation.kind is Kind.SCALE)
-    operations[place] = change(operations[place])
+    index = next(i for i, operation in enumerate(operations) if operation.kind is Kind.SCALE)
+    operations[index] = change(operations[index])
     return replace(design, programs=(replace(design.programs[0], operations=tuple(operations)),))
 
 
@@ -52,9 +52,9 @@ def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, bac
         assert function.tasks > 100
         assert 0.0 < function.error_median < 1e-3
         assert function.error_median < function.error_max < function.limit == 0.1
-        assert sum(own.tasks for own in function.strata.values()) == function.tasks
+        assert sum(stratum.tasks for stratum in function.strata.values()) == function.tasks
         assert function.strata["box"].tasks > function.strata["motion"].tasks > function.strata["rest"].tasks
-        assert function.error_max == max(own.error_max for own in function.strata.values())
+        assert function.error_max == max(stratum.error_max for stratum in function.strata.values())
 
 
 @either_bench
@@ -130,9 +130,9 @@ def test_the_report_is_plain_json(rail_folder, cache):
         "warnings",
     ]
     assert data["traffic"] == {"bubbles": 0.25, "back_pressure": 0.25, "seed": 3, "mixed_functions": True}
-    own = ["tasks", "mismatches", "flagged", "error_median", "error_max", "limit", "latency_cycles", "strata"]
-    own += ["results", "confidence"]
-    assert list(data["functions"]["fd"]) == own
+    keys = ["tasks", "mismatches", "flagged", "error_median", "error_max", "limit", "latency_cycles"]
+    keys += ["strata", "results", "confidence"]
+    assert list(data["functions"]["fd"]) == keys
     figures = ["tasks", "flagged", "error_median", "error_max"]
     assert list(data["functions"]["fd"]["strata"]["box"]) == figures
     result = data["functions"]["fd"]["results"]["a"]
@@ -154,8 +154,8 @@ def with_errors(folder, target, **changes):
     """Copy a design and change the permitted errors in its manifest."""
     design = read(folder)
     for entry in design.manifest["error"].values():
-        for own in entry["results"].values():
-            own |= changes
+        for result in entry["results"].values():
+            result |= changes
     write(design, target)
     return target
 
@@ -173,8 +173,8 @@ def test_an_error_beyond_the_limit_is_found(rail_folder, cache, tmp_path):
 def test_results_below_the_floor_count_as_large_as_that(rail_folder, cache, tmp_path):
     raised = with_errors(rail_folder, tmp_path / "design", floor=1e6)
     right, report = (simulate(each, 100, 1, bulk=True, cache=cache) for each in (rail_folder, raised))
-    for name, own in report.functions.items():
-        assert 0.0 < own.error_max < 1e-3 * right.functions[name].error_max
+    for name, function in report.functions.items():
+        assert 0.0 < function.error_max < 1e-3 * right.functions[name].error_max
 
 
 @either_bench
@@ -188,7 +188,8 @@ def test_one_wrong_bit_is_found(faulty_folder, cache, bulk):
 def test_a_response_that_changes_while_it_waits_is_found(faulty_folder, cache, bulk):
     report = simulate(faulty_folder, 38, 1, back_pressure=0.95, bulk=bulk, cache=cache)
     assert report.stray > 0
-    assert report.mismatches == report.stray + sum(own.mismatches for own in report.functions.values()) > 2
+    differing = sum(function.mismatches for function in report.functions.values())
+    assert report.mismatches == report.stray + differing > 2
 
 
 @either_bench
@@ -294,8 +295,8 @@ def test_a_design_that_flags_everything_fails(rail_folder, tmp_path, rbdhw):
     flagged = "flagged; expected at most 1%; the causes name the remedies"
     assert err.splitlines() == [
         *(
-            f"rbdhw: {folder}: {name}: {own['tasks']} of {own['tasks']} tasks are {flagged}"
-            for name, own in report["functions"].items()
+            f"rbdhw: {folder}: {name}: {function['tasks']} of {function['tasks']} tasks are {flagged}"
+            for name, function in report["functions"].items()
         ),
         f"rbdhw: {folder}: no response is unflagged, so no error can be measured; expected at least one",
     ]

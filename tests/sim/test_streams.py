@@ -42,18 +42,18 @@ def folder(tmp_path_factory):
 def test_the_model_answers_as_both_pairs_do(folder, bulk):
     report = simulate(folder, 301, 5, bubbles=0.3, back_pressure=0.3, bulk=bulk)
     assert (report.tasks, report.mismatches) == (301, 0)
-    assert sum(own.tasks for own in report.functions.values()) == 301
+    assert sum(function.tasks for function in report.functions.values()) == 301
 
 
 def test_tasks_of_the_user_take_the_first_pair(folder):
     design = read(folder)
     arrays = sample(design.robot, design.domain, 8, np.random.default_rng(1))
     words = encode(design, "m", arrays)
-    status, found = open_engine(folder, "rtl").respond("m", words)
+    status, results = open_engine(folder, "rtl").respond("m", words)
     expected = respond(design, "m", words)
     np.testing.assert_array_equal(status, expected[0])
     for name, values in expected[1].items():
-        np.testing.assert_array_equal(found[name], values)
+        np.testing.assert_array_equal(results[name], values)
 
 
 def test_two_pairs_keep_cores_busy_that_are_faster_than_one(folder):
@@ -66,9 +66,9 @@ def test_two_pairs_keep_cores_busy_that_are_faster_than_one(folder):
     alone = exchange(build(folder), [beats], Disturbance())
     both = exchange(build(folder), [beats, beats], Disturbance())
     assert alone[0].cycles == pytest.approx(3 * 200, rel=0.05)
-    assert [own.cycles for own in both] == pytest.approx([2 * 400] * 2, rel=0.05)
-    for own in both:
-        np.testing.assert_array_equal(own.responses.data, alone[0].responses.data)
+    assert [outcome.cycles for outcome in both] == pytest.approx([2 * 400] * 2, rel=0.05)
+    for outcome in both:
+        np.testing.assert_array_equal(outcome.responses.data, alone[0].responses.data)
 
 
 @pytest.mark.usefixtures("only_heading")

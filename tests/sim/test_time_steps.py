@@ -58,11 +58,11 @@ def assert_agrees(folder, engine):
     """Check that an engine's answers have the bits of the model's; return these, their tasks, and both."""
     model, acc = rbdhw.load(folder), rbdhw.load(folder, engine=engine)
     tasks = tasks_of(model)
-    expected, found = model.dstep(**tasks), acc.dstep(**tasks)
+    expected, answers = model.dstep(**tasks), acc.dstep(**tasks)
     assert np.flatnonzero(expected.status).tolist() == [3, 5]
     assert np.isnan(expected.A[5]).all()
     for array, result in expected._asdict().items():
-        np.testing.assert_array_equal(getattr(found, array), result, err_msg=array)
+        np.testing.assert_array_equal(getattr(answers, array), result, err_msg=array)
     return expected, tasks, model, acc
 
 
@@ -104,11 +104,11 @@ def test_a_client_of_the_page_computes_them(folder):
         beats = [int.from_bytes(beat.tobytes(), "little") for beat in packet]
         values = client.answer(beats, tasks["h"][k] if "h" in tasks else None)[3]
         for array in ("A", "B"):
-            found = np.zeros_like(expected._asdict()[array][k])
-            for index in np.ndindex(found.shape):
+            matrix = np.zeros_like(expected._asdict()[array][k])
+            for index in np.ndindex(matrix.shape):
                 name = f"dstep.{array}[{','.join(map(str, index))}]"
-                found[index] = values.get(name, float(array == "A" and len(set(index)) == 1))
-            np.testing.assert_array_equal(found, expected._asdict()[array][k])
+                matrix[index] = values.get(name, float(array == "A" and len(set(index)) == 1))
+            np.testing.assert_array_equal(matrix, expected._asdict()[array][k])
 
 
 READER = """

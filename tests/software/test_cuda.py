@@ -17,33 +17,33 @@ pytestmark = pytest.mark.usefixtures("cuda_on_host")
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
 @pytest.mark.parametrize("columns", [False, True])
 def test_chunks_and_blocks_of_any_size(count, columns):
-    own = built("toy")
-    tasks = own.tasks(count)
-    library = own.cuda_library(flags=["-DRBDHW_CHUNK=50", "-DRBDHW_THREADS=32"])
-    results = compute(own, library, "dfd", tasks, columns=columns)
-    assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
+    software = built("toy")
+    tasks = software.tasks(count)
+    library = software.cuda_library(flags=["-DRBDHW_CHUNK=50", "-DRBDHW_THREADS=32"])
+    results = compute(software, library, "dfd", tasks, columns=columns)
+    assert_close(results, software.expected("dfd", tasks), TOLERANCE["float64"])
 
 
 def test_a_large_graph_is_divided(monkeypatch):
     monkeypatch.setattr(cuda, "MOST_NODES", 10)
     monkeypatch.setattr(cuda, "PARTS", Division(operations=20, vectors=1))
-    own = Built(ROBOTS["toy"](), ("dfd",))
-    assert "BLOCK void KERNEL(dfd_3)" in own.cuda["kernels.h"]
-    tasks = own.tasks(70)
-    results = compute(own, own.cuda_library(), "dfd", tasks)
-    assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
+    software = Built(ROBOTS["toy"](), ("dfd",))
+    assert "BLOCK void KERNEL(dfd_3)" in software.cuda["kernels.h"]
+    tasks = software.tasks(70)
+    results = compute(software, software.cuda_library(), "dfd", tasks)
+    assert_close(results, software.expected("dfd", tasks), TOLERANCE["float64"])
 
 
 def test_no_tasks():
-    own = built("toy")
-    assert compute(own, own.cuda_library(), "m", own.tasks(0))["M"].shape == (0, 2, 2)
+    software = built("toy")
+    assert compute(software, software.cuda_library(), "m", software.tasks(0))["M"].shape == (0, 2, 2)
 
 
 def test_a_result_that_is_not_asked_for_is_not_written():
-    own, outputs = built("toy"), {"a": np.full((5, 2), np.nan)}
-    tasks = own.tasks(5)
-    own.cuda_library().compute("fd", tasks, outputs)
-    assert_close(outputs, {"a": own.expected("fd", tasks)["a"]}, TOLERANCE["float64"])
+    software, outputs = built("toy"), {"a": np.full((5, 2), np.nan)}
+    tasks = software.tasks(5)
+    software.cuda_library().compute("fd", tasks, outputs)
+    assert_close(outputs, {"a": software.expected("fd", tasks)["a"]}, TOLERANCE["float64"])
 
 
 def measured(nvcc, texts, folder):
@@ -59,11 +59,11 @@ def measured(nvcc, texts, folder):
 
 @pytest.mark.parametrize("robot", ["toy", long("floating")])
 def test_the_program_measures_and_checks(cuda_on_host, robot, tmp_path):
-    own = built(robot) if robot == "floating" else Built(ROBOTS[robot](), ("id", "m"))
-    done = measured(cuda_on_host, own.cuda, tmp_path)
+    software = built(robot) if robot == "floating" else Built(ROBOTS[robot](), ("id", "m"))
+    done = measured(cuda_on_host, software.cuda, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "the host, compute capability 0.0, float"
-    assert len(done.stdout.splitlines()) == 2 + 5 * len(own.sources)
+    assert len(done.stdout.splitlines()) == 2 + 5 * len(software.sources)
 
 
 def test_the_program_finds_a_wrong_result(cuda_on_host, tmp_path):
@@ -76,6 +76,6 @@ def test_the_program_finds_a_wrong_result(cuda_on_host, tmp_path):
 
 def test_without_a_compiler_the_error_names_what_to_do(monkeypatch):
     monkeypatch.setenv("NVCC", "no-such-nvcc")
-    own = built("toy")
+    software = built("toy")
     with pytest.raises(InputError, match="no-such-nvcc: no such program"):
-        compute(own, own.cuda_library(), "dfd", own.tasks(1))
+        compute(software, software.cuda_library(), "dfd", software.tasks(1))

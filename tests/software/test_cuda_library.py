@@ -34,9 +34,9 @@ def test_the_wheel_comes_before_the_path(monkeypatch):
 
 @pytest.mark.parametrize("architecture", ["sm_80", long("sm_90")])
 def test_the_toy_stays_in_registers(architecture):
-    own = built("toy")
-    used = measure_kernels(own.cuda, architecture, ["-Werror=all-warnings"])
-    assert used.keys() == {*own.sources, "difd_given"}
+    software = built("toy")
+    used = measure_kernels(software.cuda, architecture, ["-Werror=all-warnings"])
+    assert used.keys() == {*software.sources, "difd_given"}
     for use in used.values():
         assert use == KernelUse(use.registers, 0, 0, 0, use.code)
         assert 16 <= use.registers <= 48
@@ -53,15 +53,15 @@ def test_the_program_compiles(tmp_path):
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a GPU")
 def test_without_a_gpu_the_error_names_what_to_do():
-    own = built("toy")
+    software = built("toy")
     with pytest.raises(InputError, match="a GPU of compute capability"):
-        compute(own, own.cuda_library(), "m", {"q": np.zeros((1, 2))})
+        compute(software, software.cuda_library(), "m", {"q": np.zeros((1, 2))})
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_iiwa_stays_in_registers(architecture):
-    own = Built(load_urdf(path("iiwa14")), DEFAULT_FUNCTIONS)
-    used = measure_kernels(own.cuda, architecture)
+    software = Built(load_urdf(path("iiwa14")), DEFAULT_FUNCTIONS)
+    used = measure_kernels(software.cuda, architecture)
     assert {(use.stack, use.spill_stores, use.spill_loads) for use in used.values()} == {(0, 0, 0)}
     assert max(use.code for use in used.values()) < 200_000

@@ -93,11 +93,15 @@ def test_arrays_are_converted_as_by_numpy(build):
         arrays = sample(design.robot, design.domain, 300, np.random.default_rng(3), design.fext)
         arrays["q"][::3] += 2.0 * np.pi * np.arange(100)[:, np.newaxis] * np.array(design.domain.wraps)
         inputs, outputs = library.arrays(function)
-        given = {own.name: np.ascontiguousarray(arrays[own.name]) for own in inputs if not own.optional}
+        given = {
+            array.name: np.ascontiguousarray(arrays[array.name]) for array in inputs if not array.optional
+        }
         words = encode(design, function, given, extended)
-        status, found = respond(design, function, words, extended)
-        expected = decode(design, function, found, extended)
-        results = {own.name: np.full((300, *own.shape), np.nan) for own in outputs if own.name in expected}
+        status, result_words = respond(design, function, words, extended)
+        expected = decode(design, function, result_words, extended)
+        results = {
+            array.name: np.full((300, *array.shape), np.nan) for array in outputs if array.name in expected
+        }
         assert np.array_equal(library.compute(function, given, results), status)
         for name, array in expected.items():
             assert np.array_equal(results[name], array), name
@@ -148,13 +152,13 @@ def test_packets_are_those_of_the_hardware(build, tmp_path):
     arrays = {"q": [[0.25, -1.5]], "v": [[0.5, 1.0]], "tau": [[-2.0, 0.125]]}
     words = encode(design, "dfd", {name: np.array(array) for name, array in arrays.items()}, True)
     request = requests(design, "dfd", np.array([7]), words, True)
-    status, found = respond(design, "dfd", words, True)
-    answer = responses(design, "dfd", np.array([7]), status, found, True)
+    status, result_words = respond(design, "dfd", words, True)
+    answer = responses(design, "dfd", np.array([7]), status, result_words, True)
     program = compiled(tmp_path, design, PACKETS)
     done = subprocess.run([program], input=answer.tobytes(), capture_output=True, check=False)
     assert done.returncode == 7 + int(status[0])
     assert done.stdout[: request.size] == request.tobytes()
-    expected = decode(design, "dfd", found, True)
+    expected = decode(design, "dfd", result_words, True)
     numbers = np.concatenate([expected[name].ravel() for name in ("da_dq", "da_dv", "Minv", "a")])
     assert np.array_equal(np.frombuffer(done.stdout[request.size :]), numbers)
 
@@ -224,9 +228,9 @@ def test_nothing_is_undefined(builds):
 )
 def test_bundled_robots(robot, core):
     large = robot == "atlas"
-    own = {"ii": 64 if large else 16, "core": core, "width": 18, "samples": 256}
+    settings = {"ii": 64 if large else 16, "core": core, "width": 18, "samples": 256}
     functions = ("id", "m", "minv", "fd") if large else ALL
-    design = build_design(load_urdf(path(robot)), BuildOptions(functions=functions, **own))
+    design = build_design(load_urdf(path(robot)), BuildOptions(functions=functions, **settings))
     library = ExactLibrary(design)
     for function, extended in modes(design):
         words = draw_words(design, function, extended, 10_000)

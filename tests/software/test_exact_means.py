@@ -131,15 +131,16 @@ def check_arrays(model):
         for command, rows in task.rows.items():
             kept = session.rows[command] if follow is not None else {}
             session.respond(
-                command, {name: kept.get(name, own) if "tau[" in name else own for name, own in rows.items()}
+                command,
+                {name: kept.get(name, values) if "tau[" in name else values for name, values in rows.items()},
             )
         _, answer = session.respond(MPPI, task.request | {"shift": np.array([follow or 0])})
         _, rows = session.respond(MEAN, {"row": np.arange(horizon)})
         expected = decode_mean(model, task, answer, rows)
-        status, found = mean_of_arrays(exact, problem, sampling, follow, takes)
+        status, means = mean_of_arrays(exact, problem, sampling, follow, takes)
         assert status == (OUTSIDE if changed else 0)
         assert (expected["effective"] == 0.0) == bool(changed)
-        for name, array in found.items():
+        for name, array in means.items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
@@ -242,10 +243,10 @@ def test_forces_beyond_their_bounds_are_limited():
 
 def test_what_is_null_is_not_written():
     exact, (problem, sampling) = ExactMeans(toy()), problem_of(toy(), 0)
-    _, found = mean_of_arrays(exact, problem, sampling)
+    _, means = mean_of_arrays(exact, problem, sampling)
     status, nothing = mean_of_arrays(exact, problem, sampling, wanted=())
     assert (status, float(nothing["effective"])) == (0, -1.0)
-    assert found["effective"] > 1.0
+    assert means["effective"] > 1.0
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

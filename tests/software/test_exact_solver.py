@@ -133,9 +133,9 @@ def check_arrays(solver):
         _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
         _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
         expected = decode_solution(solver, problem, goal, solved, plan)
-        end, found = solve_arrays(exact, problem, iterations, follow, takes)
+        end, arrays = solve_arrays(exact, problem, iterations, follow, takes)
         assert end == expected["status"]
-        for name, array in found.items():
+        for name, array in arrays.items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 

@@ -18,16 +18,16 @@ out id.tau[0] n7
 """Three thirty-seconds of x times y, beside the square of y."""
 
 
-def shifts(graph: Graph, found: list[int]) -> list[int]:
+def shifts(graph: Graph, chosen: list[int]) -> list[int]:
     """Return the shifts that are left in sums."""
     sums = ((i, edge) for i, node in enumerate(graph.nodes) if node.op is Op.ADD for edge in node.args)
-    return [edge.shift + found[i] - found[edge.node] for i, edge in sums]
+    return [edge.shift + chosen[i] - chosen[edge.node] for i, edge in sums]
 
 
 def test_a_constant_takes_the_shift_of_the_sum():
-    found = exponents(loads(CONSTANTS), ())
-    assert found == [0, 0, -4, -4, 0, 0, 0, -4]
-    assert shifts(loads(CONSTANTS), found) == [0, 0]
+    chosen = exponents(loads(CONSTANTS), ())
+    assert chosen == [0, 0, -4, -4, 0, 0, 0, -4]
+    assert shifts(loads(CONSTANTS), chosen) == [0, 0]
 
 
 def test_what_only_a_sum_multiplies_is_as_it_is():
@@ -37,8 +37,8 @@ def test_what_only_a_sum_multiplies_is_as_it_is():
 
 def test_a_contradiction_leaves_a_shift():
     graph = loads("n0 = input x @ decode\nn1 = input y @ decode\nn2 = add n0 n1<<3 @ decode\n")
-    found = exponents(graph, ())
-    assert (found, shifts(graph, found)) == ([0, 0, 0], [0, 3])
+    chosen = exponents(graph, ())
+    assert (chosen, shifts(graph, chosen)) == ([0, 0, 0], [0, 3])
 
 
 def test_exponents_that_could_leave_single_precision_are_not_taken(monkeypatch):

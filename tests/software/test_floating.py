@@ -22,29 +22,30 @@ def test_a_task_can_bring_its_inverse():
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 64, 65, 200])
 @pytest.mark.parametrize("columns", [False, True])
 def test_batches_of_any_size(count, columns):
-    own = built("toy")
-    library, tasks = own.library(), own.tasks(count)
+    software = built("toy")
+    library, tasks = software.library(), software.tasks(count)
     for function in ("dfd", "minv"):
-        results = compute(own, library, function, tasks, columns=columns)
-        assert_close(results, own.expected(function, tasks), TOLERANCE["float64"])
+        results = compute(software, library, function, tasks, columns=columns)
+        assert_close(results, software.expected(function, tasks), TOLERANCE["float64"])
 
 
 @pytest.mark.parametrize("flags", [["-DRBDHW_VECTOR_BYTES=0"], ["-DRBDHW_VECTOR_BYTES=16"], ["-fopenmp"]])
 def test_vectors_and_threads_change_nothing(flags):
-    own = built("toy")
-    tasks = own.tasks(3000)
+    software = built("toy")
+    tasks = software.tasks(3000)
     for columns in (False, True):
-        results = compute(own, own.library(flags=flags), "dfd", tasks, columns=columns)
-        assert_close(results, own.expected("dfd", tasks), TOLERANCE["float64"])
+        results = compute(software, software.library(flags=flags), "dfd", tasks, columns=columns)
+        assert_close(results, software.expected("dfd", tasks), TOLERANCE["float64"])
 
 
 def test_large_batches_are_divided_among_threads():
-    own = built("toy")
-    tasks = own.tasks(5001)
-    threads = FloatLibrary(own.texts, own.arrays, threads=3, flags=["-O1"])
+    software = built("toy")
+    tasks = software.tasks(5001)
+    threads = FloatLibrary(software.texts, software.arrays, threads=3, flags=["-O1"])
     for columns in (False, True):
         one, other = (
-            compute(own, library, "id", tasks, columns=columns) for library in (own.library(), threads)
+            compute(software, library, "id", tasks, columns=columns)
+            for library in (software.library(), threads)
         )
         assert np.array_equal(one["tau"], other["tau"])
 
@@ -53,24 +54,24 @@ def test_large_batches_are_divided_among_threads():
 @pytest.mark.parametrize("turns", [0, 1, 1000, 10**6, 10**7, 10**8, 10**14])
 def test_an_angle_of_any_size_is_reduced_exactly(turns, flags):
     """The inertia of two joints depends on the second angle's cosine alone; libm reduces it exactly."""
-    own = built("toy")
+    software = built("toy")
     q = np.zeros((9, 2))
     q[:, 1] = 2.0 * np.pi * turns + np.linspace(-np.pi, np.pi, 9)
     near = np.zeros((9, 2))
     near[:, 1] = np.arctan2(np.sin(q[:, 1]), np.cos(q[:, 1]))
-    library = own.library(flags=flags)
-    found = compute(own, library, "m", {"q": q})["M"]
-    assert found == pytest.approx(compute(own, library, "m", {"q": near})["M"], rel=1e-14)
+    library = software.library(flags=flags)
+    inertia = compute(software, library, "m", {"q": q})["M"]
+    assert inertia == pytest.approx(compute(software, library, "m", {"q": near})["M"], rel=1e-14)
 
 
 def test_what_is_not_a_number_stays_with_its_task():
-    own = built("toy")
-    tasks = own.tasks(16)
+    software = built("toy")
+    tasks = software.tasks(16)
     tasks["q"][3, 1] = np.nan
     tasks["q"][5, 1] = np.inf
-    results = compute(own, own.library(), "m", tasks)["M"]
+    results = compute(software, software.library(), "m", tasks)["M"]
     assert np.flatnonzero(np.isnan(results).any(axis=(1, 2))).tolist() == [3, 5]
-    fine = own.expected("m", {"q": np.delete(tasks["q"], [3, 5], axis=0)})["M"]
+    fine = software.expected("m", {"q": np.delete(tasks["q"], [3, 5], axis=0)})["M"]
     assert np.delete(results, [3, 5], axis=0) == pytest.approx(fine, rel=1e-13)
 
 
@@ -93,10 +94,10 @@ def test_no_compiler_warns(compiler, language, options, tmp_path):
 
 def test_clang_computes_the_graph(monkeypatch):
     monkeypatch.setenv("CC", shlex.join(CLANG))
-    own = built("loaded")
-    tasks = own.tasks(100)
-    results = compute(own, own.library(), "id", tasks)
-    assert_close(results, own.expected("id", tasks), TOLERANCE["float64"])
+    software = built("loaded")
+    tasks = software.tasks(100)
+    results = compute(software, software.library(), "id", tasks)
+    assert_close(results, software.expected("id", tasks), TOLERANCE["float64"])
 
 
 @pytest.mark.verify
@@ -106,13 +107,15 @@ def test_bundled_robots(robot, base):
     source = load_urdf(path(robot))
     if base == "floating" and not source.floats:
         source = source.with_floating_base()
-    own = Built(source, solvable_functions(source))
+    software = Built(source, solvable_functions(source))
     for number, tolerance in TOLERANCE.items():
-        library = own.library(number)
-        tasks = {name: array.astype(library.dtype) for name, array in own.tasks(64).items()}
-        for function in own.sources:
+        library = software.library(number)
+        tasks = {name: array.astype(library.dtype) for name, array in software.tasks(64).items()}
+        for function in software.sources:
             inverted = "inverse" in FUNCTIONS[function].algorithms
             if inverted and number == "float32":
                 continue  # the condition of the mass matrix, not the C, sets the error
             most = 100 * tolerance if inverted else tolerance  # sums in another order, by the same condition
-            assert_close(compute(own, library, function, tasks), own.expected(function, tasks), most)
+            assert_close(
+                compute(software, library, function, tasks), software.expected(function, tasks), most
+            )

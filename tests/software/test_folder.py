@@ -50,10 +50,10 @@ def test_software_is_read_as_it_was_written(folder):
 )
 def test_software_is_loaded_as_an_object(folders, target, number, tolerance):
     q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, 20, 2))
-    found = rbdhw.load(folders[target], engine=number).dfd(q, v, tau, extended=True)
+    answer = rbdhw.load(folders[target], engine=number).dfd(q, v, tau, extended=True)
     golden = rbdhw.load(folders[target], engine="golden").dfd(q, v, tau, extended=True)
-    assert found._fields == golden._fields == ("da_dq", "da_dv", "Minv", "a", "status")
-    for one, other in zip(found, golden, strict=True):
+    assert answer._fields == golden._fields == ("da_dq", "da_dv", "Minv", "a", "status")
+    for one, other in zip(answer, golden, strict=True):
         assert one == pytest.approx(other, rel=tolerance, abs=tolerance)
 
 

@@ -33,26 +33,26 @@ def test_every_function_computes_its_graph(language, number, robot):
 @pytest.mark.parametrize("language", list(LIBRARIES))
 @pytest.mark.parametrize("length", [0.5, 1.1, 1e3])
 def test_quaternions_are_brought_to_unit_length(language, length):
-    own = built("floating")
-    library = LIBRARIES[language](own)
+    software = built("floating")
+    library = LIBRARIES[language](software)
     for count in (1, 21):
-        tasks = own.tasks(count)
+        tasks = software.tasks(count)
         tasks["q"][:, 3:7] *= length
         for columns in (False, True):
-            results = compute(own, library, "did", tasks, columns=columns)
-            assert_close(results, own.expected("did", tasks), TOLERANCE["float64"])
+            results = compute(software, library, "did", tasks, columns=columns)
+            assert_close(results, software.expected("did", tasks), TOLERANCE["float64"])
     tasks["q"][4, 3:7] = 0.0
-    rows = np.isfinite(compute(own, library, "did", tasks)["dtau_dq"]).all(axis=(1, 2))
+    rows = np.isfinite(compute(software, library, "did", tasks)["dtau_dq"]).all(axis=(1, 2))
     assert np.flatnonzero(~rows).tolist() == [4]
 
 
 @settings(max_examples=1, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.integers(0, 2**32 - 1))
 def test_random_trees(robot, seed):
-    own = Built(robot, ("id", "did"))
+    software = Built(robot, ("id", "did"))
     tasks = random_states(robot, 40, seed)
     for make_library in LIBRARIES.values():
-        library = make_library(own)
-        for function in own.sources:
-            expected = own.expected(function, tasks)
-            assert_close(compute(own, library, function, tasks), expected, TOLERANCE["float64"])
+        library = make_library(software)
+        for function in software.sources:
+            expected = software.expected(function, tasks)
+            assert_close(compute(software, library, function, tasks), expected, TOLERANCE["float64"])

@@ -34,7 +34,7 @@ def test_c_is_golden(folder: Path, function: str, count: int) -> None:
     given = {"q": q, "v": v, "tau": tau}
     if acc.robot.time_step is None:
         given["h"] = rng.uniform(1e-3, 2e-2, count)
-    found, expected = getattr(acc, function)(**given), golden.evaluate(acc.robot, function, given)
+    answer, expected = getattr(acc, function)(**given), golden.evaluate(acc.robot, function, given)
     for name, array in expected.items():
-        own = getattr(found, name)
-        np.testing.assert_allclose(own, array, rtol=0, atol=1e-12 * np.abs(array).max(), err_msg=name)
+        result = getattr(answer, name)
+        np.testing.assert_allclose(result, array, rtol=0, atol=1e-12 * np.abs(array).max(), err_msg=name)

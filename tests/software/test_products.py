@@ -58,9 +58,9 @@ class Matrices:
         return self.builder.finish(self.outputs)
 
 
-def value_of(found, node, numbers):
+def value_of(result, node, numbers):
     """Return the value of a sum by its product."""
-    for product in found.products:
+    for product in result.products:
         for column in product.columns:
             if node in column.sums:
                 row, scale = column.sums[node]
@@ -69,13 +69,13 @@ def value_of(found, node, numbers):
                     numbers[product.panels[k].nodes[row]]
                     * product.panels[k].scales[row]
                     * numbers[factor]
-                    * own
-                    for k, (factor, own) in terms
+                    * weight
+                    for k, (factor, weight) in terms
                 )
     return None
 
 
-def check_values(graph, found):
+def check_values(graph, result):
     """Compare sums, with what they have beside products, with the interpreter; return how many there are."""
     names = {f"{node.name}": i for i, node in enumerate(graph.nodes) if node.name}
     rng = np.random.default_rng(1)
@@ -83,81 +83,85 @@ def check_values(graph, found):
     results = interpret(graph, {name: np.array([numbers[i]]) for name, i in names.items()})
     checked = 0
     for name, edge in graph.outputs:
-        whole = value_of(found, edge.node, numbers)
+        whole = value_of(result, edge.node, numbers)
         if whole is not None:
-            whole += sum(numbers[e.node] * (-1.0) ** e.negative * 2.0**e.shift for e in found.rest[edge.node])
+            whole += sum(
+                numbers[e.node] * (-1.0) ** e.negative * 2.0**e.shift for e in result.rest[edge.node]
+            )
             assert whole * (-1.0) ** edge.negative * 2.0**edge.shift == pytest.approx(results[name][0])
             checked += 1
     return checked
 
 
 def test_a_product_of_matrices_is_found():
-    own = Matrices()
-    for j, column in enumerate(zip(*own.right, strict=True)):
-        for i, row in enumerate(own.left):
-            own.add(i, j, own.inner(row, column, range(INNER)))
-    graph = own.graph()
-    found = find_products(graph)
-    (product,) = found.products
+    matrices = Matrices()
+    for j, column in enumerate(zip(*matrices.right, strict=True)):
+        for i, row in enumerate(matrices.left):
+            matrices.add(i, j, matrices.inner(row, column, range(INNER)))
+    graph = matrices.graph()
+    result = find_products(graph)
+    (product,) = result.products
     assert (product.rows, len(product.panels), len(product.columns)) == (ROWS, INNER, COLUMNS)
     assert product.products == ROWS * INNER * COLUMNS
-    assert check_values(graph, found) == ROWS * COLUMNS
+    assert check_values(graph, result) == ROWS * COLUMNS
 
 
 def test_columns_may_have_zeros_triangles_and_more_terms():
     """Columns with half of the terms; from the diagonal on; and with something beside the products."""
-    own = Matrices(1)
-    for j, column in enumerate(zip(*own.right, strict=True)):
+    matrices = Matrices(1)
+    for j, column in enumerate(zip(*matrices.right, strict=True)):
         terms = range(INNER // (1 + j % 2))
-        for i, row in enumerate(own.left):
+        for i, row in enumerate(matrices.left):
             if j % 3 or i >= j // 3:
-                more = [own.builder.input(f"more[{i},{j}]", HERE)] if i % 2 else []
-                own.add(i, j, own.inner(row, column, terms, more))
-    graph = own.graph()
-    found = find_products(graph)
-    (product,) = found.products
+                more = [matrices.builder.input(f"more[{i},{j}]", HERE)] if i % 2 else []
+                matrices.add(i, j, matrices.inner(row, column, terms, more))
+    graph = matrices.graph()
+    result = find_products(graph)
+    (product,) = result.products
     assert (product.rows, len(product.panels)) == (ROWS, INNER)
     assert {len(column.sums) for column in product.columns} == {ROWS, ROWS - 1, ROWS - 2}
-    assert check_values(graph, found) == len(graph.outputs)
+    assert check_values(graph, result) == len(graph.outputs)
 
 
 def test_many_rows_are_several_products(monkeypatch):
     monkeypatch.setattr(products, "MOST_ROWS", 5)
-    own = Matrices(2)
-    for j, column in enumerate(zip(*own.right, strict=True)):
-        for i, row in enumerate(own.left):
-            own.add(i, j, own.inner(row, column, range(INNER)))
-    graph = own.graph()
-    found = find_products(graph)
-    assert [product.rows for product in found.products] == [5, 5]
-    assert check_values(graph, found) == ROWS * COLUMNS
+    matrices = Matrices(2)
+    for j, column in enumerate(zip(*matrices.right, strict=True)):
+        for i, row in enumerate(matrices.left):
+            matrices.add(i, j, matrices.inner(row, column, range(INNER)))
+    graph = matrices.graph()
+    result = find_products(graph)
+    assert [product.rows for product in result.products] == [5, 5]
+    assert check_values(graph, result) == ROWS * COLUMNS
 
 
 def test_rows_that_need_each_other_are_no_product():
     """Each row of a column has the row before among its factors."""
-    own = Matrices(3)
-    for j, column in enumerate(zip(*own.right, strict=True)):
+    matrices = Matrices(3)
+    for j, column in enumerate(zip(*matrices.right, strict=True)):
         before = None
-        for i, row in enumerate(own.left):
-            before = own.inner(row if before is None else [before, *row[1:]], column, range(INNER))
-            own.add(i, j, before)
-    assert find_products(own.graph()).products == ()
+        for i, row in enumerate(matrices.left):
+            before = matrices.inner(row if before is None else [before, *row[1:]], column, range(INNER))
+            matrices.add(i, j, before)
+    assert find_products(matrices.graph()).products == ()
 
 
 def test_small_products_are_left_as_they_are():
-    own = Matrices(4)
-    for i, row in enumerate(own.left):
-        own.add(i, 0, own.inner(row, [line[0] for line in own.right], range(INNER)))
-    assert find_products(own.graph()).products == ()
+    matrices = Matrices(4)
+    for i, row in enumerate(matrices.left):
+        matrices.add(i, 0, matrices.inner(row, [line[0] for line in matrices.right], range(INNER)))
+    assert find_products(matrices.graph()).products == ()
 
 
 def sums_of(terms, rows, columns, seed=5):
     """Return the graph of so many sums in columns, of so many products each."""
-    own = Matrices(seed)
+    matrices = Matrices(seed)
     for j in range(columns):
         for i in range(rows):
-            own.add(i, j, own.inner(own.left[i], [line[j] for line in own.right], range(terms)))
-    return own.graph()
+            matrices.add(
+                i, j, matrices.inner(matrices.left[i], [line[j] for line in matrices.right], range(terms))
+            )
+    return matrices.graph()
 
 
 def test_the_least_terms_rows_and_products_are_enough(monkeypatch):
@@ -172,22 +176,22 @@ def test_the_least_terms_rows_and_products_are_enough(monkeypatch):
 def test_deferred_sums_are_in_columns_of_their_own():
     graph = sums_of(INNER, ROWS, COLUMNS)
     later = {edge.node for name, edge in graph.outputs if int(name[10]) >= ROWS // 2}
-    found = find_products(graph, later)
-    assert found.products
-    for product in found.products:
+    result = find_products(graph, later)
+    assert result.products
+    for product in result.products:
         for column in product.columns:
             assert len({node in later for node in column.sums}) == 1
 
 
 def test_terms_with_other_signs_are_no_part_of_a_product():
     """The first column's terms have signs of their own, which are those of no scale of a row and a term."""
-    own = Matrices(6)
+    matrices = Matrices(6)
     for j in range(COLUMNS):
-        column = [line[j] for line in own.right]
-        for i, row in enumerate(own.left):
-            wild = [Edge(0, own.draw.random() < 0.5 and not j, 0).applied(each) for each in row]
-            own.add(i, j, own.inner(wild, column, range(INNER)))
-    graph = own.graph()
+        column = [line[j] for line in matrices.right]
+        for i, row in enumerate(matrices.left):
+            wild = [Edge(0, matrices.draw.random() < 0.5 and not j, 0).applied(each) for each in row]
+            matrices.add(i, j, matrices.inner(wild, column, range(INNER)))
+    graph = matrices.graph()
     assert check_values(graph, find_products(graph)) >= ROWS * (COLUMNS - 1)
 
 
@@ -224,18 +228,18 @@ def small_arm():
     [("float64", []), ("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
 )
 def test_loops_compute_the_graph(number, flags):
-    own = small_arm()
-    assert "KERNEL(difd_rows" in own.texts["kernels_difd.h"]
-    assert "KERNEL(difd_given_rows" in own.texts["kernels_difd.h"]
-    assert_computes_its_graphs(own, own.library(number, flags))
+    software = small_arm()
+    assert "KERNEL(difd_rows" in software.texts["kernels_difd.h"]
+    assert "KERNEL(difd_given_rows" in software.texts["kernels_difd.h"]
+    assert_computes_its_graphs(software, software.library(number, flags))
 
 
 @pytest.mark.verify
 @pytest.mark.usefixtures("everywhere")
 def test_loops_of_an_arm_compute_the_graph():
-    own = Built(load_urdf(path("iiwa14")), ("dfd", "difd"))
-    assert "KERNEL(dfd_rows" in own.texts["kernels_dfd.h"]
-    assert_computes_its_graphs(own, own.library())
+    software = Built(load_urdf(path("iiwa14")), ("dfd", "difd"))
+    assert "KERNEL(dfd_rows" in software.texts["kernels_dfd.h"]
+    assert_computes_its_graphs(software, software.library())
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -252,17 +256,17 @@ def test_columns_with_the_same_panels_are_computed_together():
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("count", [1, 3, 64])
 def test_optional_results_are_computed_on_request(count):
-    own = Built(mount(load_urdf(path("toy")), Mounting(contacts=(("tip", "point"),))), ("dcfd",))
-    assert "if (!optional)" in own.texts["kernels_dcfd.h"]
-    tasks, library = own.tasks(count), own.library()
-    every = compute(own, library, "dcfd", tasks)
-    assert_close(every, own.expected("dcfd", tasks), 1e-9)  # damping is a small share of what is solved
-    inputs, outputs = own.arrays["dcfd"]
+    software = Built(mount(load_urdf(path("toy")), Mounting(contacts=(("tip", "point"),))), ("dcfd",))
+    assert "if (!optional)" in software.texts["kernels_dcfd.h"]
+    tasks, library = software.tasks(count), software.library()
+    every = compute(software, library, "dcfd", tasks)
+    assert_close(every, software.expected("dcfd", tasks), 1e-9)  # damping is a small share of what is solved
+    inputs, outputs = software.arrays["dcfd"]
     asked = {array.name: np.zeros((count, *array.shape)) for array in outputs if not array.optional}
     assert len(asked) < len(outputs)
     library.compute("dcfd", {array.name: tasks[array.name] for array in inputs}, asked)
-    for name, found in asked.items():
-        assert np.array_equal(found, every[name])
+    for name, result in asked.items():
+        assert np.array_equal(result, every[name])
 
 
 @pytest.mark.usefixtures("everywhere")

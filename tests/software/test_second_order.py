@@ -38,9 +38,9 @@ def test_floating_point_is_the_interpreter(target):
     library = built.library() if target == "c" else built.cuda_library()
     tasks = built.tasks(50) | {"lambda_tau": np.random.default_rng(1).normal(size=(50, built.robot.nv))}
     for function in ("sid", "hid"):
-        found, expected = compute(built, library, function, tasks), built.expected(function, tasks)
+        results, expected = compute(built, library, function, tasks), built.expected(function, tasks)
         for name, array in expected.items():
-            error = np.abs(found[name] - array).max()
+            error = np.abs(results[name] - array).max()
             assert error <= TOLERANCE["float64"] * max(1.0, np.abs(array).max()), name
 
 
@@ -56,7 +56,7 @@ def test_kernels_compile(name, functions):
     sources = generate_software(path(name), BuildOptions(functions, target="cuda")).sources
     used = measure_kernels(sources, "sm_80", ["-DRBDHW_REAL=float"])
     assert set(used) == set(functions)
-    assert name != "toy" or {own.spill_loads for own in used.values()} == {0}
+    assert name != "toy" or {kernel.spill_loads for kernel in used.values()} == {0}
 
 
 @pytest.mark.parametrize("engine", ["model", "golden"])
@@ -67,15 +67,15 @@ def test_from_python(folder, engine):
     for function in SECOND:
         arguments = {name: arrays[name] for name in FUNCTIONS[function].inputs if name in arrays}
         del arguments["fext"]
-        found = getattr(accelerator, function)(**arguments)
+        answer = getattr(accelerator, function)(**arguments)
         expected = golden.evaluate(design.robot, function, arguments)
         for name, array in expected.items():
-            own = getattr(found, name)
-            assert own.shape == array.shape
-            assert np.abs(own - array).max() <= 1e-2 * np.abs(array).max()
-        assert not found.status.any()
+            result = getattr(answer, name)
+            assert result.shape == array.shape
+            assert np.abs(result - array).max() <= 1e-2 * np.abs(array).max()
+        assert not answer.status.any()
         one = getattr(accelerator, function)(**{name: array[2] for name, array in arguments.items()})
-        np.testing.assert_array_equal(one[0], found[0][2])
+        np.testing.assert_array_equal(one[0], answer[0][2])
 
 
 @pytest.mark.parametrize("function", SECOND)
@@ -85,12 +85,12 @@ def test_c_fills_the_same_arrays_as_numpy(folder, function):
     arrays = ordinary_motions(design.robot, design.domain, 40, np.random.default_rng(8))
     arguments = {name: arrays[name] for name in FUNCTIONS[function].inputs if name in arrays}
     del arguments["fext"]
-    found, expected = (
+    compiled, expected = (
         getattr(rbdhw.load(folder, engine), function)(**arguments) for engine in ("model", "numpy")
     )
     for name in (*FUNCTIONS[function].outputs, "status"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-        assert not np.signbit(getattr(found, name)[getattr(found, name) == 0.0]).any()
+        np.testing.assert_array_equal(getattr(compiled, name), getattr(expected, name), err_msg=name)
+        assert not np.signbit(getattr(compiled, name)[getattr(compiled, name) == 0.0]).any()
 
 
 def test_multipliers_of_wrong_length_are_refused(folder):

@@ -200,13 +200,13 @@ def test_rollouts_and_means_equal_the_golden_ones(name, flags):
         filtered.append(last if k % 2 or not k else 0.6 * last + 0.8 * new)
     changes = sampling.std * np.stack(filtered, axis=1)
     one = {key: array[:1] for key, array in drawn.items()} | {key: drawn[key] for key in ("q", "v")}
-    found = library(name, flags=flags).roll_out(known(name, one), sampling, KNOTS - 1, 2)
+    rollouts = library(name, flags=flags).roll_out(known(name, one), sampling, KNOTS - 1, 2)
     rest, *_ = of_each = each(drawn)
     for k in range(3):
         first = {"q": drawn["q"][k], "v": drawn["v"][k]}
         wanted = roll_out(robot, rest | first, changes[k, : KNOTS - 1])
-        assert found["states"][k] == pytest.approx(wanted.states[[2, 4]], rel=1e-9, abs=1e-12)
-        assert found["cost"][k] == pytest.approx(wanted.cost, rel=1e-9)
+        assert rollouts["states"][k] == pytest.approx(wanted.states[[2, 4]], rel=1e-9, abs=1e-12)
+        assert rollouts["cost"][k] == pytest.approx(wanted.cost, rel=1e-9)
     same = replace(sampling, seeds=np.zeros(3, np.int64))
     mean = library(name, flags=flags).mean_of_samples(known(name, drawn), same, 11, 9.0)
     for k in range(3):

@@ -25,12 +25,12 @@ def test_every_operand_is_read_as_it_was_written(size):
     store = {}
     done = []
     for block in code.blocks:
-        known = {value: store[place] for value, place in block.loads}
-        assert all(found == value for value, found in known.items())
+        known = {value: store[slot] for value, slot in block.loads}
+        assert all(loaded == value for value, loaded in known.items())
         for i in block.body:
             assert all(value in known for value in operands[i])
             known[i] = i
-        store.update({place: known[value] for value, place in block.stores})
+        store.update({slot: known[value] for value, slot in block.stores})
         done += block.body
     assert sorted(done) == list(range(400))
     assert all(sorted(block.body) == list(block.body) for block in code.blocks)

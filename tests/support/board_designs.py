@@ -15,7 +15,8 @@ def write_manifest(
     """Write a manifest with changes; those of an entry leave its other keys."""
     changes["stream"] = {"tdata_width": tdata, "pairs": pairs, "slots": list(slots)}
     changed = {
-        key: {**MANIFEST[key], **own} if isinstance(own, dict) else own for key, own in changes.items()
+        key: {**MANIFEST[key], **value} if isinstance(value, dict) else value
+        for key, value in changes.items()
     }
     write_sealed(folder, MANIFEST | changed)
 

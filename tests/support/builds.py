@@ -56,8 +56,8 @@ def widened_program(name: str, width: int, error: float) -> Program:
     domain = input_domain(model.source)
     arrays = sample(model.source, domain, 256, np.random.default_rng(1))
     sizes = magnitudes(model, graph, domain)
-    found = gains(graph, graph_inputs(model.source, arrays), of_the_box(256), np.random.default_rng(2))
-    widths = Planner(graph, sizes, found).widths(width, {("id.tau", "box"): error})
+    graph_gains = gains(graph, graph_inputs(model.source, arrays), of_the_box(256), np.random.default_rng(2))
+    widths = Planner(graph, sizes, graph_gains).widths(width, {("id.tau", "box"): error})
     return lower(graph, sizes, graph_ranges(model.source, domain, ()), widths)
 
 

@@ -41,8 +41,8 @@ def chain(links: int, kinds: str = "turning", seed: int = 1) -> Robot:
 
 def tree(parents: Sequence[int], kinds: str = "turning", seed: int = 1) -> Robot:
     """Return a robot of random bodies on joints of these :data:`KINDS`."""
-    own = [KINDS[kinds][k % len(KINDS[kinds])] for k in range(len(parents))]
-    return mechanism(own, parents, seed=seed)
+    joints = [KINDS[kinds][k % len(KINDS[kinds])] for k in range(len(parents))]
+    return mechanism(joints, parents, seed=seed)
 
 
 def sweeps_of(robot: Robot, function: str = "fd") -> Sweeps:
@@ -65,6 +65,6 @@ def program_of(robot: Robot, width: int = 18, function: str = "fd") -> UnrolledP
     model = prepare_chain(robot)
     options = options_of(len(robot.bodies), width=width, function=function)
     steps = observe_links(model, record_chain(model.robot, function), domain_of(robot), options)
-    found = choose_step_formats(steps, options).program
-    assert isinstance(found, UnrolledProgram)
-    return found
+    program = choose_step_formats(steps, options).program
+    assert isinstance(program, UnrolledProgram)
+    return program

@@ -77,9 +77,9 @@ def _inertia(robot: Robot, present: np.ndarray, factors: Any) -> np.ndarray:
     """Return the inertia over six rows of each contact, with zeros for those that are not there."""
     rows = [6 * k + np.arange(robot.contacts.places[k].rows) for k in present]
     chosen = np.concatenate([np.zeros(0, int), *rows])
-    found = np.zeros(2 * (6 * len(robot.contacts.places),))
-    found[np.ix_(chosen, chosen)] = factors.getOperationalSpaceInertiaMatrix()
-    return found
+    inertia = np.zeros(2 * (6 * len(robot.contacts.places),))
+    inertia[np.ix_(chosen, chosen)] = factors.getOperationalSpaceInertiaMatrix()
+    return inertia
 
 
 def _forces(robot: Robot, present: np.ndarray, datas: list[pin.RigidConstraintData]) -> np.ndarray:

@@ -31,7 +31,7 @@ def _by(name: str, results: Callable[[Arrays], np.ndarray], arrays: Arrays) -> n
     """Return the derivatives of an array by an input, whose index is the last."""
     columns = []
     for shift in STEP * np.eye(arrays[name].shape[1]):
-        after, before = (results(arrays | {name: arrays[name] + own}) for own in (shift, -shift))
+        after, before = (results(arrays | {name: arrays[name] + step}) for step in (shift, -shift))
         columns.append((after - before) / (2.0 * STEP))
     return np.stack(columns, axis=-1)
 
@@ -53,7 +53,8 @@ def _second(robot: Robot, function: str, arrays: Arrays) -> Arrays:
 def _contracted(robot: Robot, function: str, arrays: Arrays) -> Arrays:
     tensor, weights, u = ("sid", "lambda_tau", "a") if function == "hid" else ("sfd", "lambda_a", "tau")
     qq, qv, vv, matrix = (
-        np.einsum("ti,tijk->tjk", arrays[weights], own) for own in _second(robot, tensor, arrays).values()
+        np.einsum("ti,tijk->tjk", arrays[weights], derivative)
+        for derivative in _second(robot, tensor, arrays).values()
     )
     return {"H_qq": qq, "H_qv": qv, "H_vv": vv, f"H_q{u}": matrix.swapaxes(1, 2)}
 
@@ -75,9 +76,9 @@ def _frames(robot: Robot, function: str, arrays: Arrays) -> Arrays:
         jacobians = [pin.getFrameJacobian(model, data, frame, pin.LOCAL) for frame in added]
         velocities = [pin.getFrameVelocity(model, data, frame, pin.LOCAL).vector for frame in added]
         tasks.append((poses, jacobians, velocities))
-    found = dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
-    found["position"] = found["placement"][..., :3, 3]
-    return {name: found[name] for name in FUNCTIONS[function].outputs}
+    results = dict(zip(("placement", "J", "velocity"), map(np.array, zip(*tasks, strict=True)), strict=True))
+    results["position"] = results["placement"][..., :3, 3]
+    return {name: results[name] for name in FUNCTIONS[function].outputs}
 
 
 def _pushes(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
@@ -91,9 +92,9 @@ def _clearances(robot: Robot, _function: str, arrays: Arrays) -> Arrays:
     on_links = [sphere.frame for sphere in robot.spheres if sphere.frame.body]
 
     def values(tasks: Arrays) -> np.ndarray:
-        found = _frames(replace(robot, frames=tuple(on_links)), "position", tasks)["position"]
-        at = iter(found.swapaxes(0, 1))
-        fixed = np.ones((len(found), 1))
+        positions = _frames(replace(robot, frames=tuple(on_links)), "position", tasks)["position"]
+        at = iter(positions.swapaxes(0, 1))
+        fixed = np.ones((len(positions), 1))
         centres = [
             next(at) if sphere.frame.body else fixed * sphere.frame.placement.translation
             for sphere in robot.spheres
@@ -146,11 +147,11 @@ def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
         k4 = rates(tasks, x + h * k3)
         return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
-    found = {"x_next": follow(arrays)}
+    results = {"x_next": follow(arrays)}
     if function in ("dstep", "drk4", "dcstep"):
-        found["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
-        found["B"] = _by("tau", follow, arrays)
-    return found
+        results["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
+        results["B"] = _by("tau", follow, arrays)
+    return results
 
 
 DERIVATIONS: Mapping[str, Derivation] = {

@@ -168,12 +168,12 @@ def _datapath(design: Design) -> list[str]:
     return lines
 
 
-def _operation(function: str, i: int, operation: Operation, place: int | None) -> str:
+def _operation(function: str, i: int, operation: Operation, offset: int | None) -> str:
     width = operation.format.width
     terms = [_operand(function, operand) for operand in operation.operands]
     match operation.kind:
         case Kind.INPUT:
-            full = f"whole[{place + width - 1}:{place}]" if place is not None else "64'd0"
+            full = f"whole[{offset + width - 1}:{offset}]" if offset is not None else "64'd0"
         case Kind.CONSTANT:
             full = _number(operation.constant)
         case Kind.ADD:

@@ -103,13 +103,13 @@ class Diagram:
     def _find_segments(self) -> dict[str, tuple[int, int]]:
         """Return offset and size of each slave that has an address."""
         sizes = {"K": 1 << 10}
-        found = {}
+        segments = {}
         for call in self._of("assign_bd_address"):
             if "-offset" in call:
                 offset, size = (call[call.index(option) + 1] for option in ("-offset", "-range"))
                 slave = call[-1].rpartition("/")[0]
-                found[slave] = (int(offset, 16), int(size[:-1]) * sizes[size[-1]])
-        return found
+                segments[slave] = (int(offset, 16), int(size[:-1]) * sizes[size[-1]])
+        return segments
 
     def _cell(self, name: str, kind: str, ip: Path) -> Cell:
         """Return the block as its package describes it, or the model of another cell."""

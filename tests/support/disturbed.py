@@ -78,12 +78,12 @@ def disturbed(design: Design, tasks: int, seed: int) -> Disturbed:
 def answered(design: Design, beats: Beats) -> Responses:
     """Return the packets among received beats, in the form of :attr:`Disturbed.expected`."""
     names = {code: function for function, code in design.interface.codes.items()}
-    found: Responses = {}
+    packets: Responses = {}
     ends = np.flatnonzero(beats.last) + 1
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
         packet = beats.data[first:end].tobytes()
-        found.setdefault(names.get(_field(packet, "function"), ""), []).append(packet)
-    return found
+        packets.setdefault(names.get(_field(packet, "function"), ""), []).append(packet)
+    return packets
 
 
 def _disturbed(

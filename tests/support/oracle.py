@@ -60,8 +60,8 @@ def to_pinocchio_q(robot: Robot, q: np.ndarray) -> np.ndarray:
     q = np.asarray(q)
     base = np.broadcast_to([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (*q.shape[:-1], 7))
     columns = [base] if robot.base_given else []
-    for body, own in zip(robot.bodies, robot.q_of, strict=True):
-        part = _coordinates(body.joint, q[..., own])
+    for body, indices in zip(robot.bodies, robot.q_of, strict=True):
+        part = _coordinates(body.joint, q[..., indices])
         if body.joint.kind is JointKind.PLANAR:
             part = np.concatenate([part[..., :2], np.cos(part[..., 2:]), np.sin(part[..., 2:])], axis=-1)
         columns.append(part)
@@ -72,7 +72,9 @@ def velocity_map(robot: Robot) -> np.ndarray:
     """The matrix G that takes the user's ``v`` to that of :func:`pinocchio_model`; a given base gets none."""
     rows = [np.zeros((6, robot.nv))] if robot.base_given else []
     unit = np.eye(robot.nv)
-    rows += [_ratio(body.joint) * unit[own] for body, own in zip(robot.bodies, robot.v_of, strict=True)]
+    rows += [
+        _ratio(body.joint) * unit[indices] for body, indices in zip(robot.bodies, robot.v_of, strict=True)
+    ]
     return np.concatenate(rows)
 
 

@@ -44,10 +44,10 @@ class _Signal(pysim._PySignalState):
             pysim._run_wakers(self.wakers, self.curr, self.next)
         self.curr = self.next
         is_due = self.queue.is_due
-        for place in self.readers:
-            if not is_due[place]:
-                is_due[place] = True
-                heappush(self.queue.places, place)
+        for index in self.readers:
+            if not is_due[index]:
+                is_due[index] = True
+                heappush(self.queue.places, index)
         return True
 
 
@@ -147,9 +147,9 @@ class OrderedEngine(pysim.PySimEngine):
         self._runs = [run for run, _, _ in groups]
         self._queue = self._state.queue
         self._queue.is_due = [False] * len(groups)
-        for place, (_, inputs, _) in enumerate(groups):
+        for index, (_, inputs, _) in enumerate(groups):
             for signal in inputs:
-                self._state.slots[signal].readers.append(place)
+                self._state.slots[signal].readers.append(index)
         self._queue.fill()
 
     def reset(self):
@@ -168,9 +168,9 @@ class OrderedEngine(pysim.PySimEngine):
         pending = self._state.pending
         any_due = bool(places)
         while places:
-            place = heappop(places)
-            is_due[place] = False
-            self._runs[place]()
+            index = heappop(places)
+            is_due[index] = False
+            self._runs[index]()
             for state in pending:
                 state.commit()
             pending.clear()

@@ -21,15 +21,15 @@ def exchange(simulation, sent, count, pause=0.0, back_pressure=0.0, seed=0):
 async def drive(ctx, dut, sent, count, pause=0.0, back_pressure=0.0, seed=0):
     """Send beats, and return the beats of the first ``count`` packets that come back, with their cycles."""
     rng, received = np.random.default_rng(seed), []
-    place, packets, silent, cycle = 0, 0, 0, 0
+    index, packets, silent, cycle = 0, 0, 0, 0
     numbers = [int.from_bytes(bytes(beat), "little") for beat in sent.data]
     while packets < count:
         assert silent < PATIENCE
-        offers = place < len(numbers) and (ctx.get(dut.s_axis_tvalid) or rng.random() >= pause)
+        offers = index < len(numbers) and (ctx.get(dut.s_axis_tvalid) or rng.random() >= pause)
         ctx.set(dut.s_axis_tvalid, offers)
         if offers:
-            ctx.set(dut.s_axis_tdata, numbers[place])
-            ctx.set(dut.s_axis_tlast, bool(sent.last[place]))
+            ctx.set(dut.s_axis_tdata, numbers[index])
+            ctx.set(dut.s_axis_tlast, bool(sent.last[index]))
         takes = rng.random() >= back_pressure
         ctx.set(dut.m_axis_tready, takes)
         went = offers and ctx.get(dut.s_axis_tready)
@@ -40,7 +40,7 @@ async def drive(ctx, dut, sent, count, pause=0.0, back_pressure=0.0, seed=0):
         await ctx.tick()
         cycle += 1
         if went:
-            place += 1
+            index += 1
             ctx.set(dut.s_axis_tvalid, 0)
         silent = 0 if went or came else silent + 1
     return received

@@ -46,8 +46,10 @@ def model_answers(
     states: bool = True,
 ) -> tuple[Rollouts, Answered]:
     """Return the rollouts of one number of steps and the model's answers."""
-    own = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every, states)
-    return own, compute(design, own, lambda given: respond(design, design.interface.step.name, given))
+    rollouts = Rollouts(words, {name: row[:steps] for name, row in rows.items()}, every, states)
+    return rollouts, compute(
+        design, rollouts, lambda given: respond(design, design.interface.step.name, given)
+    )
 
 
 class Stream:
@@ -72,7 +74,7 @@ class Stream:
 
     def rows(self, rows: dict[str, Integers], but: str | None = None) -> None:
         """Add the packets that load all rows of all kinds, but those of one command."""
-        for command in (own for own in self.design.interface.row_commands if own != but):
+        for command in (name for name in self.design.interface.row_commands if name != but):
             words = row_words(self.design, rows, command)
             for k, number in enumerate(words["row"]):
                 self.row(number, {name: int(row[k]) for name, row in words.items()}, k, 0, command)
@@ -84,8 +86,8 @@ class Stream:
         extended = asks_for_states(self.design, states)
         good = 1 <= steps <= len(next(iter(rows.values()))) and 0 <= every <= HORIZON
         if good and np.all(words.get(SEED, tags) >= 0):
-            own, answered = model_answers(self.design, words, rows, steps, every, states)
-            answer = rollout_responses(self.design, own, answered, tags)
+            rollouts, answered = model_answers(self.design, words, rows, steps, every, states)
+            answer = rollout_responses(self.design, rollouts, answered, tags)
         else:
             outputs = self.design.interface.outputs(ROLLOUT, extended)
             empty = {word.name: np.zeros(len(tags), np.int64) for word in outputs}
@@ -106,13 +108,13 @@ class Stream:
         beats = merge(places, {k: packet[np.newaxis] for k, packet in enumerate(self.sent)})
         (outcome,) = bulk.exchange(bulk.build(folder), [beats], traffic)
         assert outcome.violations == 0
-        found = {mode: answers(self.design, outcome.responses, mode) for mode in (False, True)}
+        received = {mode: answers(self.design, outcome.responses, mode) for mode in (False, True)}
         for (function, extended), packets in self.expected.items():
-            came, expected = found[extended][function].packets, np.array(packets)
+            came, expected = received[extended][function].packets, np.array(packets)
             if function == ROLLOUT:
-                came, expected = (sort_responses(own) for own in (came, expected))
+                came, expected = (sort_responses(side) for side in (came, expected))
             assert np.array_equal(came, expected), function
-        count = sum(len(own.packets) for mode in found.values() for own in mode.values())
+        count = sum(len(group.packets) for mode in received.values() for group in mode.values())
         assert count == np.count_nonzero(outcome.responses.last)
         return outcome.taken
 

@@ -38,9 +38,9 @@ def requests(program: Program, tasks: int, seed: int) -> list[Request]:
 def travels(word: Word, function: str) -> bool:
     """Return whether a function's packets carry an input word; words of unknown arrays are in all packets."""
     array = word.name.partition("[")[0]
-    own = FUNCTIONS[function]
+    entry = FUNCTIONS[function]
     known = {name for arrays in FUNCTIONS.values() for name in arrays.inputs + arrays.optional_inputs}
-    return array not in known or array in own.inputs + own.optional_inputs
+    return array not in known or array in entry.inputs + entry.optional_inputs
 
 
 def packed(program: Program, values: Mapping[str, Integers], task: int, request: Request, noise: int) -> int:

@@ -13,8 +13,8 @@ def assert_hardware_and_c_are_the_program(plan: Plan) -> None:
     component = plan.cores[0].component(None)
     words = random_words(component.program, 6, seed=1)
     asked = rtl_cores.requests(component.program, 6, seed=2)
-    found = rtl_cores.responses(component, words, 2, asked)
-    assert found == rtl_cores.expected(component.program, words, asked)
+    responses = rtl_cores.responses(component, words, 2, asked)
+    assert responses == rtl_cores.expected(component.program, words, asked)
     library = ExactLibrary(plan.accelerator, flags=["-O0"])
     for name, extended in modes(plan.accelerator):
         words = draw_words(plan.accelerator, name, extended, 50)

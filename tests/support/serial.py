@@ -86,8 +86,8 @@ def function_of(chain: str, result: Format = RESULT) -> FunctionWords:
     return FunctionWords(
         "fd",
         tuple(
-            Word(name, "", -1, own, *(bounds or (None, None)), slot)
-            for slot, (name, own, bounds) in enumerate(words)
+            Word(name, "", -1, number_format, *(bounds or (None, None)), slot)
+            for slot, (name, number_format, bounds) in enumerate(words)
         ),
         tuple(Word(f"fd.a[{k}]", "", -1, result) for k in range(len(links))),
     )
@@ -108,7 +108,7 @@ class FakeSerialCore(SerialCore):
         self.before = -(-NUMBER_LATENCY // window)
         widths = {name: max(getattr(link, name).width for link in links) for name in ("q", "v", "tau")}
         self.arrays = ("q", "q", "v", "tau")
-        masks = (tuple(not own for own in slides), slides, everywhere, everywhere)
+        masks = (tuple(not slide for slide in slides), slides, everywhere, everywhere)
         readers = [
             Reader(name, array, widths[array], mask)
             for name, array, mask in zip(FACTORS, self.arrays, masks, strict=True)
@@ -139,8 +139,8 @@ class FakeSerialCore(SerialCore):
         sums, flags = Signal(self.width), Signal()
         now, flag = Signal.like(sums), Signal()
         total = Mux(begun, 0, sums) + 1
-        for own in self.readers:
-            total += FACTORS[own.name] * self.numbers[own.name].as_signed()
+        for reader in self.readers:
+            total += FACTORS[reader.name] * self.numbers[reader.name].as_signed()
         m.d.comb += [now.eq(total), flag.eq((now[:3].all()) | Mux(begun, 0, flags))]
         results, overflows = [now], [flag]
         with m.If(self.first):
@@ -154,15 +154,15 @@ class FakeSerialCore(SerialCore):
 
     def answer(self, numbers: Sequence[int]) -> tuple[list[int], bool]:
         """Return the results of a task, whose words are in the order of slots, and whether one overflowed."""
-        found, total, overflow = [], 0, False
+        results, total, overflow = [], 0, False
         for k in range(self.links):
             q, v, tau = (numbers[k + self.links * array] for array in range(3))
-            slides = any(own.name == "slide" and own.links[k] for own in self.readers)
+            slides = any(reader.name == "slide" and reader.links[k] for reader in self.readers)
             total += 1 + (5 if slides else 3) * q + 7 * v + 11 * tau
             overflow |= total & 7 == 7
             value = total & (1 << self.width) - 1
-            found.append(value - (value >> self.width - 1 << self.width))
-        return found, overflow
+            results.append(value - (value >> self.width - 1 << self.width))
+        return results, overflow
 
 
 @dataclass
@@ -187,10 +187,10 @@ class Task:
     def packet(self, interface: Interface) -> Packet:
         """Return the beats."""
         (function,) = interface.functions
-        bits, place = self.header | self.status << 24, HEADER_BITS
+        bits, position = self.header | self.status << 24, HEADER_BITS
         for number, width in zip(self.numbers, interface.request_widths("fd"), strict=True):
-            bits |= (number & (1 << width) - 1) << place
-            place += width
+            bits |= (number & (1 << width) - 1) << position
+            position += width
         return as_beats(bits, interface.request_beats(function, False) + self.surplus, interface.data_width)
 
     def response(self, interface: Interface, core: FakeSerialCore) -> Packet:
@@ -201,10 +201,10 @@ class Task:
         status, results = MALFORMED, [0] * core.links
         if not self.malformed:
             status, results = self._answer(interface, core)
-        bits, place = self.header | status << 24, HEADER_BITS
+        bits, position = self.header | status << 24, HEADER_BITS
         for result, width in zip(results, interface.response_widths("fd"), strict=True):
-            bits |= (result & (1 << width) - 1) << place
-            place += width
+            bits |= (result & (1 << width) - 1) << position
+            position += width
         return as_beats(bits, interface.response_beats(function, False), interface.data_width)
 
     def _answer(self, interface: Interface, core: FakeSerialCore) -> tuple[int, list[int]]:
@@ -244,7 +244,7 @@ def any_tasks(interface: Interface, count: int, seed: int) -> list[Task]:
     for tag in range(count):
         task = Task(tag, [_number(rng, word, interface.converts) for word in function.inputs])
         spoilt = rng.randrange(len(function.inputs))
-        own = function.inputs[spoilt]
+        word = function.inputs[spoilt]
         match rng.randrange(16):
             case 0:
                 task.code = rng.choice([CODE + 1, 31])
@@ -255,11 +255,11 @@ def any_tasks(interface: Interface, count: int, seed: int) -> list[Task]:
                 task.options = rng.randrange(1, 8)
             case 3:
                 task.status = 1 << rng.randrange(8)
-            case 4 | 5 | 6 if own.lowest is not None and own.highest is not None:
-                beyond = rng.choice([own.lowest - 1, own.highest + 1])
+            case 4 | 5 | 6 if word.lowest is not None and word.highest is not None:
+                beyond = rng.choice([word.lowest - 1, word.highest + 1])
                 if interface.converts:
-                    task.numbers[spoilt] = int(to_singles(np.array([beyond]), own.format.binary_point)[0])
-                elif own.format.lowest <= beyond <= own.format.highest:
+                    task.numbers[spoilt] = int(to_singles(np.array([beyond]), word.format.binary_point)[0])
+                elif word.format.lowest <= beyond <= word.format.highest:
                     task.numbers[spoilt] = beyond
             case 7 if interface.converts:
                 task.numbers[spoilt] = rng.choice([0x7F800000, 0xFFC00000, 1])

@@ -121,26 +121,26 @@ class Task:
     def answer(self, function: FunctionWords, core: FakeCore) -> tuple[int, list[int]]:
         """Return status and singles of a well-formed task."""
         returned = function.returned(bool(self.options))
-        payload, place, status = 0, 0, 0
-        for own, bits, width in zip(
+        payload, position, status = 0, 0, 0
+        for word, bits, width in zip(
             function.brought(bool(self.options)), self.singles, slot_widths(FUNCTIONS), strict=False
         ):
-            chosen = Format(FIELD, own.format.binary_point)
-            number, refused = from_singles(np.array([bits], np.uint32), chosen, wraps=own.lowest is None)
+            chosen = Format(FIELD, word.format.binary_point)
+            number, refused = from_singles(np.array([bits], np.uint32), chosen, wraps=word.lowest is None)
             status |= NOT_FINITE * int(refused[0])
-            if own.lowest is not None and own.highest is not None:
-                status |= OUTSIDE * (not own.lowest <= number[0] <= own.highest)
-            payload |= (int(number[0]) & (1 << width) - 1) << place
-            place += width
+            if word.lowest is not None and word.highest is not None:
+                status |= OUTSIDE * (not word.lowest <= number[0] <= word.highest)
+            payload |= (int(number[0]) & (1 << width) - 1) << position
+            position += width
         if status & NOT_FINITE:
             return NOT_FINITE, [0] * len(returned)
         result, overflow = core.answer(function, payload, options_of(self.header))
         singles = []
-        for own in returned:
-            value = result & (1 << own.format.width) - 1
-            value -= (value >> own.format.width - 1) << own.format.width
-            result >>= own.format.width
-            singles.append(int(to_singles(np.array([value]), own.format.binary_point)[0]))
+        for word in returned:
+            value = result & (1 << word.format.width) - 1
+            value -= (value >> word.format.width - 1) << word.format.width
+            result >>= word.format.width
+            singles.append(int(to_singles(np.array([value]), word.format.binary_point)[0]))
         return status | OVERFLOW * overflow, singles
 
 

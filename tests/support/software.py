@@ -57,15 +57,15 @@ class Built:
     def tasks(self, count, seed=0):
         """Return arrays of random tasks, with inverses of mass matrices that are none."""
         rng = np.random.default_rng(seed)
-        found = sample(self.robot, input_domain(self.robot), count, rng, self.model.fext)
+        drawn = sample(self.robot, input_domain(self.robot), count, rng, self.model.fext)
         half = rng.normal(size=(count, self.robot.nv, self.robot.nv))
-        return {**found, "Minv": half + half.swapaxes(1, 2)}
+        return {**drawn, "Minv": half + half.swapaxes(1, 2)}
 
     def expected(self, function, tasks, supplied=False):
         """Return the results of the interpreter; quaternions of the tasks need not have unit length."""
         source = self.sources[function]
         graph = source.extended if supplied else source.graph
-        arrays = {own.name: np.zeros((len(tasks["q"]), *own.shape)) for own in self.arrays[function][1]}
+        arrays = {array.name: np.zeros((len(tasks["q"]), *array.shape)) for array in self.arrays[function][1]}
         numbers = {name: array.astype(np.float64) for name, array in tasks.items()}
         numbers["q"] = golden.with_unit_quaternions(self.robot, numbers["q"])
         inputs = graph_inputs(self.robot, numbers)
@@ -92,23 +92,23 @@ def solvable_functions(robot):
 def compute(built, library, function, tasks, supplied=False, columns=False):
     """Return the results of the library for rows or columns of tasks."""
     inputs, outputs = built.arrays[function]
-    taken = [own for own in inputs if supplied or not own.optional]
+    taken = [array for array in inputs if supplied or not array.optional]
     layout = by_columns if columns else np.ascontiguousarray
-    given = {own.name: layout(tasks[own.name].astype(library.dtype)) for own in taken}
+    given = {array.name: layout(tasks[array.name].astype(library.dtype)) for array in taken}
     count = len(tasks["q"])
-    results = {own.name: layout(np.full((count, *own.shape), np.nan, library.dtype)) for own in outputs}
+    results = {array.name: layout(np.full((count, *array.shape), np.nan, library.dtype)) for array in outputs}
     library.compute(function, given, results)
     return results
 
 
-def assert_computes_its_graphs(own, library):
+def assert_computes_its_graphs(software, library):
     """Compare every function of a library with the interpreter, without and with optional inputs."""
     number = np.dtype(library.dtype).name
-    tasks = {name: array.astype(library.dtype) for name, array in own.tasks(200).items()}
-    for function, source in own.sources.items():
+    tasks = {name: array.astype(library.dtype) for name, array in software.tasks(200).items()}
+    for function, source in software.sources.items():
         for supplied in (False, True)[: 1 + (source.extended is not None)]:
-            found = compute(own, library, function, tasks, supplied)
-            assert_close(found, own.expected(function, tasks, supplied), TOLERANCE[number])
+            computed = compute(software, library, function, tasks, supplied)
+            assert_close(computed, software.expected(function, tasks, supplied), TOLERANCE[number])
 
 
 def by_columns(array):

@@ -123,14 +123,16 @@ class Bench:
         total, index = len(next(iter(words.values()))), 0
         while not ctx.get(self.solver.ready):
             name = core.names[index % 2]
-            task = {own: int(column[index % total]) for own, column in words.items()}
+            task = {word: int(column[index % total]) for word, column in words.items()}
             ctx.set(self.dut.other, 1)
             ctx.set(self.dut.other_function, 1 << index % 2)
             ctx.set(self.dut.other_payload, in_slots(self.shape.dstep.inputs, core.slots, task))
             if ctx.get(core.phase_zero) and not ctx.get(self.solver.starts):
                 due.setdefault(cycles + core.latency(name), []).append((name, index % total))
                 index += 1
-            served += [(*own, ctx.get(getattr(core, f"result_{own[0]}"))) for own in due.get(cycles, ())]
+            served += [
+                (*request, ctx.get(getattr(core, f"result_{request[0]}"))) for request in due.get(cycles, ())
+            ]
             await ctx.tick()
             cycles += 1
         return await self.results(), cycles
@@ -165,7 +167,7 @@ def expected(fixed, solution):
     gains = [each.stored(term) for each in shape.feedback for term in each.terms]
     references = {term.reference: term.word.name for term in shape.feedback[0].terms}
     rows = [
-        {name: int(plan.states[own][knot]) for name, own in references.items()}
+        {name: int(plan.states[state][knot]) for name, state in references.items()}
         | {word.name: int(plan.forces[word.name][knot]) for word in shape.taus if knot < shape.knots}
         for knot in range(shape.knots + 1)
     ]
@@ -183,8 +185,8 @@ def expected(fixed, solution):
     }
 
 
-def compare(fixed, found, solution):
+def compare(fixed, answer, solution):
     """Compare results with a model's; the last knot of a trajectory has no forces."""
     wanted = expected(fixed, solution)
-    last = {name: found["trajectory"][-1][name] for name in wanted["trajectory"][-1]}
-    assert {**found, "trajectory": [*found["trajectory"][:-1], last]} == wanted
+    last = {name: answer["trajectory"][-1][name] for name in wanted["trajectory"][-1]}
+    assert {**answer, "trajectory": [*answer["trajectory"][:-1], last]} == wanted

@@ -14,10 +14,10 @@ MODERATE = Overrides(any_forces=True, default=JointBounds(velocity=2.0, effort=5
 
 def search_of(robot: Robot, function: str, **options: object) -> BuildSearch:
     """Return the search for a build whose stages loop."""
-    own = replace(
+    build_options = replace(
         BuildOptions((function,), ii=4, width=18, samples=256, share_stages=LOOP, data_width=1024), **options
     )
-    return BuildSearch(prepare_build(robot, own, MODERATE), own)
+    return BuildSearch(prepare_build(robot, build_options, MODERATE), build_options)
 
 
 def loop_core(search: BuildSearch, window: int) -> LoopCore:

@@ -103,8 +103,8 @@ class EdgeHarness(Elaboratable):
         m.d.comb += [dut.s_axis_tvalid.eq(self.valid), dut.s_axis_tlast.eq(self.last)]
         m.d.comb += dut.m_axis_tready.eq(self.ready)
         mark, enters, leaves = Signal(name="mark"), Signal(3), Signal(3)
-        own = enters[self.watched], leaves[self.watched]
-        ledger = Ledger(m, "watched", INSIDE, mark, *own)
+        watched = enters[self.watched], leaves[self.watched]
+        ledger = Ledger(m, "watched", INSIDE, mark, *watched)
         rest = [k for k in range(3) if k != self.watched]
         others = [Ledger(m, f"others_{k}", INSIDE, 0, enters[k], leaves[k]) for k in rest]
         moves = self._watch(m, ledger, mark, enters, leaves)
@@ -140,21 +140,21 @@ class EdgeHarness(Elaboratable):
 
     def _receive(self, m, expected, good, leaves):
         """Check beats; return whether one leaves."""
-        dut, place, of = self.dut, Signal(1), Signal(2)
+        dut, beat, of = self.dut, Signal(1), Signal(2)
         moves = dut.m_axis_tvalid & self.ready
         header = {name: dut.m_axis_tdata[low : low + width] for name, (low, width) in HEADER.items()}
         # Few bits tell the packets apart: that the others go the same way is seen in simulation.
         low = header["function"][:2]
-        kind = self.kind_out = Mux(place != 0, of, Mux(low == 0, 0, Mux(low == 2, 1, 2)))
+        kind = self.kind_out = Mux(beat != 0, of, Mux(low == 0, 0, Mux(low == 2, 1, 2)))
         malformed = header["status"][Status.MALFORMED]
         m.d.comb += leaves.eq(Mux(moves & dut.m_axis_tlast, Array([1, 2, 4, 4])[kind], 0))
         with m.If(moves):
-            m.d.sync += [place.eq(~dut.m_axis_tlast), of.eq(kind)]
+            m.d.sync += [beat.eq(~dut.m_axis_tlast), of.eq(kind)]
         with m.If(dut.m_axis_tvalid):
-            m.d.comb += Assert(dut.m_axis_tlast == (Array([*BEATS, 1])[kind] == place + 1))
-        with m.If(dut.m_axis_tvalid & (place == 0) & (kind == self.watched)):
+            m.d.comb += Assert(dut.m_axis_tlast == (Array([*BEATS, 1])[kind] == beat + 1))
+        with m.If(dut.m_axis_tvalid & (beat == 0) & (kind == self.watched)):
             m.d.comb += Assert(header["tag"][0] == expected)
-        with m.If(dut.m_axis_tvalid & (place == 0) & (kind == self.watched) & expected):
+        with m.If(dut.m_axis_tvalid & (beat == 0) & (kind == self.watched) & expected):
             computes = good if self.watched < 2 else Const(0, 1)
             m.d.comb += [
                 Assert(malformed == ~computes),

@@ -55,9 +55,9 @@ def light_arm(joints=6, lighter=0.45, length=0.12):
             f'<inertial><origin xyz="0.003 -0.002 {length / 4.0}"/><mass value="{mass}"/>'
             f'<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>'
         )
-        place = f'<origin xyz="0 0.01 {length if k else 0.0}" rpy="{-0.9 if k else 0.3} 0 0"/>'
+        origin = f'<origin xyz="0 0.01 {length if k else 0.0}" rpy="{-0.9 if k else 0.3} 0 0"/>'
         limit = '<limit lower="-2" upper="2" velocity="1" effort="30"/>'
         parent = f"link{k - 1}" if k else "base"
-        rest = f'{place}<axis xyz="{axes[k % len(axes)]}"/>{limit}'
+        rest = f'{origin}<axis xyz="{axes[k % len(axes)]}"/>{limit}'
         parts += [link(f"link{k}", inertial), joint(f"joint{k}", parent, f"link{k}", rest=rest)]
     return robot(*parts)

@@ -88,8 +88,8 @@ def test_beats_of_any_width_pass(tmp_path, data_width):
         bulk, tmp_path / "design", None, beats_for(tmp_path / "design", 40), Disturbance(0.2, 0.2)
     )
     design = read(tmp_path / "design")
-    found = answers(design, outcome.responses)
-    assert [list(found[f].places) for f in ("id", "fd")] == [list(range(0, 40, 2)), list(range(1, 40, 2))]
+    responses = answers(design, outcome.responses)
+    assert [list(responses[f].places) for f in ("id", "fd")] == [list(range(0, 40, 2)), list(range(1, 40, 2))]
     assert outcome.violations == 0
 
 

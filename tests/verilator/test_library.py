@@ -23,29 +23,29 @@ def user_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def compiled(monkeypatch):
     """The folders in which the library was compiled, into an archive of the folder's name."""
-    found = []
+    folders = []
 
     def written(_tools, _options, work, _logs):
-        found.append(work)
+        folders.append(work)
         (work / ARCHIVE).write_text(work.name)
         return work / ARCHIVE
 
     monkeypatch.setattr(library, "_compile", written)
-    return found
+    return folders
 
 
 @pytest.fixture
 def objects(monkeypatch):
     """The objects of the library that each run of make compiled."""
-    found = []
+    runs = []
     run_make = Tools.run_make
 
     def recorded(tools, folder, arguments, log):
         run_make(tools, folder, arguments, log)
-        found.append({path.name for path in folder.glob("verilated*.o")})
+        runs.append({path.name for path in folder.glob("verilated*.o")})
 
     monkeypatch.setattr(Tools, "run_make", recorded)
-    return found
+    return runs
 
 
 def kept_in(folder):
@@ -85,19 +85,19 @@ def test_the_archive_is_found_again_by_what_it_is_made_from(tmp_path, user_cache
 
 
 def test_two_that_compile_at_once_both_find_a_whole_archive(tmp_path, user_cache, compiled, monkeypatch):
-    tools, alone, found = find_tools(), library._compile, []
+    tools, alone, archives = find_tools(), library._compile, []
 
     def overtaken(*arguments):
         monkeypatch.setattr(library, "_compile", alone)
-        found.append(find_library(tools, OPTIONS, tmp_path))
+        archives.append(find_library(tools, OPTIONS, tmp_path))
         return alone(*arguments)
 
     monkeypatch.setattr(library, "_compile", overtaken)
-    found.append(find_library(tools, OPTIONS, tmp_path))
+    archives.append(find_library(tools, OPTIONS, tmp_path))
     assert len(compiled) == 2
-    assert found[0] == found[1]
-    assert kept_in(user_cache) == [found[0]]
-    assert found[0].read_text() == compiled[-1].name
+    assert archives[0] == archives[1]
+    assert kept_in(user_cache) == [archives[0]]
+    assert archives[0].read_text() == compiled[-1].name
 
 
 @pytest.mark.parametrize("cache", ["file/cache", "relative", ""])
@@ -108,9 +108,9 @@ def test_without_a_cache_of_the_user_it_is_kept_in_the_folder(tmp_path, compiled
     else:
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))
-    found = [find_library(find_tools(), OPTIONS, tmp_path / "build") for _ in range(2)]
-    assert found[0] == found[1]
-    assert kept_in(tmp_path / "build") == [found[0]]
+    archives = [find_library(find_tools(), OPTIONS, tmp_path / "build") for _ in range(2)]
+    assert archives[0] == archives[1]
+    assert kept_in(tmp_path / "build") == [archives[0]]
     assert len(compiled) == 1
 
 

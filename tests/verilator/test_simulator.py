@@ -143,9 +143,13 @@ def test_variables_for_other_benches_do_not_reach_ours(rail_folder, tmp_path, mo
 def test_the_environment_of_tools_keeps_what_is_not_about_them(monkeypatch):
     monkeypatch.setenv("CXXFLAGS", "-g")
     monkeypatch.setenv("COCOTB_LOG_LEVEL", "TRACE")
-    found = clean_environment(VERILATOR_ROOT="root")
-    assert (found["CXXFLAGS"], found["PATH"], found["VERILATOR_ROOT"]) == ("-g", os.environ["PATH"], "root")
-    assert not [name for name in found if name.startswith(("COCOTB_", "MAKE", "GPI_"))]
+    environment = clean_environment(VERILATOR_ROOT="root")
+    assert (environment["CXXFLAGS"], environment["PATH"], environment["VERILATOR_ROOT"]) == (
+        "-g",
+        os.environ["PATH"],
+        "root",
+    )
+    assert not [name for name in environment if name.startswith(("COCOTB_", "MAKE", "GPI_"))]
 
 
 def test_a_design_that_cannot_be_written_is_simulated_in_the_users_cache(tmp_path, monkeypatch):

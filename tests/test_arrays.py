@@ -24,8 +24,8 @@ def test_names_of_words_are_read_as_they_are_written(text, name):
 
 
 def test_every_array_of_a_function_has_its_kind():
-    for name, own in FUNCTIONS.items():
-        used = {*own.inputs, *own.outputs, *own.optional_inputs, *own.optional_outputs}
+    for name, function in FUNCTIONS.items():
+        used = {*function.inputs, *function.outputs, *function.optional_inputs, *function.optional_outputs}
         assert used <= ARRAYS.keys(), name
 
 
@@ -53,12 +53,12 @@ def test_an_element_that_is_always_one():
 
 def given(*words):
     """Return the elements that words give, as text with signs, by the index of the word."""
-    found = given_elements(
-        [[Element(name.lstrip("-"), name.startswith("-")) for name in own] for own in words], 2
+    elements = given_elements(
+        [[Element(name.lstrip("-"), name.startswith("-")) for name in word] for word in words], 2
     )
     return [
         (element.word, f"{'h ' * element.integrated}{'-' * element.negative}{element.name}")
-        for element in found
+        for element in elements
     ]
 
 

@@ -151,21 +151,21 @@ def minimised(folder, robot, base, frame):
 def test_the_minimiser_is_crocoddyls(robot, base, frame, tmp_path):
     folder = tmp_path / robot
     rbdhw.generate(path(robot), folder, target="c", functions="step,dstep", base=base)
-    with minimised(folder, robot, base, frame) as found:
-        assert found["costs_ours"] == pytest.approx(found["costs_theirs"], rel=1e-12)
-        assert found["calls"] == 2
-        assert found["differences"].max() < 1e-11
-        assert found["iterations_ours"] == found["iterations_theirs"]
-        assert found["states_ours"] == pytest.approx(found["states_theirs"], abs=1e-9)
-        assert found["flagged"] == 0
+    with minimised(folder, robot, base, frame) as comparison:
+        assert comparison["costs_ours"] == pytest.approx(comparison["costs_theirs"], rel=1e-12)
+        assert comparison["calls"] == 2
+        assert comparison["differences"].max() < 1e-11
+        assert comparison["iterations_ours"] == comparison["iterations_theirs"]
+        assert comparison["states_ours"] == pytest.approx(comparison["states_theirs"], abs=1e-9)
+        assert comparison["flagged"] == 0
 
 
 @pytest.mark.verify(minutes=3)
 def test_fixed_point_ends_at_the_same_minimiser(tmp_path):
     rbdhw.generate(path("toy"), tmp_path / "toy", functions="step,dstep", ii=4)
-    with minimised(tmp_path / "toy", "toy", "fixed", "") as found:
-        assert found["states_ours"] == pytest.approx(found["states_theirs"], abs=1e-2)
-        assert 0 < found["differences"].max() < 1e-2
+    with minimised(tmp_path / "toy", "toy", "fixed", "") as comparison:
+        assert comparison["states_ours"] == pytest.approx(comparison["states_theirs"], abs=1e-2)
+        assert 0 < comparison["differences"].max() < 1e-2
 
 
 @pytest.mark.verify
@@ -189,10 +189,10 @@ def test_a_trot_is_crocoddyls(more, tmp_path):
     source, target = tmp_path / "in.npz", tmp_path / "out.npz"
     np.savez(source, **problem | {"tau": first.tau[:, 6:]}, **names, **numbers)
     run_beside_crocoddyl(PROGRAM, folder, source, target)
-    with np.load(target) as found:
-        assert found["differences"].max() < 1e-9
-        assert found["costs_ours"] == pytest.approx(found["costs_theirs"], rel=1e-10)
-        assert found["cost_ours"] == pytest.approx(found["cost_theirs"], rel=1e-10)
-        assert found["cost_planned"] == pytest.approx(found["cost_theirs"], rel=1e-10)
-        assert found["states_theirs"] == pytest.approx(plan.states, abs=1e-5)
-        assert plan.cost == pytest.approx(found["cost_theirs"], rel=1e-5)
+    with np.load(target) as comparison:
+        assert comparison["differences"].max() < 1e-9
+        assert comparison["costs_ours"] == pytest.approx(comparison["costs_theirs"], rel=1e-10)
+        assert comparison["cost_ours"] == pytest.approx(comparison["cost_theirs"], rel=1e-10)
+        assert comparison["cost_planned"] == pytest.approx(comparison["cost_theirs"], rel=1e-10)
+        assert comparison["states_theirs"] == pytest.approx(plan.states, abs=1e-5)
+        assert plan.cost == pytest.approx(comparison["cost_theirs"], rel=1e-5)

@@ -68,7 +68,7 @@ def test_the_wheel_works_from_another_folder(built, tmp_path):
     install = [uv, "pip", "install", "--offline", "--no-deps", "--python", python, built[0]]
     subprocess.run(install, check=True, capture_output=True)
     others = next(path for path in sys.path if path.endswith("site-packages"))
-    found = subprocess.run(
+    done = subprocess.run(
         [
             python,
             *("-c", "import sys; from rbdhw.__main__ import main; main()"),
@@ -81,8 +81,8 @@ def test_the_wheel_works_from_another_folder(built, tmp_path):
         text=True,
         check=False,
     )
-    assert found.returncode == 0, found.stderr
-    assert '"name": "toy"' in found.stdout
+    assert done.returncode == 0, done.stderr
+    assert '"name": "toy"' in done.stdout
 
 
 @pytest.mark.verify

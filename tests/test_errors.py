@@ -19,14 +19,14 @@ def test_the_fields_are_rendered_in_one_order():
 
 
 def test_an_element_is_put_within_its_file():
-    found = AXIS.within(Path("robot.urdf"))
-    assert found.where == "robot.urdf, joint 'elbow'"
-    assert (found.reason, found.expected, found.remedy) == (AXIS.reason, AXIS.expected, AXIS.remedy)
+    error = AXIS.within(Path("robot.urdf"))
+    assert error.where == "robot.urdf, joint 'elbow'"
+    assert (error.reason, error.expected, error.remedy) == (AXIS.reason, AXIS.expected, AXIS.remedy)
 
 
 def test_a_refusal_can_be_sent_to_another_process():
-    found = pickle.loads(pickle.dumps(AXIS))
-    assert (str(found), found.remedy) == (str(AXIS), "give one")
+    error = pickle.loads(pickle.dumps(AXIS))
+    assert (str(error), error.remedy) == (str(AXIS), "give one")
 
 
 def test_a_refusal_passes_through_a_context_manager():

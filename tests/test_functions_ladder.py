@@ -89,14 +89,14 @@ def test_the_graph_is_golden(function):
 @pytest.mark.parametrize(
     ("function", "core"),
     [
-        pytest.param(name, core, marks=pytest.mark.verify if own.stages > 1 and core == "array" else ())
-        for name, own in FUNCTIONS.items()
+        pytest.param(name, core, marks=pytest.mark.verify if entry.stages > 1 and core == "array" else ())
+        for name, entry in FUNCTIONS.items()
         for core in II
     ],
 )
 def test_the_hardware_is_the_program(function, core):
-    _, own = built(function, core)
-    component = own.component(None)
+    _, only = built(function, core)
+    component = only.component(None)
     words = random_words(component.program, 6, seed=1)
     asked = requests(component.program, 6, seed=2)
     assert responses(component, words, 2, asked) == expected(component.program, words, asked)

@@ -225,14 +225,14 @@ def test_module_keeps_to_its_stage(module: str) -> None:
 
 def imported_by_stage() -> dict[str, set[str]]:
     """Return the stages that each stage (a folder or a top-level module) imports."""
-    found: dict[str, set[str]] = {}
+    imported: dict[str, set[str]] = {}
     for module, path in MODULES.items():
         stage = module.partition(".")[0]
         full = f"rbdhw.{module}".rstrip(".")
         package = full if path.name == "__init__.py" else full.rpartition(".")[0]
         names = (name.split(".") for name in imports(path.read_text(), package))
-        found.setdefault(stage, set()).update(name[1] for name in names if name[0] == "rbdhw" and name[1:])
-    return {stage: others - {stage} for stage, others in found.items() if stage}
+        imported.setdefault(stage, set()).update(name[1] for name in names if name[0] == "rbdhw" and name[1:])
+    return {stage: others - {stage} for stage, others in imported.items() if stage}
 
 
 def test_stages_import_each_other_in_no_circle() -> None:

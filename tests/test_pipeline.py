@@ -93,12 +93,12 @@ class TestManifest:
     def test_latencies_and_rates_include_packets(self):
         """Streams of fixed-point numbers add five cycles to the beats after the first."""
         facts = toy().manifest
-        own, packets = facts["functions"]["id"], facts["interval"]["link"]["functions"]["id"]
+        entry, packets = facts["functions"]["id"], facts["interval"]["link"]["functions"]["id"]
         assert packets["beats_in"] > facts["ii"] == 2
         beats = packets["beats_in"] - 1 + packets["beats_out"] - 1
-        assert own["latency_cycles"] == own["core_latency_cycles"] + beats + 5
-        assert own["latency_us"] == round(own["latency_cycles"] / facts["clock_mhz"], 4)
-        assert own["tasks_per_second"] == round(facts["clock_mhz"] * 1e6 / packets["beats_in"])
+        assert entry["latency_cycles"] == entry["core_latency_cycles"] + beats + 5
+        assert entry["latency_us"] == round(entry["latency_cycles"] / facts["clock_mhz"], 4)
+        assert entry["tasks_per_second"] == round(facts["clock_mhz"] * 1e6 / packets["beats_in"])
 
     def test_every_operation_is_in_one_region(self):
         regions = toy().manifest["regions"]

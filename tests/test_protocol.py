@@ -79,8 +79,10 @@ COMMAND_CODES = {
 
 
 def test_codes_and_arrays_never_change():
-    assert {name: (own.code, own.inputs, own.outputs) for name, own in FUNCTIONS.items()} == CONTRACT
-    assert {name: own.code for name, own in COMMANDS.items()} == COMMAND_CODES
+    assert {
+        name: (function.code, function.inputs, function.outputs) for name, function in FUNCTIONS.items()
+    } == CONTRACT
+    assert {name: function.code for name, function in COMMANDS.items()} == COMMAND_CODES
     assert {name: row[0] for name, row in CONTRACT.items()} | COMMAND_CODES == CODES
     assert tuple(CONTRACT)[:7] == DEFAULT_FUNCTIONS
 
@@ -98,7 +100,7 @@ def test_optional_arrays():
     assert FUNCTIONS["kin"].optional_outputs == ("acceleration", "dv_dq", "da_dq", "da_dv")
     assert FUNCTIONS["difd"].optional_inputs == ("Minv",)
     assert FUNCTIONS["centroidal"].optional_outputs == ("dA_g_v",)
-    assert [name for name, own in FUNCTIONS.items() if own.extensible] == [
+    assert [name for name, function in FUNCTIONS.items() if function.extensible] == [
         "did",
         "dfd",
         "difd",
@@ -112,19 +114,19 @@ def test_optional_arrays():
 
 
 def test_the_registry_says_what_functions_need():
-    assert functions_with(lambda own: own.inverts) == (
+    assert functions_with(lambda function: function.inverts) == (
         *("fd", "minv", "dfd", "difd", "sfd", "hfd", *STEPS),
         *CONTACTS[:-1],
         "dfext",
         "cinertia",
     )
-    assert functions_with(lambda own: own.takes_force) == (
+    assert functions_with(lambda function: function.takes_force) == (
         *("fd", "dfd", "sfd", "hfd", *STEPS),
         *(name for name in CONTACTS if name not in ("impulse", "cinertia")),
     )
-    assert functions_with(lambda own: own.integrates) == (*STEPS, "cstep", "dcstep")
-    assert functions_with(lambda own: own.touches) == CONTACTS
-    assert functions_with(lambda own: own.derivative_of == "fd") == ("dfd", "difd")
+    assert functions_with(lambda function: function.integrates) == (*STEPS, "cstep", "dcstep")
+    assert functions_with(lambda function: function.touches) == CONTACTS
+    assert functions_with(lambda function: function.derivative_of == "fd") == ("dfd", "difd")
     assert FLAGS["acceleration_given"] == (
         ("id", "did", "difd", "sid", "hid", "kin", "regressor", "dcentroidal"),
         False,
@@ -133,12 +135,12 @@ def test_the_registry_says_what_functions_need():
 
 
 def test_relations_are_between_functions():
-    for name, own in FUNCTIONS.items():
-        assert {own.derivative_of, own.cost_like} <= {None, *FUNCTIONS}, name
+    for name, function in FUNCTIONS.items():
+        assert {function.derivative_of, function.cost_like} <= {None, *FUNCTIONS}, name
 
 
 def test_optional_results_may_be_those_of_other_functions():
-    optional = [(array, name) for name, own in FUNCTIONS.items() for array in own.optional_outputs]
+    optional = [(array, name) for name, function in FUNCTIONS.items() for array in function.optional_outputs]
     assert {pair: function_giving(*pair) for pair in optional} == {
         ("tau", "did"): "id",
         ("M", "did"): "m",

@@ -24,7 +24,7 @@ _ID, _M, _MINV, _DID = (200, 0, 0), (0, 50, 0), (0, 50, 6), (0, 220, 0)
 _FD, _DFD = (200, 50, 3), (0, 270, 26)
 _SECOND, _PROPAGATED = (0, 0, 320), (700, 0, 0)
 
-_WEIGHTS: Mapping[str, tuple[int, int, int]] = {
+WEIGHTS: Mapping[str, tuple[int, int, int]] = {
     "id": _ID,
     "fd": _FD,
     "m": _M,
@@ -118,5 +118,5 @@ def estimated_operations(robot: Robot, function: str) -> int:
     """Return about how many operations a function takes: up to three times as many as there are."""
     depths = freedoms_to(robot)
     measures = sum(body.joint.kind.nv for body in robot.bodies), sum(depths), pairs_on(depths)
-    weights = _PROPAGATED if is_too_long(robot) and function in ("fd", "step") else _WEIGHTS[function]
+    weights = _PROPAGATED if is_too_long(robot) and function in ("fd", "step") else WEIGHTS[function]
     return sum(weight * measure for weight, measure in zip(weights, measures, strict=True))

@@ -17,6 +17,7 @@ from rbdhw.design.replacement import COMPANIONS, FILES
 from rbdhw.emit.companions import constraints
 from rbdhw.emit.selftest import KEYS_OF_CODES, ROLLOUTS, TASKS, selftest
 from rbdhw.frontend.recordings import RECORDINGS
+from rbdhw.frontend.sizes import WEIGHTS
 from rbdhw.golden.functions import TWINS
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
@@ -128,19 +129,23 @@ def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path) -> None:
 
 @pytest.mark.verify
 def test_selftest_knows_every_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More functions than there were, all of them as ``m``; the codes of three have six bits."""
-    more = {f"m{code}": replace(FUNCTIONS["m"], code=code) for code in (21, 31, 32, 34, 63)}
-    for name, entry in more.items():
-        monkeypatch.setitem(FUNCTIONS, name, entry)
-        monkeypatch.setitem(CODES, name, entry.code)
-        for table in (RECORDINGS, TWINS):
+    """Codes that differ in their sixth bit only: 0 and 32, 2 and 34, 21 and 53; and the largest.
+
+    No function has the codes 53 and 63 yet: two more are as ``m``.
+    """
+    functions = ("id", "m", "gravity", "pose", "dcentroidal")
+    codes = {name: CODES[name] for name in functions} | {"m53": 53, "m63": 63}
+    for name in ("m53", "m63"):
+        assert codes[name] not in CODES.values()
+        monkeypatch.setitem(FUNCTIONS, name, replace(FUNCTIONS["m"], code=codes[name]))
+        monkeypatch.setitem(CODES, name, codes[name])
+        for table in (RECORDINGS, TWINS, WEIGHTS):
             monkeypatch.setitem(table, name, table["m"])
-    options = BuildOptions(("id", "m", *more), ii=8, width=18, data_width=64, samples=128)
+    mounting = Mounting(frames=("tip",))
+    options = BuildOptions(tuple(codes), ii=8, width=18, data_width=64, samples=128, mounting=mounting)
     write(generate(path("toy"), options), tmp_path / "design")
-    manifest = read(tmp_path / "design").description
-    assert manifest.stream.functions == {"id": 0, "m": 2} | {
-        name: function.code for name, function in more.items()
-    }
+    assert sorted(codes.values()) == [0, 2, 21, 32, 34, 53, 63]
+    assert read(tmp_path / "design").description.stream.functions == codes
     assert "selftest: PASSED: " in verilated(tmp_path / "design", tmp_path / "work")
 
 

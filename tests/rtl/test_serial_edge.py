@@ -28,6 +28,19 @@ CASES = [
     ("equal", 1, 32, {"number": "float32"}),
 ]
 
+TASKS = 60
+"""With 40 tasks, two cases of single precision had none outside the domain, or none that is not finite."""
+
+
+@pytest.mark.parametrize(("chain", "window", "width", "more"), CASES)
+def test_tasks_have_answers_of_every_status(chain, window, width, more):
+    dut = serial_accelerator(chain, window, width, **more)
+    interface, (core,) = dut.interface, dut.cores
+    tasks = any_tasks(interface, TASKS, seed=width + window)
+    expected = {task.response(interface, core)[0] >> 24 & 0xFF for task in tasks}
+    assert {0, OUTSIDE, OVERFLOW, MALFORMED} <= expected
+    assert (NOT_FINITE in expected) == interface.converts
+
 
 @pytest.mark.parametrize(
     ("chain", "window", "width", "more", "valid", "ready"),
@@ -39,13 +52,10 @@ CASES = [
 def test_every_task_is_answered_in_order(chain, window, width, more, valid, ready):
     dut = serial_accelerator(chain, window, width, **more)
     interface, (core,) = dut.interface, dut.cores
-    tasks = any_tasks(interface, 40, seed=width + window)
+    tasks = any_tasks(interface, TASKS, seed=width + window)
     bench = Bench(dut, valid, ready, seed=window)
     packets = bench.run([task.packet(interface) for task in tasks], cycles=9000, expected=len(tasks))
     assert packets == [task.response(interface, core) for task in tasks]
-    statuses = {packet[0] >> 24 & 0xFF for packet in packets}
-    assert {0, OUTSIDE, OVERFLOW, MALFORMED} <= statuses
-    assert (NOT_FINITE in statuses) == interface.converts
 
 
 def test_a_malformed_request_is_not_said_to_be_not_finite():
@@ -74,9 +84,9 @@ def test_pairs_of_streams_take_turns_at_each_core() -> None:
     interface, core = dut.interface, dut.cores[0]
     tasks = [any_tasks(interface, 20, seed=k) for k in range(2)]
     pairs = [Bench(dut, 0.9, 0.6, seed=k, ports=ports) for k, ports in enumerate(interface.ports)]
-    sent = [[task.packet(interface) for task in batch] for batch in tasks]
+    sent = [[task.packet(interface) for task in own] for own in tasks]
     came = run_together(pairs, sent, cycles=6000, expected=40)
-    assert came == [[task.response(interface, core) for task in batch] for batch in tasks]
+    assert came == [[task.response(interface, core) for task in own] for own in tasks]
 
 
 def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
@@ -95,10 +105,10 @@ def test_latency_of_a_task_alone(chain, window, width, more):
     interface, (core,) = dut.interface, dut.cores
     (function,) = interface.functions
     task = Task(1, [0] * len(function.inputs))
-    latencies = unloaded_latencies(dut, task.packet(interface), core.ii, period=160)
+    found = unloaded_latencies(dut, task.packet(interface), core.ii, period=160)
     least = serial_packet_latency(interface, function, core.latency("fd"))
-    assert min(latencies) == least
-    assert max(latencies) <= least + core.ii - 1
+    assert min(found) == least
+    assert max(found) <= least + core.ii - 1
 
 
 @pytest.mark.parametrize("copies", [1, 2])

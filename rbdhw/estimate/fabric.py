@@ -3,7 +3,9 @@
 The numbers are those of Yosys 0.70 for each element alone: multiplexers of 18 bits after a counter, delay
 lines, queues, and the units for sine and reciprocal of 18 and 27 bits. For multiplexers of ECP5 with twelve
 choices or more, half of the number for a multiplexer alone is used; that is what they take in designs, where
-choices repeat. The weights for whole designs are in :mod:`rbdhw.estimate.calibration`.
+choices repeat. Those of UltraScale+ are beside a longer path; as the longest path itself they would be mapped
+for depth, at four look-up tables a bit for eight choices. The weights for whole designs are in
+:mod:`rbdhw.estimate.calibration`.
 """
 
 from __future__ import annotations

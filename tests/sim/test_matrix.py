@@ -128,8 +128,10 @@ def all_functions() -> Iterator[Row]:
 
 
 def joints_and_bases() -> Iterator[Row]:
+    # Accelerations of the spherical joint have errors of 0.0024 (median), but 0.001 in the box and 0.006 to
+    # 0.016 in other motions: the median of the 22 of `dfd` among 300 tasks is beyond 0.005 in one draw of 8.
     for kind in K:
-        yield small(kind), ALL, 300, {"ii": 2, "fext": "all"}
+        yield small(kind), ALL, 2000 if kind is K.SPHERICAL else 300, {"ii": 2, "fext": "all"}
     yield driven(), ALL, 300, {"ii": 4}
     yield mechanism([K.PLANAR, K.SPHERICAL], [BASE, 0], seed=7), ("id", "fd", "did"), 200, {"ii": 3}
     yield "hyq", ALL, 400, {"ii": 4, "base": "floating"}
@@ -144,7 +146,8 @@ def clocks() -> Iterator[Row]:
     """Yield clocks that require registers in products, which are the targets' own blocks."""
     yield "toy", ALL, 2000, {"ii": 3, "target": "ecp5-85", "clock_mhz": 90.0}
     yield "toy", ALL, 2000, {"ii": 1, "target": "xcvu9p", "clock_mhz": 300.0}
-    yield "toy", ALL, 2000, {"ii": 5, "target": "xc7a200t", "clock_mhz": 180.0, "width": None}
+    # Reciprocals permit at most 161 MHz.
+    yield "toy", ALL, 2000, {"ii": 5, "target": "xc7a200t", "clock_mhz": 160.0, "width": None}
     yield "iiwa14", ("id",), 2000, {"ii": 4, "target": "ecp5-85", "clock_mhz": 90.0}
     yield "iiwa14", ("id",), 2000, {"ii": 2, "target": "xcvu9p", "clock_mhz": 300.0}
     yield "iiwa14", ("id",), 2000, {"ii": 1, "target": "xc7a200t", "clock_mhz": 180.0}

@@ -36,10 +36,10 @@ def test_a_delay_line_of_18_bits(fabric, stages, memory_stages, expected):
     ],
 )
 def test_a_queue(fabric, width, depth, luts, flip_flops, block_rams):
-    found = fabric.queue(width, depth)
-    assert found.luts == pytest.approx(luts, abs=15)
-    assert found.flip_flops == pytest.approx(flip_flops, abs=2)
-    assert found.block_rams == block_rams
+    cells = fabric.queue(width, depth)
+    assert cells.luts == pytest.approx(luts, abs=15)
+    assert cells.flip_flops == pytest.approx(flip_flops, abs=2)
+    assert cells.block_rams == block_rams
 
 
 def test_a_deep_and_wide_queue_of_ecp5_lies_in_block_rams():
@@ -100,7 +100,7 @@ def test_a_multiplexer_of_18_bits_behind_a_counter(tmp_path, fabric, choices, li
     on it takes four look-up tables a bit. In designs few are on it; there, those of eight to sixteen choices
     take 1.04 to 1.07 times what the table says (fitted to the designs of the calibration).
     """
-    family = next(name for name, own in FABRICS.items() if own is fabric)
+    family = next(name for name, entry in FABRICS.items() if entry is fabric)
     beside = counted_luts(tmp_path / "chain", family, 1, links) if links else 0
     counted = counted_luts(tmp_path / "multiplexer", family, choices, links) - beside
     assert fabric.multiplexer(choices, 18) == pytest.approx(counted, abs=8)

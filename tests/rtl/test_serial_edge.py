@@ -84,9 +84,9 @@ def test_pairs_of_streams_take_turns_at_each_core() -> None:
     interface, core = dut.interface, dut.cores[0]
     tasks = [any_tasks(interface, 20, seed=k) for k in range(2)]
     pairs = [Bench(dut, 0.9, 0.6, seed=k, ports=ports) for k, ports in enumerate(interface.ports)]
-    sent = [[task.packet(interface) for task in own] for own in tasks]
+    sent = [[task.packet(interface) for task in of_pair] for of_pair in tasks]
     came = run_together(pairs, sent, cycles=6000, expected=40)
-    assert came == [[task.response(interface, core) for task in own] for own in tasks]
+    assert came == [[task.response(interface, core) for task in of_pair] for of_pair in tasks]
 
 
 def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
@@ -105,10 +105,10 @@ def test_latency_of_a_task_alone(chain, window, width, more):
     interface, (core,) = dut.interface, dut.cores
     (function,) = interface.functions
     task = Task(1, [0] * len(function.inputs))
-    found = unloaded_latencies(dut, task.packet(interface), core.ii, period=160)
+    latencies = unloaded_latencies(dut, task.packet(interface), core.ii, period=160)
     least = serial_packet_latency(interface, function, core.latency("fd"))
-    assert min(found) == least
-    assert max(found) <= least + core.ii - 1
+    assert min(latencies) == least
+    assert max(latencies) <= least + core.ii - 1
 
 
 @pytest.mark.parametrize("copies", [1, 2])

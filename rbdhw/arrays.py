@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from rbdhw.protocol import BASE_HELD, CONTACT, FUNCTIONS, HOLDING, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import BASE_HELD, CONTACT, FORCE_LIMITS, FUNCTIONS, HOLDING, NEXT_STATE, PARAMETERS
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("iterations", "warm", "shift", "regularisation", "solved"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
-    **dict.fromkeys(("tau_slope", "tau_curvature"), _VECTOR),
+    **dict.fromkeys(("tau_slope", "tau_curvature", *FORCE_LIMITS), _VECTOR),
     "C": ArrayKind(("nx",)),
     **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),
     "K": ArrayKind(("nv", "ndx")),

@@ -381,6 +381,7 @@ def rolled_by(functions: Collection[str]) -> str | None:
 ROLLOUT, LOAD, LOAD_PARAMETERS = "rollout", "load", "load_parameters"
 LOAD_COST, LOAD_GAINS, LOAD_RESIDUAL = "load_cost", "load_gains", "load_residual"
 GOAL, PLAN = "goal", "plan"
+FORCE_LIMITS = ("tau_min", "tau_max")
 MEAN = "mean"
 
 ROW_INPUTS = ("tau", CONTACT)
@@ -417,10 +418,11 @@ COMMANDS: dict[str, Function] = {
     ),
     GOAL: Function(
         39,
-        "load the references and the weights of one step of solutions",
+        "load the references, the weights and the limits of one step of solutions",
         (
             *("x_ref", "tau_ref", "row", "x_weight", "tau_weight"),
             *("x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+            *FORCE_LIMITS,
         ),
         (),
     ),

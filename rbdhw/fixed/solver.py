@@ -32,7 +32,7 @@ from rbdhw.fixed.rollout import (
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.graph.sweeps import Sweeps
-from rbdhw.protocol import COST, GAINS
+from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
 
 FACTOR_BITS = 24
 """The bits of a factor that is no word of a task."""
@@ -139,7 +139,7 @@ class SolverShape:
     def references(self) -> tuple[str, ...]:
         """The names of the terms' references."""
         return tuple(
-            term.reference or str(replace(WordName.parse(term.word.name), array="tau_ref"))
+            term.reference or _in_array(term.word, "tau_ref").name
             for term in rollout_terms(self.step, self.rollout)
         )
 
@@ -228,6 +228,19 @@ class SolverShape:
         weights = (_positive(term.weight, term.weight_format) for term in self.terms)
         slopes = (_positive(slope.name, slope.format) for slope in self.slopes if slope is not None)
         return (*references, *weights, *slopes)
+
+    @cached_property
+    def limits_of_forces(self) -> tuple[tuple[Word, Word], ...]:
+        """The words of a goal's row between which each force of its step is."""
+        least, most = FORCE_LIMITS
+        forces = [each.force for each in self.feedback]
+        return tuple((_in_array(force, least), _in_array(force, most)) for force in forces)
+
+    @property
+    def limits(self) -> tuple[Word, ...]:
+        """The same words in the order of packets: the least of all forces, then the most."""
+        least, most = zip(*self.limits_of_forces, strict=True)
+        return (*least, *most)
 
     @cached_property
     def curvatures(self) -> tuple[Curvature, ...]:
@@ -351,6 +364,11 @@ def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[s
         column = column if element.name.array == "A" else 2 * nv + forces.index(column)
         elements[f"D[{row},{column}]"] = element
     return elements
+
+
+def _in_array(word: Word, array: str) -> Word:
+    """Return a word like that of the same element in another array."""
+    return replace(word, name=str(replace(WordName.parse(word.name), array=array)))
 
 
 def _positive(name: str, format_: Format) -> Word:

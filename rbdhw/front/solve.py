@@ -17,7 +17,7 @@ from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
-from rbdhw.protocol import CONTACT
+from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
 from rbdhw.software.solver import inputs_of, sizes_of
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Sizes = Mapping[str | int, int]
 
 WEIGHTS = ("Q", "W", "R", "limit_weight", "position_weight", "orientation_weight", "momentum_weight", "std")
-BOUNDS = ("x_min", "x_max", "tau_min", "tau_max")
+BOUNDS = ("x_min", "x_max", *FORCE_LIMITS)
 FIRST = ("states", "tau", "K")
 """The arrays of a first trajectory, which an earlier solution has."""
 
@@ -187,7 +187,7 @@ def solve_on_chip(
     """
     limits = np.asarray(engine.design.domain.bounds["tau"]).T
     passed = {name: array for name, array in arrays.items() if array is not None}
-    problems, lead = horizon.complete(dict(zip(BOUNDS[2:], limits, strict=True)) | passed, None, 0)
+    problems, lead = horizon.complete(dict(zip(FORCE_LIMITS, limits, strict=True)) | passed, None, 0)
     if warm is not None and (warm is not last or lead):
         expected = "the last solution of this object, and one problem"
         raise InputError("warm", "is no solution that the accelerator keeps", expected, "leave warm out")

@@ -23,6 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
@@ -41,7 +42,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.packets import convert, encode
 from rbdhw.model.responses import Words, respond
-from rbdhw.protocol import CONTACT
+from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
@@ -132,10 +133,9 @@ class FixedSolver:
 
         ``tau_ref`` (N, nv) is zero by default. The first rows of ``x_ref`` and ``Q`` count for nothing.
         Weights are those that the words of their roots have. Raises InputError if the problem has other
-        costs, contacts, or other limits of the forces than the accelerator; or if a weight is negative, or
-        too large for the formats of the sweep.
+        costs or contacts; or if a weight is negative, or too large for the formats of the sweep.
         """
-        check_problem(problem, np.asarray(self.model.domain.bounds["tau"]), "a solver on words", ("W",))
+        check_problem(problem, "a solver on words", ("W",))
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
@@ -157,7 +157,20 @@ class FixedSolver:
             if self.model.interface.converts:  # it may have more bits than a single
                 curvature = convert(word, word.format.real(curvature))
             rows[word.name] = curvature
-        return Goal(rows, unit)
+        return Goal(rows | self._limits(problem), unit)
+
+    def _limits(self, problem: Mapping[str, Array]) -> dict[str, Integers]:
+        """Return the words of the limits of forces: the accelerator's own where those are closer."""
+        rows = {}
+        for word in self.shape.limits:
+            name = WordName.parse(word.name)
+            low, high = (word.format.real(np.array(end)) for end in (word.lowest, word.highest))
+            value = np.clip(problem[name.array][name.index[0]], low, high)
+            number = word.format.quantise(value)
+            if self.model.interface.converts:
+                number = convert(word, _single_within(value, low, high))
+            rows[word.name] = np.full(self.shape.knots, number)
+        return rows
 
     def _references(self, problem: Mapping[str, Array]) -> Words:
         states, nv = problem["x_ref"][1:], self.shape.nv
@@ -270,30 +283,32 @@ class FixedSolver:
         state = {each.word.name: words[each.word.name] for each in shape.state}
         states, applied, cost, flagged = [state], [], none, none != 0
         for k in range(shape.knots):
-            forces = self._forces(around, changes, k, state)
+            row = {name: int(column[k]) for name, column in goal.rows.items()}
+            forces = self._forces(around, changes, k, state, row)
             status, results = respond(self.model, "step", words | state | forces)
             flagged = flagged | (status != 0)
             state, beyond = wrapped(shape.state, next_state(shape.step, shape.state, results))
             flagged = flagged | beyond
-            row = {name: int(column[k]) for name, column in goal.rows.items()}
             cost = cost + stage_cost(shape.terms, state | forces, row)
             states.append(state)
             applied.append(forces)
         return _Trials(_stacked(states), _stacked(applied), cost, flagged)
 
-    def _forces(self, around: Plan, changes: Words, k: int, state: Words) -> dict[str, Integers]:
-        """Return the forces (trials,) of a step, in states (trials,) before it."""
+    def _forces(
+        self, around: Plan, changes: Words, k: int, state: Words, row: Mapping[str, int]
+    ) -> dict[str, Integers]:
+        """Return the forces (trials,) of a step with a goal's ``row``, in states (trials,) before it."""
         references = {
             str(term.reference): int(around.states[term.word.name][k])
             for term in self.shape.feedback[0].terms
         }
         gains = {name: int(words[k]) for name, words in around.gains.items()}
         forces = {}
-        for each in self.shape.feedback:
+        for each, (least, most) in zip(self.shape.feedback, self.shape.limits_of_forces, strict=True):
             word, halvings = each.force, range(len(next(iter(state.values()))))
             change = np.array([round_half_up(int(changes[word.name][k]), j) for j in halvings])
             total = int(around.forces[word.name][k]) + change + each.added(state, references, gains)
-            forces[word.name] = np.clip(total, word.lowest, word.highest)
+            forces[word.name] = np.clip(total, row[least.name], row[most.name])
         return forces
 
     # The sweep
@@ -351,18 +366,22 @@ class FixedSolver:
 
 
 def check_problem(
-    problem: Mapping[str, Array], bounds: Array, control: str, others: Sequence[str] = ()
+    problem: Mapping[str, Array], control: str, others: Sequence[str] = (), bounds: Array | None = None
 ) -> None:
-    """Refuse what accelerators have no words for; ``bounds`` (nv, 2) are those of their forces.
+    """Refuse what accelerators have no words for, ``others`` among it for this ``control``.
 
-    ``control`` has no words for ``others``, either.
+    With ``bounds`` (nv, 2) of the forces it has none for other limits than these, either.
     """
     other = [name for name in (*NOT_TAKEN, *others) if np.any(problem.get(name, 0.0))]
-    for name, bound in zip(("tau_min", "tau_max"), bounds.T, strict=True):
-        other += [name] if np.any(problem.get(name, bound) != bound) else []
+    taken = f"costs of {'Q and R' if 'W' in others else 'Q, W and R'} alone, no contacts"
+    if bounds is not None:
+        taken += f", and the bounds of tau as {' and '.join(FORCE_LIMITS)}"
+        other += [
+            name
+            for name, bound in zip(FORCE_LIMITS, bounds.T, strict=True)
+            if np.any(problem.get(name, bound) != bound)
+        ]
     if other:
-        costs = "Q and R" if "W" in others else "Q, W and R"
-        taken = f"costs of {costs} alone, no contacts, and the bounds of tau as tau_min and tau_max"
         raise InputError("problem", f"{control} does not take its {', '.join(other)}", taken)
 
 
@@ -385,6 +404,12 @@ def _raised(regularisation: int) -> int:
 def _lowered(regularisation: int) -> int:
     lower = regularisation >> REGULARISATION_BITS
     return lower if lower >= LEAST_REGULARISATION_WORD else 0
+
+
+def _single_within(value: Array, low: Array, high: Array) -> Array:
+    """Return the single nearest to a value between two bounds that is between them, too."""
+    single = np.float32(value)
+    return np.array(single if low <= single <= high else np.nextafter(single, np.float32(0.0)), np.float64)
 
 
 def _fitting(name: str, format_: Format, values: Array) -> Integers:

@@ -52,12 +52,15 @@ class SolverSession:
         return np.array(statuses, np.int64), columns
 
     def _load(self, words: Mapping[str, int]) -> dict[str, int] | None:
-        """Load a row; None if it leaves a gap, or is none of a goal."""
-        row, knots = words["row"], self._solver.shape.knots
-        if not 0 <= row <= min(self._loaded, knots - 1):
+        """Load a row; None if it leaves a gap or is none of a goal, or if the limits of a force cross."""
+        row, shape = words["row"], self._solver.shape
+        if not 0 <= row <= min(self._loaded, shape.knots - 1):
             return None
-        for word in self._stored:
-            self._rows[word.name][row] = limited(word, words[word.name])
+        stored = {word.name: int(limited(word, words[word.name])) for word in self._stored}
+        if any(stored[least.name] > stored[most.name] for least, most in shape.limits_of_forces):
+            return None
+        for name, number in stored.items():
+            self._rows[name][row] = number
         self._loaded = 1 if row == 0 else max(self._loaded, row + 1)
         return {}
 

@@ -60,7 +60,7 @@ def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> t
     references = [word for word in shape.goal if word.array in REFERENCES]
     weights = [word for word in shape.goal if word.array not in REFERENCES]
     weights += [each.word for each in shape.curvatures]
-    row = in_slots([_count("row", shape.knots - 1), *weights], first)
+    row = in_slots([_count("row", shape.knots - 1), *weights, *shape.limits], first)
     knot = in_slots([_count("row", shape.knots)], first)
     return (
         FunctionWords(

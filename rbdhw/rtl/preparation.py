@@ -157,10 +157,11 @@ def forces_of_row(
     return forces
 
 
-def limited(m: Module, word: Word, value: Any) -> Any:
-    """Return a force within its bounds, two cycles later."""
+def limited(m: Module, word: Word, value: Any, limits: tuple[Any, Any] | None = None) -> Any:
+    """Return a force within its bounds, two cycles later, or within ``limits`` that are there after one."""
     total = register(m, f"total_{word.slot}", value, value.shape())
-    within = Mux(total < word.lowest, word.lowest, Mux(total > word.highest, word.highest, total))
+    least, most = limits or (word.lowest, word.highest)
+    within = Mux(total < least, least, Mux(total > most, most, total))
     return register(m, f"force_{word.slot}", within, signed(word.format.width))
 
 

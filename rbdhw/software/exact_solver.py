@@ -223,10 +223,9 @@ class _Tables:
 
     @property
     def _force_words(self) -> Rows:
-        return [
-            (each.drop, integer(each.force.lowest or 0), integer(each.force.highest or 0))
-            for each in self.shape.feedback
-        ]
+        """What is dropped from the feedback to each force, and the places of its limits in a goal's row."""
+        limits = zip(self.shape.feedback, self.shape.limits_of_forces, strict=True)
+        return [(each.drop, *(self.goal[limit.name] for limit in words)) for each, words in limits]
 
     def _factors(self, factors: Sequence[Factor]) -> Rows:
         rows: Rows = []

@@ -45,6 +45,14 @@ def test_a_solution_is_near_that_of_double_precision(folder, acc):
     assert repr(solved).startswith("4 steps of 2 forces: iterations after 4 iterations, cost 8.56")
 
 
+def test_forces_keep_to_limits(folder, acc):
+    limits = {"tau_min": [-np.inf, -1.0], "tau_max": [30.0, 1.5]}
+    golden = package.load(folder, "golden").solve(*START, **COST, **limits)
+    solved = acc.solve(*START, **COST, **limits, iterations=6)
+    assert golden.tau[:, 1].max() == 1.5
+    assert np.isclose(solved.tau, golden.tau, rtol=0.0, atol=0.02).all()
+
+
 def test_the_last_solution_is_kept_and_the_goal_may_change(acc):
     first = acc.solve(*START, **COST, iterations=4)
     x, goal = first.states[1], {**COST, "x_ref": [0.4, -0.3, 0.0, 0.0]}
@@ -72,7 +80,7 @@ def test_a_batch_is_solved_in_turn_and_a_number_that_is_not_finite_spoils_its_pr
         ({"Q": [-1.0, 1.0, 0.1, 0.1]}, "array 'Q': -1 is a negative weight"),
         ({"Q": [1e9, 1.0, 0.1, 0.1]}, "weights: x_slope\\[0\\]: .* is too large; smaller weights"),
         ({"limit_weight": np.ones(4)}, "a solver on words does not take its limit_weight"),
-        ({"tau_min": [-1.0, -1.0]}, "a solver on words does not take its tau_min"),
+        ({"tau_min": [1.0, 1.0], "tau_max": [0.0, 2.0]}, "array 'tau_min': above tau_max"),
         ({"tau": np.arange(8.0).reshape(4, 2)}, "arrays 'tau' and 'K': are those of a trajectory"),
         ({"x_ref": [np.inf, 0.0, 0.0, 0.0]}, "array 'x_ref'"),
         ({"placement_ref": np.eye(4)}, "array 'placement_ref': this build has no frames"),

@@ -13,8 +13,9 @@ from rbdhw.golden.solver import Trajectory, expand, roll_out, solve
 from rbdhw.model.fixed_solver import NOT_TAKEN, FixedSolver, _lowered, _raised
 from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.model.solver_words import with_solver
+from rbdhw.protocol import FORCE_LIMITS
 from rbdhw.solving import Solved
-from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem
+from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem, with_close_limits
 from tests.support.floating_robots import floating
 
 KNOTS, ALPHAS = 10, 6
@@ -96,6 +97,32 @@ def test_forces_cost_their_difference_from_a_reference(fixed):
     problem["tau_ref"] = problem["tau_ref"] + 1e6
     force = fixed.shape.taus[0]
     assert (fixed.goal(problem).rows["tau_ref[0]"] == force.highest).all()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_forces_keep_to_limits(fixed, seed):
+    free, _, _ = posed(fixed, seed)
+    problem = with_close_limits(free, 0.02)
+    optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
+    solution = fixed.solve(fixed.task(problem, problem["tau"][0]), fixed.goal(problem), 10)
+    tau, step = forces(fixed, solution.plan), np.array([word.format.step for word in fixed.shape.taus])
+    assert (tau >= problem["tau_min"] - step).all()
+    assert (tau <= problem["tau_max"] + step).all()
+    ends = [np.isclose(tau, problem[name], rtol=0.0, atol=step) for name in FORCE_LIMITS]
+    assert 0 < np.logical_or(*ends).sum() < tau.size
+    again = roll_out(fixed.model.robot, {**problem, "tau": tau}, np.zeros((KNOTS, 2)))
+    print(again.cost, optimum["cost"], solve(fixed.model.robot, free, 40, 8, 1e-12)["cost"])
+
+
+def test_limits_beyond_the_domain_are_those_of_the_domain_and_one_step_may_have_its_own(fixed):
+    problem, task, goal = posed(fixed, 0)
+    wide = fixed.goal(problem | {"tau_min": np.full(2, -np.inf), "tau_max": np.full(2, 1e9)})
+    assert all((wide.rows[name] == words).all() for name, words in goal.rows.items())
+    least, most = (word.name for word in fixed.shape.limits_of_forces[0])
+    rows = {name: words.copy() for name, words in goal.rows.items()}
+    rows[least][4] = rows[most][4] = 7
+    solution = fixed.solve(task, replace(goal, rows=rows), 4)
+    assert np.flatnonzero(solution.plan.forces["tau[0]"] == 7).tolist() == [4]
 
 
 def test_its_cost_is_twice_that_of_its_trajectory_behind_the_first_state(fixed):
@@ -237,8 +264,6 @@ def test_weights_out_of_bounds_are_refused(fixed, weight, text):
         ("orientation_weight", np.ones((KNOTS + 1, 1))),
         ("momentum_weight", np.ones((KNOTS + 1, 6))),
         ("contact", np.ones((KNOTS, 1))),
-        ("tau_min", np.zeros(2)),
-        ("tau_max", np.full(2, np.inf)),
     ],
 )
 def test_other_parts_of_a_problem_are_refused(fixed, name, value):

@@ -6,11 +6,11 @@ import numpy as np
 
 from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.protocol import FORCE_LIMITS, GOAL, PLAN, SOLVE
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.solving import Solved
 from tests.support.bit_exact import assert_same_bits, draw_words
-from tests.support.fixed_solvers import fixed_solver, solver_problem
+from tests.support.fixed_solvers import fixed_solver, solver_problem, with_close_limits
 from tests.support.remembered import remembered
 
 KNOTS, ALPHAS = 6, 4
@@ -50,7 +50,9 @@ class Both:
 
 
 def problem_of(solver, seed):
+    """Return a random problem, with closer limits of the forces if the seed is odd."""
     problem = solver_problem(solver.model, solver.shape.knots, seed)
+    problem = with_close_limits(problem, 0.02) if seed % 2 else problem
     return problem | {"tau_ref": problem["tau"] * np.linspace(0.2, 0.9, solver.shape.knots)[:, np.newaxis]}
 
 
@@ -102,7 +104,7 @@ def _pointers(*names, **others):
 
 def _problem_type(numbers):
     """Return the structure of a problem with numbers of these types."""
-    fields = [*_pointers("q", "v", **numbers), *_pointers("x_ref", "Q", "R", "tau", "tau_ref")]
+    fields = [*_pointers("q", "v", **numbers), *_pointers("x_ref", "Q", "R", "tau", "tau_ref", *FORCE_LIMITS)]
     return type("Problem", (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -115,7 +117,8 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
 
     ``takes`` is empty if the time step is fixed.
     """
-    given = {name: np.ascontiguousarray(problem[name]) for name in ("q", "v", "x_ref", "Q", "R", "tau_ref")}
+    names = ("q", "v", "x_ref", "Q", "R", "tau_ref", *FORCE_LIMITS)
+    given = {name: np.ascontiguousarray(problem[name]) for name in names if name in problem}
     given["tau"] = np.ascontiguousarray(problem["tau"][0])
     steps, nv = problem["R"].shape
     shapes = {"states": (steps + 1, 2 * nv), "tau": (steps, nv), "K": (steps, nv, 2 * nv)}

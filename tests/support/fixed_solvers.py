@@ -29,6 +29,12 @@ def solver_problem(model, knots, seed):
     return random_problem(model.robot, model.domain, knots, STEP, seed)
 
 
+def with_close_limits(problem, share=0.1):
+    """Return a problem whose forces differ from those that hold the robot by a share of all at most."""
+    held, room = problem["tau"][0], share * (problem["tau_max"] - problem["tau_min"])
+    return problem | {"tau_min": held - room, "tau_max": held + 0.5 * room}
+
+
 @remembered
 def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems."""

@@ -87,6 +87,7 @@ class Bench:
             ctx.set(solver.goal_step, step)
             ctx.set(solver.goal, packed(self.shape.goal, row))
             ctx.set(solver.goal_curvatures, packed(curvatures, row))
+            ctx.set(solver.goal_limits, packed(self.shape.limits, row))
             await ctx.tick()
         ctx.set(solver.goal_enable, 0)
         assert ctx.get(solver.has_goal)

@@ -13,7 +13,7 @@ from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import GOAL, PLAN, SOLVE, SOLVER_COMMANDS
-from rbdhw.rtl.layouts import task_numbers
+from rbdhw.rtl.layouts import split_words, task_numbers
 from rbdhw.rtl.rows import limited_word
 
 
@@ -100,21 +100,28 @@ class SolverCommands(wiring.Component):
         return Cat(beyond).any() | ~solver.has_goal
 
     def _load(self, m: Module, taken: Any) -> Any:
-        """Load a row of a goal, and return whether it is refused: it leaves a gap, or is out of range."""
+        """Load a row of a goal, and return whether it is refused.
+
+        It is if it leaves a gap or is out of range, or if the limits of a force cross.
+        """
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(GOAL)
         words = {word.name: word for word in self.interface.inputs(GOAL)}
 
         def row(of_row: Sequence[Word]) -> Any:
             return Cat(limited_word(m, words[word.name], numbers[word.name]) for word in of_row)
 
+        limits = row(shape.limits)
+        bounds = split_words(shape.limits, limits)
+        cross = (bounds[least.name] > bounds[most.name] for least, most in shape.limits_of_forces)
         number = numbers["row"]
         m.d.comb += [
             solver.goal_enable.eq(taken),
             solver.goal_step.eq(number),
             solver.goal.eq(row(shape.goal)),
             solver.goal_curvatures.eq(row([each.word for each in shape.curvatures])),
+            solver.goal_limits.eq(limits),
         ]
-        return _beyond(number, words["row"]) | (number > solver.loaded)
+        return _beyond(number, words["row"]) | (number > solver.loaded) | Cat(cross).any()
 
     def _read(self, m: Module, _taken: Any) -> Any:
         """Read a knot of the last solution, and return whether there is none. The last knot has no forces."""

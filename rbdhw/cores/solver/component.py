@@ -96,12 +96,13 @@ class SolverComponent(wiring.Component):
                 "read_knot": In(range(shape.knots + 1)),
                 "trajectory": Out(len(self.forward.row)),
                 "gains": Out(len(self.rows.gains)),
-                # A row of the next goal: what passes and expansions take, and curvatures. Row 0 begins a
-                # goal. Others follow in order, in any cycle but that of a start.
+                # A row of the next goal: what passes and expansions take, curvatures, and the limits of
+                # forces. Row 0 begins a goal. Others follow in order, in any cycle but that of a start.
                 "goal_enable": In(1),
                 "goal_step": In(range(shape.knots)),
                 "goal": In(len(self.forward.goal)),
                 "goal_curvatures": In(sum(each.word.format.width for each in shape.curvatures)),
+                "goal_limits": In(len(self.forward.limits)),
                 "loaded": Out(range(shape.knots + 1)),  # the rows of the next goal
                 "has_goal": Out(1),  # whether there is a goal, and a task may begin
                 # The core.
@@ -185,6 +186,7 @@ class SolverComponent(wiring.Component):
         policies = self._memory(m, "policies", len(rows.gains) + len(rows.changes), 2 * knots)
         goals = self._memory(m, "goals", len(forward.goal), 2 * shape.knots)
         curvatures = self._memory(m, "curvatures_of_goals", len(self.curvatures.row), 2 * shape.knots)
+        limits = self._memory(m, "limits_of_goals", len(forward.limits), 2 * shape.knots)
         written = Mux(self._goal_bank, 0, shape.knots) + self.goal_step
         read = Mux(self._goal_bank, shape.knots, 0)
         followed = Mux(forward.busy, forward.policy_step, Mux(self.ready, self.read_knot, 0))
@@ -201,13 +203,16 @@ class SolverComponent(wiring.Component):
             goals.read.addr.eq(read + Mux(forward.busy, forward.goal_step, expansion.goal_step)),
             curvatures.read.addr.eq(read + self.curvatures.step),
             curvatures.write.data.eq(self.curvatures.packed(self.goal_curvatures)),
+            limits.read.addr.eq(read + forward.limit_step),
+            limits.write.data.eq(self.goal_limits),
+            forward.limits.eq(limits.read.data),
             goals.write.data.eq(self.goal),
             Cat(forward.gains, forward.changes).eq(policies.read.data),
             self.gains.eq(Mux(self._usable, forward.gains, 0)),
             self.trajectory.eq(trajectories.read.data),
             self.curvatures.row.eq(curvatures.read.data),
         ]
-        for memory in (goals, curvatures):
+        for memory in (goals, curvatures, limits):
             m.d.comb += [memory.write.en.eq(self.goal_enable), memory.write.addr.eq(written)]
         self._write_numbers(m)
         m.d.comb += [part.row.eq(trajectories.read.data) for part in (forward, expansion)]

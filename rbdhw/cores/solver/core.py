@@ -73,7 +73,8 @@ class SolverCore:
         shape, knots = self.shape, self.shape.knots
         trajectory = sum(word.format.width for word in shape.trajectory)
         gains = sum(word.format.width for word in self.interface.words("plan").outputs if word.array == "K")
-        goal = sum(word.format.width for word in shape.goal) + len(shape.curvatures) * self.sweep.width
+        goal = sum(word.format.width for word in (*shape.goal, *shape.limits))
+        goal += len(shape.curvatures) * self.sweep.width
         rows = ((trajectory, (shape.alphas + 1) * (knots + 1)), (trajectory + gains, 2 * (knots + 1)))
         fabric = FABRICS[self.core.device.family]
         return sum((fabric.memory(*row) for row in (*rows, (goal, 2 * knots))), Cells())

@@ -17,7 +17,7 @@ from rbdhw.options.build import DATA_WIDTHS
 from rbdhw.rtl.delay import delay_line, delayed, register
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.preparation import MEMORY_STAGES, limited
+from rbdhw.rtl.preparation import LIMITED, MEMORY_STAGES, limited
 from rbdhw.rtl.rollout_cost import StageCost
 from rbdhw.rtl.rollout_entry import go_back
 from rbdhw.rtl.rollout_gains import FeedbackSum
@@ -73,6 +73,8 @@ class ForwardPass(wiring.Component):
                 "policy_step": Out(range(shape.knots)),
                 "gains": In(len(shape.feedback) * len(self.feedback.terms) * GAIN.width),
                 "changes": In(force_bits),
+                "limit_step": Out(range(shape.knots)),
+                "limits": In(sum(word.format.width for word in shape.limits)),
                 "goal_step": Out(range(shape.knots)),
                 "goal": In(sum(word.format.width for word in shape.goal)),
                 # Of each trial the cost, and whether a step was flagged.
@@ -91,7 +93,8 @@ class ForwardPass(wiring.Component):
         m.submodules.feedback, m.submodules.stage = self.feedback, self.stage
         valid, trial, step = self._turns(m)
         entered = delayed(m, valid, 1)
-        times = (0, self.before, self._fixed, self.before + self.latency, self._after - 2)
+        limited = self.timing.fed_back - LIMITED
+        times = (0, self.before, self._fixed, self.before + self.latency, self._after - 2, limited)
         stages = tuple(1 + cycles for cycles in times)
         tags = delay_line(m, Cat(trial, step), 1, stages, name="tag", memory_stages=MEMORY_STAGES)
         places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
@@ -105,6 +108,7 @@ class ForwardPass(wiring.Component):
             for word in self.state_words
         )
         m.d.comb += state.eq(Mux(places[0][1] == 0, first, came))
+        m.d.comb += self.limit_step.eq(places[5][1])
         forces = self._forces(m, state, task, places[0])
         starting = self._later(m, "state", state, self.before)
         self._start(m, in_core & (places[1][1] != self.shape.knots), starting, forces, task)
@@ -157,8 +161,9 @@ class ForwardPass(wiring.Component):
         ]
         row, changes = split_words(shape.trajectory, self.row), split_words(shape.taus, self.changes)
         trial = register(m, "trial_of_row", trial, trial.shape())
+        limits = split_words(shape.limits, self.limits)
         added, first, forces = block.added, 0, []
-        for each, width in zip(shape.feedback, block.widths, strict=True):
+        for each, width, bounds in zip(shape.feedback, block.widths, shape.limits_of_forces, strict=True):
             word = each.force
             change = (Cat(Const(0, 1), changes[word.name]).as_signed() >> trial) + 1 >> 1
             followed_force = Mux(self.cold, task[word.name], row[word.name]).as_signed()
@@ -166,7 +171,8 @@ class ForwardPass(wiring.Component):
             base = register(m, f"base_{word.slot}", base, signed(len(base)))
             base = self._later(m, f"base_{word.slot}_then", base, block.latency - 2).as_signed()
             feedback = Mux(self.cold, 0, added[first : first + width].as_signed()).as_signed()
-            forces.append(limited(m, word, base + feedback))
+            least, most = (limits[bound.name] for bound in bounds)
+            forces.append(limited(m, word, base + feedback, (least, most)))
             first += width
         return self._later(m, "forces_of_step", Cat(forces), self._fixed - self.timing.fed_back)
 

@@ -69,7 +69,7 @@ def mean_task(
     InputError
         The accelerator does not take such a problem, or not as many samples, or as low a temperature.
     """
-    check_problem(problem, np.asarray(model.domain.bounds["tau"]), "means of samples", ("tau_ref", "K"))
+    check_problem(problem, "means of samples", ("tau_ref", "K"), np.asarray(model.domain.bounds["tau"]))
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError("samples", str(samples), f"1 to {MOST_SAMPLES} on an accelerator")
     arrays = {name: problem[name][np.newaxis] for name in ("q", "v")}

@@ -16,7 +16,7 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
-from tests.support.fixed_solvers import solver_problem
+from tests.support.fixed_solvers import solver_problem, with_close_limits
 from tests.support.packet_script import PacketScript, accelerator_of
 from tests.support.simulation import Simulation
 
@@ -69,6 +69,7 @@ def problems(count):
 def test_a_loop_of_solutions_beside_other_tasks():
     """Goals change while a solution is in progress; each solution takes the goal that was complete before."""
     script, (first, second) = Script(planned().accelerator), problems(2)
+    second = with_close_limits(second, 0.01)
     script.goal(first)
     status, solved = script.solve(first, 2, extended=True)
     assert (status[0], solved["solve.solved"][0]) == (0, Solved.ITERATIONS)
@@ -98,6 +99,10 @@ def test_bad_input_is_answered_and_changes_nothing():
     assert script.solve(problem, 1)[0][0] == MALFORMED  # of a part of a goal
     assert row(1, **{"x_weight[0]": -1}) == OUTSIDE  # negative, so zero
     assert row(1, row=3) == MALFORMED
+    assert row(1, **{"tau_min[1]": 5, "tau_max[1]": 4}) == MALFORMED  # they cross
+    highest = next(word.highest for word in script.solver.shape.taus if word.name == "tau[1]")
+    beyond = {"tau_min[1]": highest + 1, "tau_max[1]": highest + 2}
+    assert row(1, **beyond) == OUTSIDE  # both are limited, and equal
     assert row(2) == row(1) == 0
     for wrong in ({"iterations": 4}, {"iterations": -1}, {"warm": 2}, {"shift": 3}):
         assert script.solve(problem, 1, others=wrong)[0][0] == MALFORMED

@@ -13,7 +13,7 @@ from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
 from rbdhw.solving import Solved
-from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem
+from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem, with_close_limits
 from tests.support.marks import long
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare, component, unpacked
@@ -71,10 +71,13 @@ def run(steps):
 
 
 def posed(seed):
-    """Return the task and the goal of a problem."""
+    """Return the task and the goal of a problem, with closer limits of forces in its middle steps."""
     problem = solver_problem(fixed().model, KNOTS, seed)
     problem["tau_ref"] = problem["tau"] * np.linspace(0.2, 0.9, KNOTS)[:, np.newaxis]
-    return fixed().task(problem, problem["tau"][0]), fixed().goal(problem)
+    goal, close = (fixed().goal(each) for each in (problem, with_close_limits(problem, 0.02)))
+    for word in fixed().shape.limits:
+        goal.rows[word.name][1:-1] = close.rows[word.name][1:-1]
+    return fixed().task(problem, problem["tau"][0]), goal
 
 
 def following(task, plan):

@@ -165,7 +165,8 @@ class FixedSolver:
         for word in self.shape.limits:
             name = WordName.parse(word.name)
             low, high = (word.format.real(np.array(end)) for end in (word.lowest, word.highest))
-            value = np.clip(problem[name.array][name.index[0]], low, high)
+            none = (low, high)[FORCE_LIMITS.index(name.array)]
+            value = np.clip(problem[name.array][name.index[0]] if name.array in problem else none, low, high)
             number = word.format.quantise(value)
             if self.model.interface.converts:
                 number = convert(word, _single_within(value, low, high))

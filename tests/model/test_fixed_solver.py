@@ -101,17 +101,19 @@ def test_forces_cost_their_difference_from_a_reference(fixed):
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_forces_keep_to_limits(fixed, seed):
+    """Limits are met in the pass forward alone, which finds the last per cent slowly."""
     free, _, _ = posed(fixed, seed)
-    problem = with_close_limits(free, 0.02)
+    problem = with_close_limits(free, 0.05)
     optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
     solution = fixed.solve(fixed.task(problem, problem["tau"][0]), fixed.goal(problem), 10)
     tau, step = forces(fixed, solution.plan), np.array([word.format.step for word in fixed.shape.taus])
     assert (tau >= problem["tau_min"] - step).all()
     assert (tau <= problem["tau_max"] + step).all()
-    ends = [np.isclose(tau, problem[name], rtol=0.0, atol=step) for name in FORCE_LIMITS]
-    assert 0 < np.logical_or(*ends).sum() < tau.size
-    again = roll_out(fixed.model.robot, {**problem, "tau": tau}, np.zeros((KNOTS, 2)))
-    print(again.cost, optimum["cost"], solve(fixed.model.robot, free, 40, 8, 1e-12)["cost"])
+    at_limits = np.logical_or(*(np.isclose(tau, problem[name], rtol=0.0, atol=step) for name in FORCE_LIMITS))
+    assert 0 < at_limits.sum() < tau.size
+    cost = roll_out(fixed.model.robot, {**problem, "tau": tau}, np.zeros((KNOTS, 2))).cost
+    without = solve(fixed.model.robot, free, 40, 8, 1e-12)
+    assert 1.01 * without["cost"] < optimum["cost"] < cost < 1.015 * optimum["cost"]
 
 
 def test_limits_beyond_the_domain_are_those_of_the_domain_and_one_step_may_have_its_own(fixed):

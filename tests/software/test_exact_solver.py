@@ -47,7 +47,7 @@ def check_loop(both, seed, iterations):
     assert answer["K[0,0]"] != 0
     both.solve_last(first, 2, follow=seed)
     followed = both.solve(second, 1, follow=both.knots - 1)
-    assert followed["tau[0]"] != both.solve_last(second, 1)["tau[0]"]
+    assert followed["cost"] != both.solve_last(second, 1)["cost"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,6 +112,8 @@ def test_malformed_packets(both):
         MALFORMED,
     ]
     assert both.send(SOLVE, task)[0] == MALFORMED  # of a part of a goal
+    crossing = rows | {"tau_min[0]": np.full(KNOTS, 5), "tau_max[0]": np.full(KNOTS, 4)}
+    assert both.send(GOAL, crossing)[0].tolist() == [MALFORMED] * KNOTS
     negative = rows | {"x_weight[0]": np.full(KNOTS, -1)}
     assert both.send(GOAL, negative)[0].tolist() == [OUTSIDE] * KNOTS
     for name, number in {"iterations": -1, "warm": 2, "shift": KNOTS}.items():
@@ -176,11 +178,16 @@ def test_problems_in_arrays_that_are_refused():
         *({"Q": array} for array in weights),
         {"R": 1e9 * problem["R"]},
         {"x_ref": np.nan * problem["x_ref"]},
+        {"tau_min": nan},
+        {"tau_min": problem["tau_max"] + 1.0},
     ]
     for arrays in wrong:
         assert solve_arrays(exact, problem | arrays, 2)[0] == REFUSED
     assert solve_arrays(exact, problem, 256)[0] == solve_arrays(exact, problem, 2, KNOTS)[0] == REFUSED
     np.testing.assert_equal(solve_arrays(exact, problem, 2)[1], before)
+    del problem["tau_min"]
+    wide = problem | {"tau_max": np.full(2, np.inf)}
+    np.testing.assert_equal(solve_arrays(exact, wide, 2)[1], before)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -96,7 +96,8 @@ class ForwardPass(wiring.Component):
         limited = self.timing.fed_back - LIMITED
         times = (0, self.before, self._fixed, self.before + self.latency, self._after - 2, limited)
         stages = tuple(1 + cycles for cycles in times)
-        tags = delay_line(m, Cat(trial, step), 1, stages, name="tag", memory_stages=MEMORY_STAGES)
+        in_order = tuple(sorted(stages))
+        tags = delay_line(m, Cat(trial, step), 1, in_order, name="tag", memory_stages=MEMORY_STAGES)
         places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
         in_core, fixed = delayed(m, entered, self.before), delayed(m, entered, self._fixed)
         back = delayed(m, in_core, self.latency)

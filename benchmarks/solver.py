@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.rows import Rows, robot_label
+from benchmarks.rows import Row, Rows, robot_label
 from rbdhw import golden
 from rbdhw.boards.tools import ToolError
 from rbdhw.front.solve import Problems
@@ -112,20 +112,22 @@ def software_of_account(name: str, base: str, frame: str) -> Software:
 
 def solver_rows() -> Rows:
     """Return the time of an iteration for a problem, alone and in a batch, and how minimisers differ."""
-    rows = []
-    for name, base, frame in PROBLEMS:
-        software = software_of_problem(name, base, frame)
-        problem = problem_of(software.robot)
-        theirs = by_crocoddyl(bundled()[name], base == "floating", frame, problem)
-        row = {"robot": name, "base": base, "Crocoddyl (µs)": 1e6 * float(theirs["seconds"])}
-        for number in ("float64", "float32"):
-            library = SolverLibrary(software.sources, software.robot, STEPS, number)
-            for count in (1, BATCH):
-                row[f"{number}, {count} (µs)"] = 1e6 * _iteration(software, library, problem, count)
-        if base == "fixed":
-            row["difference"] = _difference(software, problem, theirs["states"])
-        rows.append(row)
-    return rows
+    return [solver_row(*problem) for problem in PROBLEMS]
+
+
+def solver_row(name: str, base: str, frame: str) -> Row:
+    """Return the row of a robot, a base, and a frame whose position costs something, or an empty name."""
+    software = software_of_problem(name, base, frame)
+    problem = problem_of(software.robot)
+    theirs = by_crocoddyl(bundled()[name], base == "floating", frame, problem)
+    row = {"robot": name, "base": base, "Crocoddyl (µs)": 1e6 * float(theirs["seconds"])}
+    for number in ("float64", "float32"):
+        library = SolverLibrary(software.sources, software.robot, STEPS, number)
+        for count in (1, BATCH):
+            row[f"{number}, {count} (µs)"] = 1e6 * _iteration(software, library, problem, count)
+    if base == "fixed":
+        row["difference"] = _difference(software, problem, theirs["states"])
+    return row
 
 
 def solver_layout(rows: Rows) -> Rows:

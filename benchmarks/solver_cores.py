@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from benchmarks.rows import Row, Rows, robot_label
@@ -10,6 +10,7 @@ from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.model import weights_of
 from rbdhw.explore.accelerator import Planner
+from rbdhw.explore.plan import AcceleratorPlan
 from rbdhw.explore.search import prepare_build
 from rbdhw.explore.solver import (
     SWEEP_BITS,
@@ -29,7 +30,10 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
 
-BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
+Build = tuple[str, str, int, int | None]
+"""A robot, a target, `--ii` and `--sweep-ii`."""
+
+BUILDS: tuple[Build, ...] = (
     ("toy", "xcvu9p", 4, None),
     ("iiwa14", "xcvu9p", 16, None),
     ("iiwa14", "xcvu9p", 4, 280),
@@ -38,7 +42,6 @@ BUILDS: tuple[tuple[str, str, int, int | None], ...] = (
     ("iiwa14", "xcvu9p", 1, 68),
     ("iiwa14", "xck26", 32, 680),
 )
-"""Robots and targets, `--ii` and `--sweep-ii`."""
 
 BITS, KNOTS, ALPHAS = 27, 64, 8
 
@@ -46,29 +49,35 @@ INTERVALS = (128, 64, 32)
 """The intervals of pipelines of a knot's step."""
 
 
-def core_rows(builds: Sequence[tuple[str, str, int, int | None]] = BUILDS) -> Rows:
+def core_rows(builds: Sequence[Build] = BUILDS) -> Rows:
     """Return the resources of each solver and of its sweep, and the cycles of both."""
+    return [_row(build, plan) for build, plan in solver_plans(builds)]
+
+
+def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPlan]]:
+    """Yield builds and their plans. The sweep of a robot is observed once."""
     observed: dict[str, FixedSweep] = {}
-    return [_row(*build, observed) for build in builds]
+    for name, device, ii, sweep_ii in builds:
+        options = BuildOptions(
+            ("solve",), target=device, width=BITS, ii=ii, knots=KNOTS, alphas=ALPHAS, sweep_ii=sweep_ii
+        )
+        steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
+        if name not in observed:
+            sweep = solver_model(steps.accelerator, options).sweep
+            assert sweep is not None
+            observed[name] = sweep
+        model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations)
+        yield (name, device, ii, sweep_ii), with_hardware(steps, model, options)
 
 
-def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[str, FixedSweep]) -> Row:
-    options = BuildOptions(
-        ("solve",), target=target, width=BITS, ii=ii, knots=KNOTS, alphas=ALPHAS, sweep_ii=sweep_ii
-    )
-    steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
-    if name not in observed:
-        sweep = solver_model(steps.accelerator, options).sweep
-        assert sweep is not None
-        observed[name] = sweep
-    model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations)
-    plan = with_hardware(steps, model, options)
+def _row(build: Build, plan: AcceleratorPlan) -> Row:
+    name, device, ii, _ = build
     assert plan.solver is not None
     array, timing = plan.solver.sweep, plan.solver.timing
     of_sweep = array.estimate()
     return {
         "robot": name,
-        "target": target,
+        "target": device,
         "ii": ii,
         "clock, MHz": round(plan.clock_mhz),
         **plan.estimate.json(),
@@ -78,7 +87,7 @@ def _row(name: str, target: str, ii: int, sweep_ii: int | None, observed: dict[s
         "handed on after": array.handed_on,
         "sweep": array.cycles,
         "first pass": timing.solution(0),
-        "iteration": timing.solution(1) - timing.solution(0),
+        "iteration": timing.iteration,
     }
 
 

@@ -65,6 +65,7 @@ MEASURED: dict[str, Callable[[], Iterable[Code]]] = {
     "beside": lambda: [plan_of(ARM, width=None, ii=1), software_of(ARM, FIXED)],
     "calls": lambda: [plan_of(ARM, CALLED, None, 1), software_of(ARM, FIXED, functions=CALLED)],
     "solver": lambda: [software_of_problem(*problem) for problem in PROBLEMS],
+    "iterations": lambda: [software_of_problem(ARM, FIXED, "")],
     "casadi": lambda: [software_of_steps()],
     "account": lambda: [software_of_account(*problem) for problem in PROBLEMS],
     "mppi": lambda: [software_of_mean(), *map(model_of_mean, HOLDS)],

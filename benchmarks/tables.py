@@ -43,6 +43,7 @@ from benchmarks.integrators import (
     trajectories,
     trajectories_layout,
 )
+from benchmarks.iterations import iteration_layout, iteration_rows
 from benchmarks.latency_steps import latency_layout, latency_rows
 from benchmarks.like_for_like import like_layout, like_rows
 from benchmarks.mppi_cores import mean_rows
@@ -359,6 +360,12 @@ TABLES: dict[str, Table] = {
         "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits",
         core_rows,
         core_layout,
+    ),
+    "iterations": Table(
+        "iiwa14: an iteration of optimal control, 64 steps, on accelerators and processors",
+        iteration_rows,
+        iteration_layout,
+        varies=True,
     ),
     "mppi-cores": Table(
         "Means of samples in hardware: 1,024 samples of 64 steps, held for 8, 24 bits",

@@ -337,6 +337,10 @@ class SolverHardware(Closed):
     dsp_blocks: int = Field(description="Those of the sweep.")
     first_cycles: int = Field(description="The most cycles of the first pass.")
     iteration_cycles: int = Field(description="The most cycles of an iteration without a repeated sweep.")
+    energy: EnergyEntry | None = Field(
+        default=None,
+        description="A coarse estimate, as those of functions, while one iteration follows the other.",
+    )
 
 
 class MeansHardware(Closed):

@@ -44,7 +44,6 @@ from rbdhw.explore.plan import AcceleratorPlan, PlannedCore
 from rbdhw.fixed.backward import BackwardErrors
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.graph.graph import Graph, Op
-from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import MIXED, BuildOptions
 from rbdhw.passes.prune import alive
@@ -151,7 +150,7 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
             "rewrites": list(plan.prepared.model.rewrites),
         },
         mix=plan.mix,
-        solver=None if plan.solver is None else _solver_entry(plan.solver, plan.accelerator),
+        solver=None if plan.solver is None else _solver_entry(plan, plan.solver),
         means=_means_entry(plan),
         coordinates=coordinates_entry(source, plan.accelerator.inputs),
         estimate=estimate_entry(plan.estimate, plan.device, plan.parts[0].plan.core.estimated_as),
@@ -166,18 +165,19 @@ def manifest(plan: AcceleratorPlan, options: BuildOptions, roots: Sequence[RootT
     )
 
 
-def _solver_entry(solver: SolverCore, model: AcceleratorModel) -> SolverHardware:
-    """Return the entry on a solver's sweep, and its cycles."""
-    assert model.sweep is not None
-    first, with_one = solver.timing.solution(0), solver.timing.solution(1)
+def _solver_entry(plan: AcceleratorPlan, solver: SolverCore) -> SolverHardware:
+    """Return the entry on a solver's sweep, its cycles, and its energy."""
+    sweep = plan.accelerator.sweep
+    assert sweep is not None
     return SolverHardware(
-        width=max(model.sweep.program.port_widths),
-        time_step=model.sweep.h,
+        width=max(sweep.program.port_widths),
+        time_step=sweep.h,
         interval=solver.sweep.schedule.ii,
         problems=solver.sweep.between,
         dsp_blocks=solver.sweep.dsp_blocks,
-        first_cycles=first,
-        iteration_cycles=with_one - first,
+        first_cycles=solver.timing.solution(0),
+        iteration_cycles=solver.timing.iteration,
+        energy=_energy_entry(solver.energy(plan.clock_mhz)),
     )
 
 

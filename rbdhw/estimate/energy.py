@@ -10,7 +10,7 @@ away, and no third point tells whether that covers other designs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from rbdhw.fixed.program import Kind, Program
@@ -61,10 +61,19 @@ class Energy:
 def energy_of(
     program: Program, function: str, rate: float, latency_us: float, device: Target, activity: float = 1.0
 ) -> Energy | None:
-    """Return the energy of a function's tasks, or None for a device without an estimate.
+    """Return the energy of a function's tasks, as :func:`energy_of_blocks`."""
+    return energy_of_blocks(block_cycles(program, (function,), device), rate, latency_us, device, activity)
+
+
+def energy_of_blocks(
+    uses: int, rate: float, latency_us: float, device: Target, activity: float = 1.0
+) -> Energy | None:
+    """Return the energy of tasks that use DSP blocks so often, or None for a device without an estimate.
 
     Parameters
     ----------
+    uses
+        Of DSP blocks in a task, as :func:`block_cycles` counts them.
     rate
         Tasks a second.
     activity
@@ -72,15 +81,15 @@ def energy_of(
     """
     if device.family != FAMILY:
         return None
-    dynamic = PICOJOULES * activity * block_cycles(program, function, device)
+    dynamic = PICOJOULES * activity * uses
     watts = STATIC_WATTS * device.luts / TARGETS["xcvu9p"].luts + 1e-12 * dynamic * rate
     nanojoules = 1e9 * watts / rate
     return Energy(watts, nanojoules, nanojoules * latency_us)
 
 
-def block_cycles(program: Program, function: str, device: Target) -> int:
-    """Return the uses of DSP blocks by a task of a function: a cycle of each block of each product."""
-    operations = program.operations_of(function, optional=False)
+def block_cycles(program: Program, functions: Collection[str], device: Target) -> int:
+    """Return the uses of DSP blocks by a task of functions: a cycle of each block of each product."""
+    operations = set[int]().union(*(program.operations_of(each, optional=False) for each in functions))
     # A unit computes the sine and the cosine of an angle together.
     angles = {program.operations[i].operands[0].value for i in operations if _is_trigonometric(program, i)}
     products = [widths for i in operations for widths in _products(program, i)]

@@ -26,7 +26,7 @@ def program():
 
 
 def test_a_task_uses_each_block_of_a_design_for_all_once_at_most(program) -> None:
-    uses = {function: block_cycles(program.program, function, DEVICE) for function in ("id", "fd")}
+    uses = {function: block_cycles(program.program, (function,), DEVICE) for function in ("id", "fd")}
     assert 0 < uses["id"] < uses["fd"] <= program.core.dsp_blocks
 
 

@@ -15,6 +15,7 @@ from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_interval
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
+from rbdhw.estimate.energy import Energy, block_cycles, energy_of_blocks
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
 from rbdhw.estimate.resources import Resources
@@ -67,6 +68,29 @@ class SolverCore:
         latency = self.core.latency
         ii, late = self.core.schedule.ii, self.core.late
         return SolverTiming(self.shape, self.sweep, latency["step"], latency["dstep"], ii, late)
+
+    def block_cycles(self) -> int:
+        """Return the uses of DSP blocks in an iteration whose sweep is not repeated.
+
+        They are those of the steps of all trials with feedback and costs, of derivatives, and of the sweep.
+        """
+        shape, device, program = self.shape, self.core.device, self.core.program
+        step = self.interface.words("step")
+        beside = [
+            widths for part in hardware_of(shape.rollout) for widths in part.products(step, shape.rollout)
+        ]
+        of_step = block_cycles(program, ("step",), device) + sum(map(device.blocks, beside))
+        scaled = [
+            (each.source.width, each.factor.width) for each in (*shape.numbers, *shape.gains, *shape.changes)
+        ]
+        of_knot = block_cycles(program, ("dstep",), device) + sum(map(device.blocks, scaled))
+        of_knot += block_cycles(shape.program, shape.program.outputs, device)
+        return shape.knots * (shape.alphas * of_step + of_knot)
+
+    def energy(self, clock_mhz: float) -> Energy | None:
+        """Return the energy of an iteration while others follow; None for a device without an estimate."""
+        microseconds = self.timing.iteration / clock_mhz
+        return energy_of_blocks(self.block_cycles(), 1e6 / microseconds, microseconds, self.core.device)
 
     def memory(self) -> Cells:
         """Return the cells of the memories of trajectories, policies and goals."""

@@ -175,7 +175,12 @@ class SolverTiming:
         """The most cycles of an iteration beside its parts: two looks at each trial, and two beginnings."""
         return 2 + 2 * self.shape.alphas
 
+    @property
+    def iteration(self) -> int:
+        """The most cycles of an iteration whose sweep is not repeated."""
+        return self.expansion + self.swept + self.forward_pass + self.choice
+
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
         first = max(self.forward_pass, self.curvatures) + 4
-        return first + iterations * (self.expansion + self.swept + self.forward_pass + self.choice)
+        return first + iterations * self.iteration

@@ -12,6 +12,7 @@ from rbdhw.cores.solver import core as solver_core
 from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, build_solver
 from rbdhw.cores.sweep.array import build_sweep, least_interval
 from rbdhw.errors import InputError
+from rbdhw.estimate.energy import PICOJOULES, STATIC_WATTS, block_cycles
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.robot.urdf import load_urdf
@@ -116,3 +117,22 @@ def test_forces_arrive_late_and_no_function_takes_longer():
     assert with_solver.latency == alone.latency
     late = [word.array for word in with_solver.component(None).late_words]
     assert late == ["tau", "tau"]
+
+
+@pytest.mark.parametrize("alphas", [2, 4])
+def test_an_iteration_uses_each_block_in_each_cycle_once_at_most(alphas):
+    solver, step = built(alphas=alphas), core().program
+    assert solver.energy(100.0) is None  # no estimate for the family
+    steps = 3 * alphas * block_cycles(step, ("step",), core().device)
+    blocks = core().dsp_blocks + solver.sweep.dsp_blocks
+    assert steps < solver.block_cycles() < blocks * solver.timing.iteration
+
+
+def test_energy_is_the_power_for_the_time_of_an_iteration():
+    model, (steps,) = fixed_solver("toy", 3, 2).model, plan_of("toy").cores
+    solver = build_solver(model.interface, steps, None)
+    energy, microseconds = solver.energy(100.0), solver.timing.iteration / 100.0
+    assert energy.nanojoules == pytest.approx(1e3 * energy.watts * microseconds)
+    assert energy.delay_product == pytest.approx(energy.nanojoules * microseconds)
+    dynamic = 1e-3 * PICOJOULES * solver.block_cycles()
+    assert energy.nanojoules - dynamic == pytest.approx(1e3 * STATIC_WATTS * microseconds)

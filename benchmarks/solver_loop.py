@@ -20,6 +20,7 @@ from rbdhw.control.candidates import NOWHERE, plant_of
 from rbdhw.control.loop import Plant, Tracking, follow, goals_of
 from rbdhw.control.optimiser import LostAnswer, Mpc
 from rbdhw.design.folder import draft_design
+from rbdhw.domain.bounds import Domain
 from rbdhw.engines.engine import Source
 from rbdhw.engines.model import ModelEngine
 from rbdhw.engines.software import CEngine
@@ -50,16 +51,21 @@ ANGLE, RATE, END, FORCE = 20.0, 0.5, 5.0, 1e-4
 
 @dataclass(frozen=True)
 class Solvers:
-    """The solver in double precision, and that of an accelerator, whose Verilog is not written.
-
-    The accelerator's forces are within ``limits`` (nv, 2), its positions and velocities within ``states``
-    (2 nv, 2).
-    """
+    """The solver in double precision, and that of an accelerator, whose Verilog is not written."""
 
     exact: Accelerator
     fixed: Accelerator
-    limits: Array
-    states: Array
+    domain: Domain
+
+    @property
+    def limits(self) -> Array:
+        """The bounds (nv, 2) of forces."""
+        return np.asarray(self.domain.bounds["tau"])
+
+    @property
+    def states(self) -> Array:
+        """The bounds (2 nv, 2) of positions and velocities."""
+        return np.vstack([self.domain.bounds["q"], self.domain.bounds["v"]])
 
     @property
     def robot(self) -> Robot:
@@ -72,12 +78,10 @@ def solvers_of(name: str = ROBOT, knots: int = KNOTS) -> Solvers:
     robot, solving = load_urdf(path(name)), BuildOptions(("solve",), target="c", knots=knots, alphas=ALPHAS)
     plan = plan_build(robot, BuildOptions(("step", "dstep"), width=WIDTH, ii=II))
     model, software = solver_model(plan.accelerator, solving), build_software(robot, solving)
-    bounds = {key: np.asarray(array) for key, array in model.domain.bounds.items()}
     return Solvers(
         Accelerator.on(CEngine("float64", Source(NOWHERE, "", software))),
         Accelerator.on(ModelEngine("model", Source(NOWHERE, "", draft_design(model)))),
-        bounds["tau"],
-        np.vstack([bounds["q"], bounds["v"]]),
+        model.domain,
     )
 
 

@@ -76,6 +76,7 @@ from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.solver_cores import core_layout, core_rows, pipeline_rows
 from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
+from benchmarks.solver_starts import start_layout, start_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.thread_scaling import thread_layout, thread_rows
 from benchmarks.whole_builds import function_layout, function_rows, whole_layout, whole_rows
@@ -324,6 +325,11 @@ TABLES: dict[str, Table] = {
         solver_loop_rows,
         solver_loop_layout,
         varies=True,
+    ),
+    "solver-starts": Table(
+        "iiwa14: the solver of an accelerator for 100 random problems in motion, 64 knots of 10 ms, 27 bits",
+        start_rows,
+        start_layout,
     ),
     "chains": Table("Forward dynamics of chains: multiplications / longest path", chains, chains_layout),
     "chain-errors": Table(

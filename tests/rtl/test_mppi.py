@@ -65,7 +65,7 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
         (("mppi",), {"mounting": Mounting(time_step=0.01), "ii": 3, "horizon": 12, "hold": 1}),
         long(("mppi", "id"), {"number": "float32", "width": 16}),
         long(("id", "mppi"), {"cores": (CoreRequest(("mppi",), 2), CoreRequest(("id",), 4))}),
-        long(("mppi", "solve"), {"ii": 8, "knots": 3, "alphas": 2, "iterations": 2}),
+        long(("mppi", "solve"), {"ii": 8, "knots": 3, "alphas": 2, "iterations": 2, "cost_rows": 2}),
         long(("mppi", "id"), {"width": 30}),
         (("mppi",), {"cost_rows": 2}),
         long(("mppi", "id"), {"cost_rows": 7, "number": "float32", "width": 16, "ii": 2}),

@@ -1,7 +1,7 @@
 """Random problems of optimal control: how near the optimum an accelerator's solver ends after its iterations.
 
-Starts are in motion. The optimum is that of double precision, in the same limits of the forces. The costs of
-both are those of their forces, in double precision.
+Starts are in motion. The optimum is that of double precision, in the same limits of the forces. A solution
+costs what its policy costs in double precision: its forces, and its gains times the differences of states.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def _trial(solvers: Solvers, knots: int, seed: int) -> Mapping[int, float | None
     def excesses() -> Iterator[tuple[int, float | None]]:
         for iterations in ITERATIONS:
             solution = solvers.fixed.solve(*state, **problem, tau=held, iterations=iterations)
-            again = solvers.exact.solve(*state, **problem, tau=solution.tau, iterations=0)
+            policy = {"tau": solution.tau, "states": solution.states, "K": solution.K}
+            again = solvers.exact.solve(*state, **problem, **policy, iterations=0)
             solved = solution.status == Solved.ITERATIONS
             yield iterations, float(again.cost / best.cost - 1.0) if solved else None
 

@@ -250,6 +250,7 @@ class SolverComponent(wiring.Component):
         """Take a task, and compute its first trajectory."""
         forward = self.forward
         cold, first, shift = Signal(), Signal(), Signal.like(self.shift, name="kept_shift")
+        self._spare = Signal(range(self.timing.ii), name="spare")  # the cycles that the end still waits
         self._iterations = Signal.like(self.iterations, name="kept_iterations")
         m.d.comb += [
             forward.first.eq(first),
@@ -269,6 +270,7 @@ class SolverComponent(wiring.Component):
                     shift.eq(self.shift),
                     self._iterations.eq(self.iterations),
                     first.eq(1),
+                    self._spare.eq(self.timing.ii - 1),
                     self._usable.eq(0),
                     self._level.eq(0),
                     self.taken.eq(0),
@@ -278,8 +280,11 @@ class SolverComponent(wiring.Component):
                 ]
                 m.next = "FIRST"
         with m.State("FIRST"):
-            m.d.comb += [forward.start.eq(1), self.curvatures.start.eq(1)]
-            m.next = "FOLLOW"
+            m.d.sync += self._spare.eq(self._spare - 1)
+            with m.If(forward.aligned):
+                m.d.comb += [forward.start.eq(1), self.curvatures.start.eq(1)]
+                m.d.sync += self._spare.eq(self._spare)
+                m.next = "FOLLOW"
         with m.State("FOLLOW"), m.If(~forward.busy & ~self.curvatures.busy):
             m.d.sync += [first.eq(0), self._bank.eq(forward.bank_of(0, self._bank))]
             m.d.sync += self.cost.eq(self._costs[0])
@@ -347,9 +352,11 @@ class SolverComponent(wiring.Component):
                 m.next = "ITERATE"
 
     def _finish(self, m: Module) -> None:
-        """Read the first step."""
+        """Read the first step, as many cycles after the start in every phase of the core."""
         with m.State("READ"):
-            m.next = "END"
+            m.d.sync += self._spare.eq(self._spare - 1)
+            with m.If(self._spare == 0):
+                m.next = "END"
         with m.State("END"):
             m.d.comb += self.ends.eq(1)
             m.d.sync += self.done.eq(1)

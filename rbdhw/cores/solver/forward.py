@@ -57,6 +57,7 @@ class ForwardPass(wiring.Component):
                 "busy": Out(1),
                 # The core.
                 "phase_zero": In(1),
+                "aligned": Out(1),  # whether a pass that starts now waits for no cycle of the core
                 "starts": Out(1),
                 "payload": Out(sum(slots)),
                 # The packed forces of a step, where the core takes them later than the rest.
@@ -131,7 +132,9 @@ class ForwardPass(wiring.Component):
         running, left = Signal(), Signal(range(self._after + 1))
         slot = Signal(range(self.timing.slots_of_round))
         step, most = Signal(range(self.shape.knots + 1)), Signal(range(self.shape.alphas))
-        turn = running & (now == -(1 + self.before) % self.ii)
+        phase_of_turn = -(1 + self.before) % self.ii
+        turn = running & (now == phase_of_turn)
+        m.d.comb += self.aligned.eq(now == (phase_of_turn - 1) % self.ii)
         m.d.comb += self.busy.eq(running | (left != 0))
         with m.If(self.start):
             last = Mux(self.first, 0, self.shape.alphas - 1)

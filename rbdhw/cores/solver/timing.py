@@ -182,5 +182,5 @@ class SolverTiming:
 
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
-        first = max(self.forward_pass, self.curvatures) + 4
+        first = max(self.forward_pass, self.curvatures) + 4 + self.ii - 1
         return first + iterations * self.iteration

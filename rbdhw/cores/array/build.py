@@ -30,8 +30,12 @@ SPARE_CYCLES = 3
 USUAL_CHOICES = 16
 """The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
 
-HASTES = (UNHURRIED, *(Haste(lead, 1) for lead in (0.2, 0.3, 0.25, 0.35, 0.4)))
-"""The ways to hand words on that are tried in turn at a short interval, the smallest array first."""
+HASTES = (
+    UNHURRIED,
+    *(Haste(lead, 1) for lead in (0.2, 0.3)),
+    *(Haste(lead, 1, share=0.2, orderly=True) for lead in (0.25, 0.3, 0.4)),
+)
+"""The ways to hand words on that are tried in turn at a short interval."""
 
 SLOW = 1.25
 """An interval that is this many times the least that results take to be handed on is not short."""

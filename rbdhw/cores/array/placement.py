@@ -55,12 +55,16 @@ COPY_AFTER = 2
 GAP, WAIT = 4.0, 0.5
 """Approximate costs in look-up tables: a gap between jobs that is too short for most; a cycle of waiting."""
 
+CLASH = 2.0
+"""The cost, by those above, of two words of one job that are handed on in the same cycle: a memory takes one
+word in a cycle."""
+
 SOON = 1 << 12
 """The cycles of what follows a result that is handed on: more than any path to other results takes."""
 
-SHARES = {ArrayResource.SOURCE: 0.4, ArrayResource.HANDOVER: 0.125}
-"""The shares of an interval in which words are supplied where results are handed on: what waits for them is
-on the way to these results. More words in a cycle find no place in the memories that they are for."""
+SUPPLIED = 0.4
+"""The share of an interval in which words of a task are supplied where results are handed on: what waits for
+them is on the way to these results."""
 
 LONG_GAP = 7
 """The number of slots of a gap that is long enough for most jobs."""
@@ -69,11 +73,15 @@ LONG_GAP = 7
 class Haste(NamedTuple):
     """How words come to be handed on: ``lead`` is the share of an interval before they are supplied.
 
-    ``window`` is that of jobs on the way from them to results that are handed on.
+    ``window`` is that of jobs on the way from them to results that are handed on. The words are supplied in
+    ``share`` of an interval: more words in a cycle find no place in the memories that they are for. If it is
+    ``orderly``, words of one job are supplied in different cycles.
     """
 
     lead: float = 0.2
     window: int = WINDOW
+    share: float = 0.125
+    orderly: bool = False
 
 
 UNHURRIED = Haste()
@@ -142,7 +150,7 @@ class _Placement:
         extra: Mapping[ArrayResource, int],
     ) -> None:
         self.added = 0
-        self._window, self._hasty_window = WINDOW, haste.window
+        self._window, self._haste = WINDOW, haste
         self.steps: list[ArrayStep] = []
         self.units: list[Unit] = []
         self._jobs, self._ii, self._timing = jobs, ii, timing
@@ -162,6 +170,14 @@ class _Placement:
         # What each placed job added to memories and to the shifts of its unit.
         self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
         self._needs, self._handed = needs_of(jobs), handed
+        # The jobs that read each word, and how many words of a job are supplied in a cycle.
+        users = users_of(self._needs) if haste.orderly else []
+        self._readers = {
+            jobs[k].values[0]: readers
+            for k, readers in enumerate(users)
+            if jobs[k].resource is ArrayResource.HANDOVER
+        }
+        self._supplied: dict[int, Counter[int]] = defaultdict(Counter)
         slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
         for job in jobs:
             slots[job.resource] += job.cycles
@@ -169,7 +185,7 @@ class _Placement:
         # The cycles in which words of the task are supplied before those that are handed on.
         self._lead = int(haste.lead * ii) if handed else 0
         if handed:
-            for resource, share in SHARES.items():
+            for resource, share in ((ArrayResource.SOURCE, SUPPLIED), (ArrayResource.HANDOVER, haste.share)):
                 least[resource] = math.ceil(slots[resource] / (share * ii))
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
@@ -202,7 +218,7 @@ class _Placement:
         heapq.heapify(queue)
         while queue:
             urgent, k = heapq.heappop(queue)
-            self._window = self._hasty_window if -urgent >= SOON else WINDOW
+            self._window = self._haste.window if -urgent >= SOON else WINDOW
             while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
                 if self.added >= self._most_added or self._copied < self._unused():
                     return False
@@ -237,6 +253,8 @@ class _Placement:
         best: tuple[float, int, int, Fit] | None = None
         earliest = max(self._earliest(job), since)
         last = self._ii if job.resource in SUPPLIES else earliest + COPY_AFTER * self._ii
+        readers = self._readers.get(job.values[0], [])
+        window = math.ceil(self._haste.share * self._ii) if readers else self._window
         start = earliest
         while start <= last:
             waited = WAIT * (start - earliest)
@@ -251,8 +269,9 @@ class _Placement:
                 if fit is None:
                     continue
                 cost = fit.cost + waited + self._gap_cost(unit, job, start)
+                cost += CLASH * sum(self._supplied[start][reader] for reader in readers)
                 if best is None:
-                    last = min(last, start + self._window)
+                    last = min(last, start + window)
                 if best is None or cost < best[0]:
                     best = cost, unit, start, fit
             start += 1
@@ -331,6 +350,7 @@ class _Placement:
             self._vacancies.set_connected(Port(number, index), write.output, True)
         if job.terms:
             job = replace(job, terms=tuple(fit.terms))
+        self._supplied[start].update(self._readers.get(job.values[0], ()))
         ready = self._timing.ready(job, start)
         for result, value in enumerate(job.results):
             if value is not None:

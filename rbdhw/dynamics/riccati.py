@@ -22,6 +22,9 @@ from dataclasses import dataclass, replace
 
 from rbdhw.scalar import Scalar, inner_product, reciprocal, region
 
+LATE = 2
+"""The rows of an elimination that are subtracted from the rest at the end, after all others."""
+
 Matrix = list[list[Scalar]]
 Vector = list[Scalar]
 
@@ -154,7 +157,10 @@ def _eliminate(total: Quadratic, first: int) -> tuple[Quadratic, Policy]:
         with region("value"):
             column = -1 if i == first else i
             start = total.gradient[j] if i == first else total.hessian[i][j]
-            return start - inner_product(_column(shares, column), _column(rows, j))
+            left, right = _column(shares, column), _column(rows, j)
+            early = max(len(rows) - LATE, 0)  # summed before the last rows are there
+            soon = start - inner_product(left[:early], right[:early]) if early else start
+            return soon - inner_product(left[early:], right[early:])
 
     hessian = _symmetric(first, remaining)
     gradient = [remaining(first, j) for j in range(first)]

@@ -21,7 +21,7 @@ REGULARISATION = "regularisation"
 HEADROOM_BITS = 3
 """The bits of headroom over the largest value that was observed."""
 
-MOST_TERMS = 8
+MOST_TERMS = 7
 """The most products that an accumulator adds for one number."""
 
 

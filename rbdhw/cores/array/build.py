@@ -32,8 +32,8 @@ USUAL_CHOICES = 16
 
 HASTES = (
     UNHURRIED,
-    *(Haste(lead, 1) for lead in (0.2, 0.3)),
-    *(Haste(lead, 1, share=0.2, orderly=True) for lead in (0.25, 0.3, 0.4)),
+    Haste(0.2, 1),
+    *(Haste(lead, 1, share, orderly=True) for lead in (0.25, 0.3) for share in (0.2, 0.25)),
 )
 """The ways to hand words on that are tried in turn at a short interval."""
 

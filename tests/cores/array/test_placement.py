@@ -1,18 +1,23 @@
 """Placement: arrays of real and artificial programs are valid and small."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from rbdhw.cores.array import fits, placement, vacancies
+from rbdhw.cores.array.build import timing
+from rbdhw.cores.array.jobs import jobs
 from rbdhw.cores.array.model import HOLD, ArrayResource, Constant, Job, Term, Timing, kept_window
-from rbdhw.cores.array.placement import place_jobs
+from rbdhw.cores.array.placement import Haste, place_jobs
 from rbdhw.cores.array.verify import verify
+from rbdhw.cores.sweep.array import handed_words
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import LIMITS, array_of, chained, crowded, mixed, oldest
 from tests.support.builds import program_of
+from tests.support.fixed_solvers import fixed_solver
 from tests.support.marks import long
 
 CASES = [("toy", 8), ("toy", 13), ("iiwa14", 16), long("hyq", 32)]
@@ -161,3 +166,22 @@ def test_words_are_kept_for_as_long_as_a_block_ram_has_room():
 
 def test_at_long_intervals_words_are_kept_for_four_tasks():
     assert [kept_window(ii) for ii in (127, 256, 700, 4096)] == [1016, 1024, 2800, 4 * 4096]
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_words_of_one_sum_are_handed_out_in_different_cycles(orderly):
+    shape = fixed_solver("toy", 3, 2).shape
+    handed = handed_words(shape.program, shape.sweeps.sweeps[0].name)
+    work = jobs(shape.program, handed.keys())
+    outputs = {name: tuple(word.value for word in words) for name, words in shape.program.outputs.items()}
+    haste, extra = Haste(0.25, 1, 0.1, orderly), {ArrayResource.ACCUMULATOR: 4}
+    widths, times = shape.program.port_widths, timing(shape.program, 2)
+    array = place_jobs(work, outputs, 64, 125.0, times, 2, widths, handed, extra, haste)
+    verify(array, work, outputs)
+    cycle = {word: array.producer[word].start for word in handed}
+    shared = [
+        uses - 1
+        for step in array.steps
+        for uses in Counter(cycle[word] for word in step.job.operands if word in cycle).values()
+    ]
+    assert (sum(shared) == 0) is orderly

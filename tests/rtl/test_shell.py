@@ -176,7 +176,7 @@ def test_a_function_may_take_no_words(functions: tuple[FunctionWords, ...]) -> N
     [
         *some(((start, 1) for start in range(2, 20)), 9),
         *((11, 5), (120, 1)),
-        *(long(start, 5) for start in (4, 200)),
+        *(long(start, 5) for start in (4, 130)),
     ],
 )
 def test_reset_in_mid_stream(start: int, length: int) -> None:

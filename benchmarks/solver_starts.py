@@ -53,7 +53,7 @@ def _row(iterations: int, excesses: list[float | None]) -> Row:
 def _trial(solvers: Solvers, knots: int, seed: int) -> Mapping[int, float | None]:
     """Return for each number of iterations the share by which a problem costs more than its optimum.
 
-    It is None if the accelerator says that it has no solution.
+    None stands for a problem that the accelerator reports as unsolved.
     """
     drawn = random_problem(solvers.robot, solvers.domain, knots, STEP, seed)
     state = (drawn["q"], drawn["v"], STEP)
@@ -82,7 +82,7 @@ def start_layout(rows: Rows) -> Rows:
             f"within {NEAR:g}": row["near"],
             "median above it": f"{row['median']:.1e}",
             "largest": f"{row['largest']:.1e}",
-            "told to be unsolved": row["unsolved"],
+            "reported unsolved": row["unsolved"],
         }
         for row in rows
     ]
